@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from controller.hosting_limit import HostingLimit
 from controller.metadata.delegation_token import TokenKey
@@ -20,6 +21,9 @@ from controller.metadata.version import (
     TRANSACTION_VERSION,
 )
 from protocol.errors import ApiError
+
+if TYPE_CHECKING:
+    from controller.policies import Policies
 
 BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
 """(broker id as text or "", all configs it would then have) → why not."""
@@ -77,6 +81,8 @@ class ControllerSettings:
     """Texts that the server's configuration sets, by key: they give topics their defaults."""
     check_broker_config: BrokerConfigCheck = _accept
     check_group_config: GroupConfigCheck = _accept_group
+    policies: Policies | None = None
+    """Who else is asked about new topics and about configs."""
 
     broker_session_timeout_ms: int = 9_000
     broker_heartbeat_interval_ms: int = 2_000

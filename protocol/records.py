@@ -84,21 +84,21 @@ def _records_of(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
         offset, timestamp, key_length, key_end, value_length, value_end = found
         key = None if key_length < 0 else body[key_end - key_length : key_end]
         value = None if value_length < 0 else body[value_end - value_length : value_end]
-        headers = _headers_at(body, value_end) if body[value_end] else ()
+        headers = headers_at(body, value_end) if body[value_end] else ()
         yield Record(offset, timestamp, key, value, headers)
 
 
-def _headers_at(body: bytes, pos: int) -> Headers:
-    """The headers of a record that was scanned."""
+def headers_at(body: Bytes, pos: int) -> Headers:
+    """The headers of a record that was scanned, behind its value."""
     count, pos = read_varint(body, pos)
     headers = []
     for _ in range(count):
         length, start = read_varint(body, pos)
         pos = start + length
-        key = body[start:pos].decode("utf-8", "surrogateescape")
+        key = bytes(body[start:pos]).decode("utf-8", "surrogateescape")
         length, start = read_varint(body, pos)
         pos = start + max(length, 0)
-        headers.append((key, None if length < 0 else body[start:pos]))
+        headers.append((key, None if length < 0 else bytes(body[start:pos])))
     return tuple(headers)
 
 

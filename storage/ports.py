@@ -67,6 +67,10 @@ Answered = Callable[[Any, ChannelFailure | None], None]
 """(response, None), or (None, why there is none)."""
 
 
+class NoAnswer(Exception):
+    """Who was asked elsewhere did not answer in time, or too many wait to ask."""
+
+
 class Channel(Protocol):
     """Requests to one address, over one connection, answered in order.
 

@@ -8,9 +8,10 @@ Follows `kafka.server.KafkaConfig.validateValues` 4.3.
 
 from __future__ import annotations
 
-from broker.config.authorizer import STANDARD_AUTHORIZER, parse_super_users
+from broker.config.authorizer import parse_super_users
 from broker.config.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse_servers
 from broker.config.group_configs import check_group_defaults
+from broker.config.plugins import BUILT_IN, python_class
 from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
 
@@ -42,20 +43,14 @@ def check_all(config: BrokerConfig) -> None:
     _check_replication(config)
     _check_connections(config)
     _check_groups(config)
-    _check_authorizer(config)
+    for name in BUILT_IN:
+        python_class(name, config.originals.get(name))
+    parse_super_users(config.super_users)
 
 
 def _require(condition: bool, name: str, text: str) -> None:
     if not condition:
         raise ConfigError(name, text)
-
-
-def _check_authorizer(config: BrokerConfig) -> None:
-    if config.authorizer_class_name not in ("", STANDARD_AUTHORIZER):
-        name = "authorizer.class.name"
-        text = f"{name} is {config.authorizer_class_name}; use {STANDARD_AUTHORIZER}"
-        raise ConfigError(name, text)
-    parse_super_users(config.super_users)
 
 
 def _check_roles(config: BrokerConfig) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from broker.config.plugins import PythonClass
     from broker.config.tls_and_sasl import MechanismSettings, SaslSettings, TlsSettings
 
 
@@ -22,6 +23,8 @@ class ListenerSecurity(NamedTuple):
     """For SSL and SASL_SSL."""
     sasl: SaslSettings | None = None
     """For SASL_PLAINTEXT and SASL_SSL."""
+    principal_builder: PythonClass | None = None
+    """Who names its clients; None: what is built in."""
 
 
 class ClientSecurity(NamedTuple):

@@ -23,6 +23,7 @@ from broker.config.listener_security import (
     PLAINTEXT_CLIENT,
     ListenerSecurity,
 )
+from broker.config.plugins import PRINCIPAL_BUILDER, SETTINGS_PREFIX, python_class
 from broker.config.single_node_profile import PROFILE_NAME, single_node_texts
 from broker.config.support import (
     ignored_keys,
@@ -45,7 +46,8 @@ def parse_config(
     """The configuration of these keys. Raises ConfigError with one clear line."""
     providers = _provider_prefixes(texts)
     for name in texts:
-        if name not in BROKER_CONFIG_DEF and not name.startswith((LISTENER_PREFIX, *providers)):
+        free = (LISTENER_PREFIX, SETTINGS_PREFIX, *providers)
+        if name not in BROKER_CONFIG_DEF and not name.startswith(free):
             raise unknown_key(name)
     values = _parsed(texts)
     refuse_what_is_not_served(texts)
@@ -153,9 +155,12 @@ def _security(
     used |= {one.security_protocol for one in listeners}
     set_by_listener = any(name.startswith(LISTENER_PREFIX) for name in texts)
     if used == {_PLAINTEXT} and not set_by_listener:
+        builder = python_class(PRINCIPAL_BUILDER, texts.get(PRINCIPAL_BUILDER))
         return {
             "listener_security": {
-                one.listener_name: ListenerSecurity(one.listener_name, _PLAINTEXT)
+                one.listener_name: ListenerSecurity(
+                    one.listener_name, _PLAINTEXT, principal_builder=builder
+                )
                 for one in listeners
             },
             "listener_limits": {},

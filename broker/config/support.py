@@ -26,15 +26,12 @@ from storage.log_config import SYNONYMS
 
 # Prefix or whole name → why it is refused.
 _REFUSED: dict[str, str] = {
-    "principal.builder.class": "Java classes cannot be loaded",
     "sasl.client.callback.handler.class": "Java classes cannot be loaded",
     "sasl.oauthbearer.jwt.retriever.class": "Java classes cannot be loaded",
     "sasl.oauthbearer.jwt.validator.class": "Java classes cannot be loaded",
     "security.providers": "Java classes cannot be loaded",
     "ssl.engine.factory.class": "Java classes cannot be loaded",
     "client.quota.callback.class": "Java classes cannot be loaded",
-    "create.topic.policy.class.name": "Java classes cannot be loaded",
-    "alter.config.policy.class.name": "Java classes cannot be loaded",
     "controller.quorum.auto.join.enable": "a dynamic quorum is not supported yet",
     "remote.log.storage.system.enable": "tiered storage is not supported",
     "transaction.two.phase.commit.enable": "two-phase commit is not supported",
@@ -65,6 +62,7 @@ _ATTRIBUTES = frozenset(BrokerConfig._fields)
 SECURITY_KEYS = (
     "config.providers",
     "connections.max.reauth.ms",
+    "principal.builder.class",
     "sasl.enabled.mechanisms",
     "sasl.jaas.config",
     "sasl.login.callback.handler.class",

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from broker.config.plugins import PythonClass
+
 
 class Secret:
     """A password, a key, or a text that has one in it. `repr` and `str` hide it."""
@@ -102,7 +104,8 @@ class MechanismSettings:
     name: str
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."""
     jaas: JaasEntry | None = None
-    server_callback_class: str | None = None
+    server_callback_class: str | PythonClass | None = None
+    """A name of Kafka's, for what is built in, or a class that judges in its place."""
     login_callback_class: str | None = None
     max_reauth_ms: int = 0
     """`connections.max.reauth.ms`: how long a login is good; 0: for ever."""

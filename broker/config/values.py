@@ -213,7 +213,9 @@ class BrokerConfig(NamedTuple):
     transactional_id_expiration_ms: int
     unclean_leader_election_interval_ms: int
     allow_everyone_if_no_acl_found: bool
+    alter_config_policy_class_name: str | None
     authorizer_class_name: str
+    create_topic_policy_class_name: str | None
     super_users: str
     ottla_authentication_failures_logged_per_second: int
     ottla_authentication_timeout_ms: int
@@ -223,7 +225,11 @@ class BrokerConfig(NamedTuple):
     ottla_metrics_host: str
     ottla_metrics_port: int
     ottla_partial_frame_timeout_ms: int
+    ottla_plugins_calls_max: int
+    ottla_plugins_path: tuple[str, ...]
+    ottla_plugins_timeout_ms: int
     ottla_prepared_requests_max_bytes: int
+    ottla_produce_interceptor_class: str | None
     ottla_queued_max_request_memory_percent: int
     ottla_reserved_file_descriptors: int
     ottla_tls_handshakes_max: int

@@ -12,6 +12,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
 from broker.network.busy_poll import REQUEST_BYTES, BusyPoll
@@ -37,7 +38,7 @@ from protocol.frames.framing import FrameReader, FrameSizeError
 from storage.ports import Blocking
 
 if TYPE_CHECKING:
-    from broker.network.login import Login, Refusal
+    from broker.network.login import Login, Refusal, Said
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -114,7 +115,11 @@ class Connection(asyncio.BufferedProtocol):
             owner.loop, self.socket, tcp, owner.blocking, self._drained, self._send_failed
         )
         owner.connection_opened(self)
-        if self.login is not None and not self.login.by_sasl:
+        if self.login is None:
+            return
+        if self.login.by_sasl:
+            self.login.shown(self._certificate())
+        else:
             self._identify(self.login)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -317,7 +322,19 @@ class Connection(asyncio.BufferedProtocol):
 
     def _check(self, login: Login, frame: memoryview) -> None:
         """A frame of one who logs in by SASL."""
-        said = login.check(frame)
+        said = login.check(frame, partial(self._checked, login))
+        if said is None:
+            self.core.asks()
+        else:
+            self._take_said(login, said)
+
+    def _checked(self, login: Login, said: Said) -> None:
+        """What was to be asked for that is known."""
+        if self.core.told():
+            self._take_said(login, said)
+            self._go_on()
+
+    def _take_said(self, login: Login, said: Said) -> None:
         if not isinstance(said, bytes):
             self._refuse(login, said)
             return
@@ -335,21 +352,36 @@ class Connection(asyncio.BufferedProtocol):
             if login.is_over:
                 raise ProtocolError("its login has ended, and it has not logged in again")
             return False
-        said = login.check(frame)
+        said = login.check(frame, partial(self._take_renewal, login))
+        if said is not None:
+            self._take_renewal(login, said)
+        return True
+
+    def _take_renewal(self, login: Login, said: Said) -> None:
+        """What is said to one who logs in again, at once or later."""
+        if self.core.state is CLOSING:
+            return
         if isinstance(said, bytes):
             self._may_expire = login.may_expire
             self.answer(said)
         else:
             self._refuse(login, said)
-        return True
 
     def _identify(self, login: Login) -> None:
         """One that is known by its certificate, or by nothing."""
-        refusal = login.identify(self._transport.get_extra_info("ssl_object").getpeercert(True))
+        refusal = login.identify(self._certificate())
         if refusal is None:
             self._owner.connection_authenticated(self)
         else:
             self._refuse(login, refusal)
+
+    def _certificate(self) -> bytes | None:
+        """What the peer has shown to the TLS layer, in DER."""
+        tls = self._transport.get_extra_info("ssl_object")
+        if tls is None:
+            return None
+        shown: bytes | None = tls.getpeercert(True)
+        return shown
 
     def _refuse(self, login: Login, refusal: Refusal) -> None:
         login.failed(refusal)

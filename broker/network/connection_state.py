@@ -50,7 +50,11 @@ class State(IntEnum):
 
     AUTHENTICATING  A listener with SASL does not know yet who is there.
       action: frames are taken, and are the authenticator's
-      transition: it is satisfied → READY; it refuses → REFUSED
+      transition: it has to ask somebody → ASKING; it is satisfied → READY; it refuses → REFUSED
+
+    ASKING  The authenticator has asked somebody else about who logs in.
+      action: reading pauses
+      transition: it has its answer → AUTHENTICATING
 
     REFUSED  The authenticator has refused, and says so after a delay.
       action: reading pauses
@@ -83,6 +87,7 @@ class State(IntEnum):
     """
 
     AUTHENTICATING = auto()
+    ASKING = auto()
     REFUSED = auto()
     READY = auto()
     PENDING = auto()
@@ -95,6 +100,8 @@ class State(IntEnum):
 class Event(IntEnum):
     """What leads from state to state."""
 
+    ASKED = auto()
+    TOLD = auto()
     AUTHENTICATED = auto()
     REFUSED = auto()
     TAKEN = auto()
@@ -109,15 +116,17 @@ class Event(IntEnum):
 
 
 # A look-up in the enum's class costs more than a comparison; these are on the hot path.
-AUTHENTICATING, REFUSED, READY, PENDING, SENDING, YIELDED, STALLED, CLOSING = State
+AUTHENTICATING, ASKING, REFUSED, READY, PENDING, SENDING, YIELDED, STALLED, CLOSING = State
 _TAKEN, _ANSWERED = Event.TAKEN, Event.ANSWERED
 
 TRANSITIONS: dict[State, dict[Event, State]] = {
     AUTHENTICATING: {
+        Event.ASKED: ASKING,
         Event.AUTHENTICATED: READY,
         Event.REFUSED: REFUSED,
         Event.ENDED: CLOSING,
     },
+    ASKING: {Event.TOLD: AUTHENTICATING, Event.ENDED: CLOSING},
     REFUSED: {Event.ENDED: CLOSING},
     READY: {
         Event.TAKEN: PENDING,
@@ -135,7 +144,7 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
 """Every transition. An event without one changes nothing: it comes too late, or again."""
 _FROM_READY = TRANSITIONS[READY]
 _TAKES_FRAMES = (READY, AUTHENTICATING)
-_NOTHING_UNDER_WAY = (AUTHENTICATING, REFUSED, READY, YIELDED, STALLED)
+_NOTHING_UNDER_WAY = (AUTHENTICATING, ASKING, REFUSED, READY, YIELDED, STALLED)
 
 
 class Step(Enum):
@@ -214,6 +223,17 @@ class ConnectionCore:
     def said(self, answer: ResponseParts) -> None:
         """The authenticator's answer to the frame that was taken."""
         self._out.append(answer)
+
+    def asks(self) -> None:
+        """The authenticator has an answer to the frame that was taken when it is `told`."""
+        self._move(Event.ASKED)
+
+    def told(self) -> bool:
+        """The authenticator has its answer now. False: the connection has ended."""
+        if not self._move(Event.TOLD):
+            return False
+        self._begin_turn()
+        return True
 
     def authenticated(self) -> None:
         """It is known who is there: from now on requests are handled."""

@@ -1,7 +1,8 @@
 """How a connection of a secured listener comes to its principal.
 
 By SASL: its first frames are the authenticator's (`broker.security.sasl.authenticator`), which has
-an answer to each, until it knows who is there. By TLS alone: the certificate's name, or nobody's.
+an answer to each, until it knows who is there; some answers come later. By TLS alone: the
+certificate's name, or nobody's. A principal builder, where there is one, has the last word.
 
 Owns the authenticator, and what is told about the login. Never: the states of a connection
 (`connection_state`), or bytes on sockets.
@@ -11,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from broker.network.request_channel import ConnectionContext, RequestChannel
-from broker.security.listener_guard import ListenerGuard
+from broker.security.listener_guard import ListenerGuard, NoPrincipal
 from protocol.frames.framing import SIZE_BYTES, FrameReader
 
 if TYPE_CHECKING:
     from broker.security.sasl.authenticator import SaslAuthenticator
-
-UNMAPPED = "no rule of ssl.principal.mapping.rules maps the certificate's name"
+    from broker.security.sasl.server_mechanism import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class Refusal:
     """Whether it was somebody who had logged in before."""
     how: str = ""
     """What the peer tried; empty: what the login knows of it."""
+
+
+Said: TypeAlias = bytes | Refusal
+"""What is to be said to a frame of a login: its size first, or why nobody is let in."""
 
 
 class Login:
@@ -55,7 +60,10 @@ class Login:
         self._channel = channel
         self._reader = reader
         self._frame_bytes_max = reader.max_bytes
-        self._authenticator: SaslAuthenticator | None = guard.authenticator(self._api_versions)
+        self._certificate: bytes | None = None
+        self._authenticator: SaslAuthenticator | None = guard.authenticator(
+            self._api_versions, self._principal_of
+        )
         if self._authenticator is not None:
             reader.limit(self._authenticator.frame_bytes_max)
         self.complete = False
@@ -80,17 +88,28 @@ class Login:
         assert self._authenticator is not None
         return self._authenticator.session_end_ms is not None
 
-    def check(self, frame: memoryview) -> bytes | Refusal:
-        """The answer to a frame before the login is `complete`, or to one that it `takes` later;
-        its size first."""
+    def check(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None:
+        """What to say to a frame before the login is `complete`, or to one that it `takes` later.
+        None: that needs somebody else's answer; `later` has it, unless the connection has ended,
+        and no frame may come before."""
+        authenticator = self._authenticator
+        assert authenticator is not None
+        return self._step(partial(authenticator.received, frame, self._wall_ms()), later)
+
+    def _step(
+        self, step: Callable[[], bytes | Question], later: Callable[[Said], None]
+    ) -> Said | None:
         from broker.security.sasl.authenticator import SaslFailed
 
         authenticator = self._authenticator
         assert authenticator is not None
         try:
-            answer = authenticator.received(frame, self._wall_ms())
+            answer = step()
         except SaslFailed as failed:
             return Refusal(failed.reason, _framed(failed.answer), failed.delayed, failed.again)
+        if not isinstance(answer, bytes):
+            self._guard.ask(answer.job, partial(self._answered, later))
+            return None
         if authenticator.complete:
             assert authenticator.principal is not None
             self._reader.limit(self._frame_bytes_max)
@@ -101,6 +120,19 @@ class Login:
             )
         return _framed(answer)
 
+    def _answered(
+        self, later: Callable[[Said], None], result: object, error: Exception | None
+    ) -> None:
+        """Somebody who was asked for this login has answered."""
+        authenticator = self._authenticator
+        assert authenticator is not None
+        if self._context.closed:
+            return
+        outcome = result if error is None else error
+        said = self._step(partial(authenticator.told, outcome, self._wall_ms()), later)
+        if said is not None:
+            later(said)
+
     def takes(self, frame: memoryview) -> bool:
         """Whether who is logged in logs in again by this frame, which `check` answers."""
         assert self._authenticator is not None
@@ -108,19 +140,34 @@ class Login:
 
     def identify(self, certificate: bytes | None) -> Refusal | None:
         """Who is there, by what the TLS layer was shown, in DER."""
-        principal = self._guard.principal_of(certificate)
-        if principal is None:
-            return Refusal(UNMAPPED, delayed=False)
+        try:
+            principal = self._guard.principal_by_certificate(certificate, self._context.client_host)
+        except NoPrincipal as nobody:
+            return Refusal(str(nobody), delayed=False)
         self.complete = True
         self._context.authenticated(principal)
         self._guard.logins.success()
         return None
 
+    def shown(self, certificate: bytes | None) -> None:
+        """What the TLS layer was shown, in DER, of one who logs in by SASL."""
+        self._certificate = certificate
+
+    def _principal_of(self, mechanism: str, user: str) -> str:
+        try:
+            return self._guard.principal_by_sasl(
+                mechanism, user, self._certificate, self._context.client_host
+            )
+        except NoPrincipal as nobody:
+            from broker.security.sasl.server_mechanism import SaslRefused
+
+            raise SaslRefused("", str(nobody)) from nobody
+
     def failed(self, refusal: Refusal) -> None:
         """It was refused."""
         context, how = self._context, refusal.how
         if not how:
-            how = "TLS"
+            how = "TLS" if self._guard.tls_context is not None else context.security_protocol
             if self._authenticator is not None:
                 how = self._authenticator.mechanism or "SASL"
         self._guard.logins.failure(

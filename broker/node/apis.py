@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
@@ -27,6 +27,9 @@ from broker.node.settings import token_key
 from broker.requests.context import Api
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from broker.apis.produce.interception import ProduceInterception
 
 # Loaded with the first request for one of them (`admin_apis`).
 ADMIN_KEYS = (
@@ -92,7 +95,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     config, controller = shared.config, shared.controller
     auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
     families: list[ApiFamily] = [
-        ProduceApi(replicas, _transactional_produce(parts)),
+        ProduceApi(replicas, _transactional_produce(parts), _interception(parts)),
         FetchApi(config, replicas),
         ListOffsetsApi(config, replicas),
         OffsetForLeaderEpochApi(replicas),
@@ -124,6 +127,17 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
 
 def _all(families: Iterable[ApiFamily]) -> list[Api]:
     return [api for family in families for api in family.apis()]
+
+
+def _interception(parts: BrokerParts) -> ProduceInterception | None:
+    """Who looks at produced records first."""
+    ports = parts.shared.ports
+    interceptor = None if ports.plugins is None else ports.plugins.interceptor(ports.allocate)
+    if interceptor is None:
+        return None
+    from broker.apis.produce.interception import ProduceInterception
+
+    return ProduceInterception(parts.replicas, interceptor)
 
 
 def _transactional_produce(parts: BrokerParts) -> TransactionalProduce:

@@ -1,8 +1,9 @@
 """By whom the requests of this node are judged.
 
 Owns: which judge the settings name, that it knows of no ACLs before the metadata is loaded after a
-start, and that what was prepared dies with the ACLs by which it was judged. Never judges
-(`controller.authorization.standard_authorizer`).
+start, and that what was prepared dies with the ACLs by which it was judged, or with the word of an
+authorizer of somebody's own. Never judges (`controller.authorization.standard_authorizer`,
+`broker.plugins.judge`).
 """
 
 from __future__ import annotations
@@ -19,27 +20,34 @@ from controller.metadata.image import MetadataImage
 
 
 def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
-    """Judge what these handlers are asked, by `authorizer.class.name`; empty: nothing is judged."""
-    config = shared.config
+    """Judge what these handlers are asked, by `authorizer.class.name`; empty: nothing is judged.
+    Raises ConfigError where an authorizer of somebody's own cannot be loaded."""
+    config, plugins = shared.config, shared.ports.plugins
     if not config.authorizer_class_name:
         return
     from controller.authorization.standard_authorizer import StandardAuthorizer
 
-    judge = StandardAuthorizer(
+    def changed() -> None:
+        for handler in handlers:
+            handler.admission.changed()
+
+    standard = StandardAuthorizer(
         lambda: shared.image.acls if shared.controller.is_loaded else None,
         parse_super_users(config.super_users),
         config.allow_everyone_if_no_acl_found,
     )
     scheduler, logged = shared.ports.scheduler, config.ottla_authorizer_denials_logged_per_second
     audit = AuditLog(logged, lambda: scheduler.monotonic_ms() / 1000)
+    own = None if plugins is None else plugins.judge(changed, standard)
     for handler in handlers:
-        handler.admission.judge_by(judge, audit)
+        handler.admission.judge_by(standard if own is None else own, audit)
+        if own is not None and not own.remembered:
+            handler.admission.prepare_nothing()
     _register(shared.metrics, audit, lambda: len(shared.image.acls.by_id))
 
     def metadata_changed(delta: MetadataDelta, _image: MetadataImage) -> None:
         if delta.changed_acls:
-            for handler in handlers:
-                handler.admission.changed()
+            changed()
 
     shared.controller.add_listener(metadata_changed)
 

@@ -1,11 +1,13 @@
 """The guards of a node's secured listeners: made at its start, and changed while it serves.
 
-Owns one `ListenerGuard` a listener, what judges its tokens, and what is counted about logins.
-Never: a socket, or a connection. A listener without security has no guard, and a node with none
+Owns one `ListenerGuard` a listener, with the plug-ins that name its clients or judge its logins,
+what judges its tokens, and what is counted about logins. Never: a socket, or a connection. A
+listener without security has no guard, unless somebody names its clients, and a node without guards
 loads nothing of this.
 
 Dynamic configs of this node (KIP-226) give a listener other stores, or a mechanism another JAAS
-text, for the connections and logins that come then. The judge of OAUTHBEARER stays what it was.
+text, for the connections and logins that come then. The judge of OAUTHBEARER and
+plug-ins stay what they were.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.config.listener_security import ListenerSecurity
+from broker.config.plugins import PythonClass
 from broker.config.values import BrokerConfig
 from broker.node.settings import token_key
 from broker.security.listener_guard import ListenerGuard, Refuse
@@ -35,6 +39,8 @@ from storage.config_def import ConfigError
 from storage.ports import Blocking, Scheduler
 
 if TYPE_CHECKING:
+    from broker.config.tls_and_sasl import SaslSettings
+    from broker.plugins.node_plugins import NodePlugins
     from broker.security.sasl.oauthbearer.server import TokenJudge
     from broker.security.sasl.server_mechanism import NewServerMechanism, ServerMechanism
     from broker.security.sasl.token_credentials import TokenCredentials
@@ -59,6 +65,7 @@ class Guards:
         clock_s: Callable[[], float],
         scheduler: Scheduler,
         delegation_tokens: Callable[[], Tokens] = dict,
+        plugins: NodePlugins | None = None,
     ) -> None:
         """`delegation_tokens`: those of now."""
         self._config = config
@@ -66,18 +73,25 @@ class Guards:
         self._random_bytes = random_bytes
         self._clock_s = clock_s
         self._scheduler = scheduler
+        self._plugins = plugins
         self._guards: dict[str, ListenerGuard] = {}
         self._judges: dict[str, TokenJudge] = {}
         self._delegation_tokens = self._token_credentials(delegation_tokens)
+        # By listener and mechanism: what begins the logins that somebody's own class judges.
+        self._own_logins: dict[tuple[str, str], Callable[[], ServerMechanism]] = {}
 
     def guard(self, listener_name: str, refuse: Refuse) -> ListenerGuard | None:
         """The guard of a listener, which is to be loaded; None where it has no security. `refuse`
         raises KeyError for an API that is not served there. Raises ConfigError."""
         security = self._config.listener_security[listener_name]
-        if security.tls is None and security.sasl is None:
+        plugins, name_peer = self._plugins, None
+        if plugins is not None:
+            name_peer = plugins.principals(security)
+        if security.tls is None and security.sasl is None and name_peer is None:
             return None
         logged = self._config.ottla_authentication_failures_logged_per_second
         self._make_judge(security)
+        self._load_own_logins(security)
         guard = ListenerGuard(
             security,
             Logins(listener_name, logged, self._clock_s),
@@ -85,6 +99,8 @@ class Guards:
             _of_served(refuse),
             key_prefix=self._key_prefix(listener_name),
             between_nodes=self._is_between_nodes(listener_name),
+            name_peer=name_peer,
+            ask=None if plugins is None else plugins.ask,
         )
         self._guards[listener_name] = guard
         return guard
@@ -145,27 +161,49 @@ class Guards:
     def _make_judge(self, security: ListenerSecurity) -> None:
         name = security.listener_name
         for one in () if security.sasl is None else security.sasl.mechanisms:
-            if one.name == OAUTHBEARER:
+            if one.name == OAUTHBEARER and not isinstance(one.server_callback_class, PythonClass):
                 from broker.security.sasl.oauthbearer.parts import server_judge
 
                 prefix = f"listener.name.{name.lower()}.oauthbearer."
                 self._judges[name] = server_judge(prefix, one, self._scheduler)
 
+    def _load_own_logins(self, security: ListenerSecurity) -> None:
+        if self._plugins is None or security.sasl is None:
+            return
+        for one in security.sasl.mechanisms:
+            built_in = partial(self._built_in, replace(security.sasl, mechanisms=(one,)))
+            own = self._plugins.logins(security.listener_name, one, self._nonce, built_in)
+            if own is not None:
+                self._own_logins[security.listener_name, one.name] = own
+
+    def _built_in(self, sasl: SaslSettings) -> ServerMechanism:
+        """One login by the only mechanism of `sasl`."""
+        return self._new_mechanism(sasl, {})(sasl.mechanisms[0].name)
+
     def _mechanisms(self, security: ListenerSecurity) -> NewServerMechanism | None:
         if security.sasl is None:
             return None
-        from broker.security.sasl.mechanism_factory import server_mechanisms
-        from broker.security.sasl.scram import no_tokens
-
-        others: dict[str, Callable[[], ServerMechanism]] = {}
+        others = {
+            mechanism: begin
+            for (listener, mechanism), begin in self._own_logins.items()
+            if listener == security.listener_name
+        }
         judge = self._judges.get(security.listener_name)
         if judge is not None:
             from broker.security.sasl.oauthbearer.server import OAuthBearerServer
 
             others[OAUTHBEARER] = partial(OAuthBearerServer, judge)
+        return self._new_mechanism(security.sasl, others)
+
+    def _new_mechanism(
+        self, sasl: SaslSettings, others: dict[str, Callable[[], ServerMechanism]]
+    ) -> NewServerMechanism:
+        from broker.security.sasl.mechanism_factory import server_mechanisms
+        from broker.security.sasl.scram import no_tokens
+
         tokens = self._delegation_tokens
         return server_mechanisms(
-            security.sasl,
+            sasl,
             self._credential_of,
             self._nonce,
             others,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from broker.config.group_configs import group_config_fault
 from broker.config.values import BrokerConfig
@@ -14,15 +15,19 @@ from controller.storage_format import LogDirectories
 from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.log.descriptors import Descriptors, default_reserve
 
+if TYPE_CHECKING:
+    from controller.policies import Policies
+
 
 def controller_settings(
     config: BrokerConfig,
     storage: LogDirectories,
     descriptors: Descriptors,
     refused_by: Callable[[int, str], None],
+    policies: Policies | None = None,
 ) -> ControllerSettings:
     """The controller's part of `config`, with what the storage was formatted with, what this node
-    can hold, and who is told of voters that let it take no part."""
+    can hold, who is told of voters that let it take no part, and whom it asks."""
     return ControllerSettings(
         node_id=config.node_id,
         cluster_id=storage.cluster_id,
@@ -49,6 +54,7 @@ def controller_settings(
         ),
         server_config=config.originals,
         check_group_config=partial(group_config_fault, config),
+        policies=policies,
         broker_session_timeout_ms=config.broker_session_timeout_ms,
         broker_heartbeat_interval_ms=config.broker_heartbeat_interval_ms,
         leader_imbalance_check_interval_ms=(

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker.config.dynamic import SecurityValidator, nothing_to_load
 from broker.config.own_principal import own_principal
@@ -37,6 +37,9 @@ from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
 from storage.ports import Blocking, Network, Scheduler
+
+if TYPE_CHECKING:
+    from broker.plugins.node_plugins import NodePlugins
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -67,6 +70,8 @@ class NodePorts:
     """Where compaction runs; None for among the background's jobs."""
     allocate: Allocate = bytearray
     """Makes large buffers."""
+    plugins: NodePlugins | None = None
+    """What the configuration names of somebody's own; None: nothing."""
     validate_security: SecurityValidator = nothing_to_load
     """Whether the stores that a change to a listener names can be loaded."""
 
@@ -119,7 +124,11 @@ class SharedServer:
         refusals = NodeRefusals(
             own_principal(config.controller_security), ports.scheduler.monotonic_ms
         )
-        settings = controller_settings(config, storage, self.descriptors, refusals.refused)
+        plugins = ports.plugins
+        policies = plugins.policies() if plugins is not None and config.is_controller else None
+        settings = controller_settings(
+            config, storage, self.descriptors, refusals.refused, policies
+        )
         self.controller = ControllerNode(
             settings,
             environment,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config.dynamic import nothing_to_load
 from broker.config.endpoints import EndPoint, ListenerLimits
+from broker.config.plugins import names_python_class
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
@@ -52,11 +53,14 @@ from storage.ports import Scheduler
 
 if TYPE_CHECKING:
     from broker.node.guards import Guards
+    from broker.plugins.node_plugins import NodePlugins
     from broker.process.metrics_server import MetricsServer
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 STOP_TIMEOUT_S = 10.0
+PLUGINS_STOP_TIMEOUT_S = 1.0
+"""What a plug-in still does is nothing that must be finished."""
 CLIENTS_QUIET_S = 0.2
 CLIENTS_LEAVE_S = 1.0
 _HALTED = 1
@@ -145,6 +149,8 @@ class Server:
         filesystem = LocalFilesystem(SPARES, private_folders(config))
         scheduler = LoopScheduler(loop)
         warn_of_readers(config)
+        self._plugins_pool: BlockingPool | None = None
+        self._plugins = self._load_plugins(loop, scheduler)
         self.guards = self._make_guards(scheduler)
         ports = NodePorts(
             filesystem=filesystem,
@@ -158,6 +164,7 @@ class Server:
             cleaner=self.cleaner,
             allocate=frame_buffer,
             open_files_max=open_files_max(),
+            plugins=self._plugins,
             validate_security=nothing_to_load if self.guards is None else self.guards.validate,
         )
         try:
@@ -231,8 +238,25 @@ class Server:
             return made
         return [replace(one, guard=self.guards.guard(one.name, requests.refusal)) for one in made]
 
+    def _load_plugins(
+        self, loop: asyncio.AbstractEventLoop, scheduler: Scheduler
+    ) -> NodePlugins | None:
+        """What the configuration names of somebody's own, each loaded where it is used."""
+        config = self.config
+        if not names_python_class(config.originals):
+            return None
+        from broker.plugins.node_plugins import NodePlugins  # nothing of it is loaded for nothing
+
+        # Of its own: a plug-in that hangs keeps nothing of the node's own work waiting.
+        pool = BlockingPool(loop, config.ottla_plugins_calls_max, "ottla-plugins")
+        self._plugins_pool = pool
+        return NodePlugins(config, scheduler, pool)
+
     def _make_guards(self, scheduler: Scheduler) -> Guards | None:
-        if all(one.security_protocol == "PLAINTEXT" for one in self.config.listeners):
+        if all(
+            one.security_protocol == "PLAINTEXT" and one.principal_builder is None
+            for one in self.config.listener_security.values()
+        ):
             return None
         from broker.node.guards import Guards  # nothing of it is loaded where nothing is secured
 
@@ -243,6 +267,7 @@ class Server:
             time.monotonic,
             scheduler,
             lambda: self.node.shared.image.tokens,
+            self._plugins,
         )
 
     def _connections_left(self) -> int:
@@ -296,9 +321,10 @@ class Server:
             self.guards.close()
         if self._metrics_server is not None:
             self._metrics_server.stop()
-        for pool in (self.io_pool, self._controller_pool):
+        for pool in (self.io_pool, self._controller_pool, self._plugins_pool):
             if pool is not None:
-                await pool.close(STOP_TIMEOUT_S)
+                own = pool is self._plugins_pool
+                await pool.close(PLUGINS_STOP_TIMEOUT_S if own else STOP_TIMEOUT_S)
         await self.cleaner.close(STOP_TIMEOUT_S)
         if self._started:
             await self._run(self.node.flush_logs)

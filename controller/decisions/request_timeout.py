@@ -46,6 +46,16 @@ class RequestTimeouts:
         timeout_ms: int,
     ) -> None:
         """As `QuorumController.submit`; REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
+        self.within(timeout_ms, reply, lambda answer: self._queue.submit(name, decide, answer))
+
+    def within(
+        self,
+        timeout_ms: int,
+        reply: Callable[[T | ApiError], None],
+        begin: Callable[[Callable[[T | ApiError], None]], None],
+    ) -> None:
+        """Give what `begin(answer)` answers, now or later, to `reply`; REQUEST_TIMED_OUT after
+        `timeout_ms` milliseconds."""
         if timeout_ms <= 0:
             reply(_LATE)
             return
@@ -60,6 +70,6 @@ class RequestTimeouts:
                     timer.cancel()
                 reply(outcome)
 
-        self._queue.submit(name, decide, answer)
+        begin(answer)
         if not answered:
             timer = self._scheduler.call_later(timeout_ms, lambda: answer(_LATE))

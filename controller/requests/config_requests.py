@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controller.decisions.change_rules import UNCLEAN_LEADER_ELECTION
 from controller.decisions.configuration_control import ConfigChange
@@ -37,10 +37,15 @@ from protocol.messages import incremental_alter_configs as change_messages
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.rights import Rights
 
+if TYPE_CHECKING:
+    from controller.policies import Policies, Refused
+
 Respond = Callable[[Any], None]
 
 _MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
 
+_Alter = Callable[[View, Any], list[MetadataRecord] | ApiError]
+"""The records of a resource's changes, or why not."""
 _Row = tuple[ErrorCode, str | None, int, str]
 """Error, its words, the resource's type and name: the fields of both APIs' answers, in order."""
 
@@ -48,8 +53,9 @@ _Row = tuple[ErrorCode, str | None, int, str]
 class ConfigRequests:
     """Handlers of the two requests."""
 
-    def __init__(self, controller: QuorumController) -> None:
+    def __init__(self, controller: QuorumController, policies: Policies | None = None) -> None:
         self._controller = controller
+        self._policies = policies if policies is not None and policies.of_configs else None
         self._configuration = controller.configuration
 
     def incremental_alter_configs(
@@ -83,30 +89,68 @@ class ConfigRequests:
         rights: Rights,
         request: change_messages.IncrementalAlterConfigsRequest
         | replace_messages.AlterConfigsRequest,
-        alter: Callable[[View, Any], list[MetadataRecord] | ApiError],
+        alter: _Alter,
         answer: Callable[[list[_Row]], None],
     ) -> None:
         def reply(outcome: list[ApiError | None] | ApiError) -> None:
             errors = repeat(outcome) if isinstance(outcome, ApiError) else outcome
             answer([_row(*pair) for pair in zip(request.resources, errors, strict=False)])
 
-        decide = partial(self._decide, rights, request.resources, alter, request.validate_only)
-        self._controller.submit(name, decide, reply)
+        def decide_the_rest(settled: Refused) -> None:
+            decide = partial(
+                self._decide, rights, request.resources, alter, request.validate_only, settled
+            )
+            self._controller.submit(name, decide, reply)
+
+        policies = self._policies
+        if policies is None:
+            decide_the_rest({})
+            return
+
+        def looked_at(outcome: list[ApiError | list[MetadataRecord]] | ApiError) -> None:
+            if isinstance(outcome, ApiError):
+                reply(outcome)
+                return
+            settled: Refused = {}
+            possible: dict[int, tuple[Any, list[MetadataRecord]]] = {}
+            for at, one in enumerate(outcome):
+                if isinstance(one, ApiError):
+                    settled[at] = one
+                else:
+                    possible[at] = request.resources[at], one
+            policies.look_at_configs(
+                possible, lambda refused: decide_the_rest({**settled, **refused})
+            )
+
+        look = partial(self._look, rights, request.resources, alter)
+        self._controller.submit(f"look at: {name}", look, looked_at)
+
+    def _look(
+        self,
+        rights: Rights,
+        resources: Sequence[Any],
+        alter: _Alter,
+        view: View,
+    ) -> Decision[list[ApiError | list[MetadataRecord]]]:
+        """What would be decided about each resource."""
+        counts = Counter((r.resource_type, r.resource_name) for r in resources)
+        return Decision([_resource_error(rights, r, counts) or alter(view, r) for r in resources])
 
     def _decide(
         self,
         rights: Rights,
         resources: Sequence[Any],
-        alter: Callable[[View, Any], list[MetadataRecord] | ApiError],
+        alter: _Alter,
         validate_only: bool,
+        settled: Refused,
         view: View,
     ) -> Decision[list[ApiError | None]]:
         """Each resource on its own: one that is refused does not stop the others."""
         counts = Counter((r.resource_type, r.resource_name) for r in resources)
         records: list[MetadataRecord] = []
         outcome: list[ApiError | None] = []
-        for resource in resources:
-            error = _resource_error(rights, resource, counts)
+        for at, resource in enumerate(resources):
+            error = settled.get(at) or _resource_error(rights, resource, counts)
             if error is None:
                 altered = alter(view, resource)
                 if isinstance(altered, ApiError):

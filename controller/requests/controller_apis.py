@@ -173,7 +173,7 @@ class ControllerApis:
 
         timeouts = RequestTimeouts(self._controller, self._scheduler)
         topics = TopicRequests(self._settings, self._controller, timeouts)
-        configs = ConfigRequests(self._controller)
+        configs = ConfigRequests(self._controller, self._settings.policies)
         partitions = PartitionRequests(self._controller, timeouts, self._settings.hosting)
         cluster = ClusterRequests(self._settings, self._controller)
         scram = ScramRequests(self._controller)

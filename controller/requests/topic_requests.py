@@ -15,7 +15,7 @@ what `replication_control` checks. Follows Kafka's `ControllerApis`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from controller.decisions.request_timeout import RequestTimeouts
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
 from controller.requests.rights import Sender
+from controller.requests.topic_creation import TopicCreation
 from controller.requests.topic_deletion import refused_deletion, sort_out
 from controller.settings import ControllerSettings
 from ottla.plugins.authorizer import Operation, Resource
@@ -53,7 +54,6 @@ Respond = Callable[[Any], None]
 
 _DUPLICATE = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _MAY_NOT_GROW = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-_DENIED = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 _NAMES_IN_STATES_FROM = 6
 
 
@@ -64,6 +64,7 @@ class TopicRequests:
         self, settings: ControllerSettings, controller: QuorumController, timeouts: RequestTimeouts
     ) -> None:
         self._settings = settings
+        self._controller = controller
         self._replication = controller.replication
         self._timeouts = timeouts
 
@@ -85,15 +86,6 @@ class TopicRequests:
             else:
                 wanted.append(topic)
 
-        def decide(view: View) -> Decision[list[CreatableTopicResult]]:
-            allowed = _creatable(context.rights, wanted)
-            refused.update((one.name, _DENIED) for one in wanted if one.name not in allowed)
-            asked = [one for one in wanted if one.name in allowed]
-            decision = self._replication.create_topics(view, asked, request.validate_only)
-            if not isinstance(decision.reply, ApiError):
-                _hide_configs(context.rights, decision.reply)
-            return decision
-
         def reply(outcome: list[CreatableTopicResult] | ApiError) -> None:
             if isinstance(outcome, ApiError):
                 names = [topic.name for topic in request.topics]
@@ -102,7 +94,9 @@ class TopicRequests:
             refusals = [refused_topic(name, error) for name, error in refused.items()]
             respond(CreateTopicsResponse(topics=[*outcome, *refusals]))
 
-        self._timeouts.submit("create topics", decide, reply, request.timeout_ms)
+        creation = TopicCreation(self._controller, context.rights, wanted, request.validate_only)
+        create = partial(creation.run, self._settings.policies)
+        self._timeouts.within(request.timeout_ms, reply, create)
 
     # --- DeleteTopics --------------------------------------------------------------------------
 
@@ -169,24 +163,6 @@ class TopicRequests:
             respond(CreatePartitionsResponse(results=[*outcome, *refusals]))
 
         self._timeouts.submit("create partitions", decide, reply, request.timeout_ms)
-
-
-def _creatable(rights: Rights, topics: Sequence[CreatableTopic]) -> Collection[str]:
-    names = [topic.name for topic in topics]
-    if rights.allows_on_cluster(Operation.CREATE, audited=False):
-        return set(names)
-    return rights.allowed(Operation.CREATE, Resource.TOPIC, names)
-
-
-def _hide_configs(rights: Rights, results: Sequence[CreatableTopicResult]) -> None:
-    """Leave out what a new topic is like, where that is not to be shown."""
-    made = [result.name for result in results if not result.error_code]
-    shown = rights.allowed(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, made, audited=False)
-    for result in results:
-        if not result.error_code and result.name not in shown:
-            result.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            result.num_partitions = result.replication_factor = -1
-            result.configs = []
 
 
 def _all_refused(states: Sequence[DeleteTopicState], error: ApiError) -> DeleteTopicsResponse:

@@ -2,14 +2,10 @@
 
 A setting that names a Java class in Kafka takes `package.module:Class` here. `docs/security.md` has
 an example of each. Only the standard library is imported.
+
+    ottla.plugins.authorizer   Authorizer: who may do what
+    ottla.plugins.principal    PrincipalBuilder: who is at the other end of a connection
+    ottla.plugins.logins       PasswordCheck, ScramCredentials, TokenCheck: who gets in
+    ottla.plugins.policies     CreateTopicPolicy, AlterConfigPolicy: what is refused to everybody
+    ottla.plugins.interceptor  ProduceInterceptor: which records are refused
 """
-
-from ottla.plugins.authorizer import (
-    Action,
-    Asker,
-    Authorizer,
-    Operation,
-    Resource,
-)
-
-__all__ = ["Action", "Asker", "Authorizer", "Operation", "Resource"]

@@ -6,7 +6,8 @@ and the bits of `IncludeAuthorizedOperations`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -67,34 +68,31 @@ class Action(NamedTuple):
     name: str
 
 
-class Authorizer:
+class Authorizer(ABC):
     """Judges each action of each request that is not prepared (`authorizer.class.name`).
 
     It is asked on the event loop: whatever it does, all clients wait for. One that raises denies.
+    Brokers and controllers of the cluster ask, too: they need CLUSTER_ACTION on the cluster.
     """
 
     remembered = False
     """Whether its word about a request holds for all like it until it says `changed()`. Only then
     are requests prepared, and the next ones like them answered without asking it."""
 
-    def configure(self, settings: Mapping[str, str], changed: Changed) -> None:
+    def configure(  # noqa: B027  not all need it
+        self, settings: Mapping[str, str], changed: Callable[[], None], standard: Authorizer
+    ) -> None:
         """Called once, before the first question. `settings` are those of the node, as they stand
-        in its file. Call `changed()` whenever another answer would be given than before."""
+        in its file. Call `changed()`, from any thread, whenever another answer would be given than
+        before. `standard` judges by the ACLs and by `super.users`, which hold nowhere else; of its
+        own changes the node hears by itself. It may be asked from `allows` and `allows_any`."""
 
+    @abstractmethod
     def allows(self, asker: Asker, action: Action) -> bool:
-        """Whether `asker` may do that. To be overridden."""
-        raise NotImplementedError
+        """Whether `asker` may do that."""
 
     def allows_any(self, asker: Asker, operation: Operation, resource: Resource) -> bool:
         """Whether `asker` may do `operation` to at least one resource of that type: asked for a
         producer that is idempotent without a transactional id, which must be allowed to WRITE to
         some topic. `IDEMPOTENT_WRITE` on the cluster is asked first."""
         return False
-
-
-class Changed:
-    """What an authorizer is given to say that its mind has changed."""
-
-    def __call__(self) -> None:
-        """What was answered before says nothing about the next request."""
-        raise NotImplementedError

@@ -20,6 +20,7 @@ partitions in transactions (KIP-890), v13 topic ids.
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from broker.apis.current_leader import current_leader, leader_node
 from broker.apis.produce.prepared import PreparedProduce, prepare_produce
@@ -52,6 +53,9 @@ from storage.log.verification_state import VerificationGuard
 
 ADMIN_CLIENT_ID = "__admin_client"
 """Of those who may write to internal topics (Kafka's `AdminUtils`)."""
+if TYPE_CHECKING:
+    from broker.apis.produce.interception import ProduceInterception
+
 _log = logging.getLogger(f"ottla.{__name__}")
 
 LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec
@@ -64,8 +68,15 @@ ZSTD_FROM = 7
 class ProduceApi:
     """Appends clients' batches."""
 
-    def __init__(self, replicas: ReplicaManager, transactions: TransactionalProduce) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        transactions: TransactionalProduce,
+        interception: ProduceInterception | None = None,
+    ) -> None:
+        """`interception`: who looks at the records first."""
         self._replicas = replicas
+        self._interception = interception
         self._transactions = transactions
         self._looks = RecordLooks(replicas)
         self._scheduler = replicas.scheduler
@@ -88,12 +99,18 @@ class ProduceApi:
         answer = respond
         if denied:
             answer = answer_all if request.acks else _to_nobody
-        if request.transactional_id is not None:
-            self._verify(context, allowed, answer)
+        if self._interception is None:
+            self._go_on(context, allowed, answer)
         else:
-            self._append(context, allowed, answer)
+            self._intercept(self._interception, context, allowed, answer)
         if denied and not request.acks:
             raise refused_without_answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+    def _go_on(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+        if request.transactional_id is not None:
+            self._verify(context, request, respond)
+        else:
+            self._append(context, request, respond)
 
     def _append(
         self,
@@ -148,6 +165,8 @@ class ProduceApi:
         self, context: RequestContext, frame: memoryview, request: ProduceRequest
     ) -> PreparedProduce | None:
         """How requests are answered that are like this one but for their records."""
+        if self._interception is not None:
+            return None
 
         def refuse(correlation_id: int, one: PartitionProduceResponse) -> bytes:
             topic = TopicProduceResponse(name, topic_id, [one])
@@ -159,6 +178,39 @@ class ProduceApi:
             return None
         name, topic_id = request.topic_data[0].name, request.topic_data[0].topic_id
         return prepare_produce(self._replicas, context.api_version, frame, request, refuse)
+
+    def _intercept(
+        self,
+        interception: ProduceInterception,
+        context: RequestContext,
+        request: ProduceRequest,
+        respond: Respond,
+    ) -> None:
+        """Go on with what the interceptor lets pass."""
+        is_later = False
+
+        def done(refused: list[TopicProduceResponse] | None, error: Exception | None) -> None:
+            def answer(response: ProduceResponse | None) -> None:
+                if response is None and refused:
+                    raise refused_without_answer(ErrorCode.INVALID_RECORD)
+                if response is not None:
+                    interception.add(refused or [], response)
+                respond(response)
+
+            try:
+                if refused is None:
+                    _log.error("an interceptor's look at records failed", exc_info=error)
+                    refusal = refuse_produce(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+                    self._answer(request, refusal, respond)
+                else:
+                    self._go_on(context, request, answer)
+            except ProtocolError:  # as in _verify
+                if not is_later:
+                    raise
+                respond(None)
+
+        interception.look(request, context.api_version >= TOPIC_IDS_FROM, done)
+        is_later = True
 
     def _verify(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
         """Go on when the coordinator of the transaction has answered."""

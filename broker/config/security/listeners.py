@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import cast
 
 from broker.config.endpoints import EndPoint
+from broker.config.plugins import BUILT_IN, PRINCIPAL_BUILDER, PythonClass, class_of
 from broker.config.security.listener_keys import (
     Scope,
     listener_prefix,
@@ -77,7 +78,13 @@ def one_listener(texts: Mapping[str, str], listener: str, protocol: str) -> List
             own = cast(str, scope.nearest().value(_CLIENT_AUTH))
             tls = replace(tls, client_auth=own)
     sasl = _sasl(scope, texts, listener, protocol) if protocol.startswith("SASL") else None
-    return ListenerSecurity(listener, protocol, tls, sasl)
+    builder = class_of(
+        scope.name(PRINCIPAL_BUILDER),
+        scope.text(PRINCIPAL_BUILDER),
+        BUILT_IN[PRINCIPAL_BUILDER],
+    )
+    named = builder if isinstance(builder, PythonClass) else None
+    return ListenerSecurity(listener, protocol, tls, sasl, named)
 
 
 def tls_settings(scope: Scope) -> TlsSettings:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from broker.config.keys import BROKER_CONFIG_DEF
+from broker.config.plugins import PythonClass, class_of
 from broker.config.security.jaas import JaasError, parse_jaas
 from broker.config.security.listener_keys import Scope
 from broker.config.security_settings import (
@@ -96,9 +97,7 @@ def server_mechanism(scope: Scope, listener: str, name: str) -> MechanismSetting
     return MechanismSettings(
         name=name,
         jaas=_jaas(scope.nearest(), f"listener {listener} offers {name}", name),
-        server_callback_class=_class(
-            scope.nearest(), "sasl.server.callback.handler.class", _SERVER_CALLBACKS, name
-        ),
+        server_callback_class=_server_callback(scope.nearest(), name),
         login_callback_class=_login_callback(scope.nearest(), name),
         max_reauth_ms=cast(int, scope.value("connections.max.reauth.ms")),
         oauth=_oauth(scope),
@@ -157,6 +156,12 @@ def _named(login_module: str) -> str:
 def _login_callback(scope: Scope, mechanism: str) -> str | None:
     _class(scope, "sasl.login.class", {}, mechanism)
     return _class(scope, "sasl.login.callback.handler.class", _LOGIN_CALLBACKS, mechanism)
+
+
+def _server_callback(scope: Scope, mechanism: str) -> str | PythonClass | None:
+    key = "sasl.server.callback.handler.class"
+    built_in = _SERVER_CALLBACKS[mechanism]
+    return class_of(scope.name(key), scope.text(key), built_in, f"built into {mechanism}")
 
 
 def _class(

@@ -12,6 +12,9 @@ The network gives it each frame that it `takes`, which until the login is comple
     >> SaslHandshake v1      taken where logins end: the client logs in again, as the same one
     >> SaslAuthenticate      taken, since a login is under way
 
+Where a mechanism has to ask somebody else, `received` gives its Question; `told` has the answer
+to the frame then, and meanwhile no other frame comes.
+
 After SaslHandshake v0 (KIP-43) the tokens come as frames without a header. Whatever does not belong
 ends the connection: `SaslFailed` says with which answer. What no state has a place for is answered
 in its own shape with ILLEGAL_SASL_STATE, if a mechanism has been named; before, it is not answered.
@@ -22,10 +25,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import NoReturn
+from functools import partial
+from typing import NoReturn, TypeAlias
 
 from broker.config.security_settings import MechanismSettings, SaslSettings
-from broker.security.sasl.server_mechanism import NewServerMechanism, SaslRefused, ServerMechanism
+from broker.security.sasl.server_mechanism import (
+    NewServerMechanism,
+    Question,
+    SaslRefused,
+    ServerMechanism,
+)
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
@@ -47,7 +56,6 @@ _ERROR_CODE = slice(4, 6)
 """Of an answer to ApiVersions, in all its versions."""
 _HANDSHAKE = int(ApiKey.SASL_HANDSHAKE)
 _SHOWN_LETTERS = 64
-_USER = "User:"
 
 
 class State(IntEnum):
@@ -130,6 +138,19 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
 """Every transition; an event without one is a bug of ours."""
 
 
+PrincipalOf: TypeAlias = Callable[[str, str], str]
+"""Mechanism and name → `Type:name`."""
+
+
+def _user(_mechanism: str, name: str) -> str:
+    return f"User:{name}"
+
+
+def _dotted(principal: str) -> str:
+    """As Kafka writes it here: `User.alice`."""
+    return principal.replace(":", ".", 1)
+
+
 class SaslFailed(Exception):
     """The connection is to be closed."""
 
@@ -164,8 +185,10 @@ class SaslAuthenticator:
     __slots__ = (
         "_again_ms",
         "_answer_api_versions",
+        "_asked",
         "_new_mechanism",
         "_other",
+        "_principal_of",
         "_refusal",
         "_server",
         "_settings",
@@ -183,10 +206,12 @@ class SaslAuthenticator:
         new_mechanism: NewServerMechanism,
         answer_api_versions: Callable[[memoryview], bytes],
         refusal: Callable[[int, Message, ErrorCode], Message | None],
+        principal_of: PrincipalOf = _user,
     ) -> None:
         """`answer_api_versions`: a request frame in, the answer's frame out, both without size.
         `refusal`: what an API (by its key) answers where the whole request has that error, None
-        where it answers nothing. Both may raise ProtocolError.
+        where it answers nothing. Both may raise ProtocolError. `principal_of` may raise
+        SaslRefused.
         """
         self.state = INITIAL
         self.principal: str | None = None
@@ -203,7 +228,10 @@ class SaslAuthenticator:
         self._new_mechanism = new_mechanism
         self._answer_api_versions = answer_api_versions
         self._refusal = refusal
+        self._principal_of = principal_of
         self._server: ServerMechanism | None = None
+        # The token whose answer waits for somebody: its request, None where it came bare.
+        self._asked: tuple[_Header | None, Callable[[object, int], bytes | Question]] | None = None
         self._other = ""  # the mechanism that was named for another login, and is not `mechanism`
         self._again_ms: int | None = None  # when the last login that followed another began
 
@@ -225,15 +253,17 @@ class SaslAuthenticator:
         close."""
         return self.session_end_ms is not None and now_ms > self.session_end_ms
 
-    def received(self, frame: memoryview, now_ms: int) -> bytes:
-        """The answer to a frame; both without size. Raises SaslFailed, after which it is over."""
+    def received(self, frame: memoryview, now_ms: int) -> bytes | Question:
+        """The answer to a frame; both without size. Raises SaslFailed, after which it is over.
+        After a Question comes `told`, and no frame before it."""
+        assert self._asked is None, "a frame came while its predecessor's answer waits"
         try:
             if self.state in (INITIAL, VERSIONED, SERVING):
                 return self._begin(frame, now_ms)
             if self.state is TOKENS:
                 return self._authenticate(frame, now_ms)
             if self.state is BARE_TOKENS:
-                return self._evaluate_bare(bytes(frame), now_ms)
+                return self._evaluate(None, bytes(frame), now_ms)
         except (ProtocolError, StringTooLong) as error:
             self._fail(f"Malformed frame during SASL authentication: {error}")
         if self.state is MISLED:
@@ -243,6 +273,15 @@ class SaslAuthenticator:
                 delayed=True,
             )
         self._fail("The SASL authentication has failed before")
+
+    def told(self, outcome: object, now_ms: int) -> bytes | Question:
+        """As `received`, with what came of the Question: its job's result, or the exception."""
+        assert self._asked is not None, "nothing was asked"
+        (header, go_on), self._asked = self._asked, None
+        try:
+            return self._answer(header, partial(go_on, outcome, now_ms), now_ms)
+        except (ProtocolError, StringTooLong) as error:
+            self._fail(f"The answer to a SASL token cannot be written: {error}")
 
     def too_long(self, size: int) -> SaslFailed:
         """What ends the connection where a frame of that size is announced."""
@@ -294,45 +333,51 @@ class SaslAuthenticator:
 
     # --- its tokens -----------------------------------------------------------------------------
 
-    def _authenticate(self, frame: memoryview, now_ms: int) -> bytes:
+    def _authenticate(self, frame: memoryview, now_ms: int) -> bytes | Question:
         header = _read_header(frame)
         if header.api is not ApiKey.SASL_AUTHENTICATE:
             self._refuse_other(header, frame)
         request = _read_body(frame, header)
         assert isinstance(request, SaslAuthenticateRequest)
+        return self._evaluate(header, bytes(request.auth_bytes), now_ms)
+
+    def _evaluate(self, header: _Header | None, token: bytes, now_ms: int) -> bytes | Question:
+        server = self._server
+        assert server is not None, "tokens come after a handshake"
+        return self._answer(header, partial(server.evaluate, token, now_ms), now_ms)
+
+    def _answer(
+        self, header: _Header | None, step: Callable[[], bytes | Question], now_ms: int
+    ) -> bytes | Question:
+        """What the step of the mechanism comes to; without a header, it is not put into a frame."""
         try:
-            token = self._evaluate(bytes(request.auth_bytes), now_ms)
+            token = step()
+            if self._server is not None and self._server.complete:
+                self._log_in(self._server, now_ms)
         except SaslRefused as refused:
-            text = self._told(refused)
-            failed = int(ErrorCode.SASL_AUTHENTICATION_FAILED)
-            answer = _frame(SaslAuthenticateResponse(failed, text), header)
+            text = self._text_of(refused)
+            answer = None
+            if header is not None:
+                failed = int(ErrorCode.SASL_AUTHENTICATION_FAILED)
+                answer = _frame(SaslAuthenticateResponse(failed, text), header)
             self._fail(_logged(refused, text), answer, delayed=True)
+        if isinstance(token, Question):
+            self._asked = header, token.go_on
+            return token
+        if header is None:
+            return token
         response = SaslAuthenticateResponse(auth_bytes=token)
         if self.state is SERVING and self.session_end_ms is not None:
             response.session_lifetime_ms = self.session_end_ms - now_ms
         return _frame(response, header)
 
-    def _evaluate_bare(self, token: bytes, now_ms: int) -> bytes:
-        try:
-            return self._evaluate(token, now_ms)
-        except SaslRefused as refused:
-            self._fail(_logged(refused, self._told(refused)), delayed=True)
-
-    def _evaluate(self, token: bytes, now_ms: int) -> bytes:
-        server = self._server
-        assert server is not None, "tokens come after a handshake"
-        answer = server.evaluate(token, now_ms)
-        if server.complete:
-            self._log_in(server, now_ms)
-        return answer
-
     def _log_in(self, server: ServerMechanism, now_ms: int) -> None:
-        principal = _USER + server.principal_name
+        assert self.mechanism is not None
+        principal = self._principal_of(self.mechanism, server.principal_name)
         if self.principal is not None and self.principal != principal:
-            before = self.principal.removeprefix(_USER)
             raise SaslRefused(
-                f"Cannot change principals during re-authentication from User.{before}: "
-                f"User.{server.principal_name}"
+                "Cannot change principals during re-authentication from "
+                f"{_dotted(self.principal)}: {_dotted(principal)}"
             )
         self.principal = principal
         self.token_authenticated = server.by_token
@@ -356,7 +401,7 @@ class SaslAuthenticator:
     def _again(self) -> bool:
         return self.principal is not None
 
-    def _told(self, refused: SaslRefused) -> str:
+    def _text_of(self, refused: SaslRefused) -> str:
         if refused.text:
             return refused.text
         what = "re-authentication" if self._again else "authentication"

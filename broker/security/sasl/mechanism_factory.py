@@ -28,9 +28,11 @@ def server_mechanisms(
     tokens: TokenLogins = no_tokens,
 ) -> NewServerMechanism:
     """`nonce`, `tokens`: see `ScramServer`; `others`: mechanisms that are made elsewhere, by their
-    names."""
+    names; they go before those of here."""
     known = dict(others or {})
     for settings in sasl.mechanisms:
+        if settings.name in known:
+            continue
         if settings.name == PLAIN:
             known[PLAIN] = partial(PlainServer, _plain_users(settings))
         elif (scram := SCRAM_MECHANISMS.get(settings.name)) is not None:

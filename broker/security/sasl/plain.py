@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
+from typing import Protocol
 
 from broker.config.security_settings import Secret
 from broker.security.sasl.server_mechanism import SaslRefused
@@ -43,13 +44,30 @@ class PlainUsers:
         return same and expected is not None
 
 
+class Users(Protocol):
+    """As `PlainUsers`."""
+
+    def have(self, name: bytes, password: bytes) -> bool:
+        """Whether that is the password of that user."""
+
+
+def read_plain(token: bytes) -> tuple[bytes, bytes, bytes]:
+    """Authorization id, name and password. Raises SaslRefused."""
+    parts = token.split(b"\0", _PARTS)
+    if len(parts) != _PARTS:
+        raise SaslRefused(
+            f"Invalid SASL/PLAIN response: expected {_PARTS} tokens, got {len(parts)}"
+        )
+    return parts[0], parts[1], parts[2]
+
+
 class PlainServer:
     """One login."""
 
     by_token = False
     expires_at_ms = None
 
-    def __init__(self, users: PlainUsers) -> None:
+    def __init__(self, users: Users) -> None:
         self.complete = False
         self.refusal = ""
         self.principal_name = ""
@@ -57,12 +75,7 @@ class PlainServer:
 
     def evaluate(self, token: bytes, now_ms: int) -> bytes:
         """See `ServerMechanism`: authorization id, name and password, with a NUL between them."""
-        parts = token.split(b"\0", _PARTS)
-        if len(parts) != _PARTS:
-            raise SaslRefused(
-                f"Invalid SASL/PLAIN response: expected {_PARTS} tokens, got {len(parts)}"
-            )
-        authorization_id, name, password = parts
+        authorization_id, name, password = read_plain(token)
         if not name:
             raise SaslRefused(_NO_NAME)
         if not password:

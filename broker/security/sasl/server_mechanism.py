@@ -7,7 +7,7 @@ conversation around it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 
 class SaslRefused(Exception):
@@ -20,6 +20,15 @@ class SaslRefused(Exception):
         super().__init__(reason or text)
         self.text = text
         self.reason = reason
+
+
+class Question(NamedTuple):
+    """An answer that needs somebody else's."""
+
+    job: Callable[[], object]
+    """Gives that one's; it may block, so it runs in a thread."""
+    go_on: Callable[[object, int], bytes | Question]
+    """What the job gave, or the exception that it raised, and the time → as `evaluate`."""
 
 
 class ServerMechanism(Protocol):
@@ -46,8 +55,9 @@ class ServerMechanism(Protocol):
         """Why the login is refused, for the log, where a challenge has told the client so; empty:
         it is not."""
 
-    def evaluate(self, token: bytes, now_ms: int) -> bytes:
-        """The answer to a token of the client. Raises SaslRefused, after which it is over."""
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
+        """The answer to a token of the client. Raises SaslRefused, after which it is over. After a
+        Question nothing is evaluated until it has gone on."""
 
 
 NewServerMechanism: TypeAlias = Callable[[str], ServerMechanism]

@@ -7,8 +7,10 @@ from typing import Any
 
 from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
+from broker.config.plugins import names_python_class
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
+from broker.plugins.node_plugins import NodePlugins
 from broker.requests.context import ANONYMOUS
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
@@ -48,6 +50,9 @@ class Running:
         blocking = SimBlocking(self.scheduler)
         config = single_node_config({"log.dirs": str(folder), **overrides})
         filesystem = filesystem or LocalFilesystem()
+        plugins = None
+        if names_python_class(config.originals):
+            plugins = NodePlugins(config, self.scheduler, blocking)
         ports = NodePorts(
             filesystem,
             self.scheduler,
@@ -56,6 +61,7 @@ class Running:
             self.scheduler.random.randbytes,
             halt,
             open_files_max=open_files_max,
+            plugins=plugins,
         )
         storage = open_storage(config, filesystem, ports.random_bytes, self.scheduler.wall_ms())
         self.node = Node(config, ports, storage)

@@ -107,7 +107,7 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["serve", "--override", "num.io.thread=3"], "did you mean num.io.threads?"),
         (["serve", "--override", "num.io.threads=0"], "configuration num.io.threads: Value must"),
         (["serve", "--override", "nonsense"], "write it as key=value"),
-        (["serve", "--override", "authorizer.class.name=a.B"], "authorizer.class.name is a.B; use"),
+        (["serve", "--override", "authorizer.class.name=a.B"], "Java classes cannot be loaded"),
         (["serve", "--config", "/no/such/file"], "/no/such/file: No such file"),
         (["serve", "extra"], "extra"),
         (["fly"], "No such command 'fly'"),

@@ -19,10 +19,8 @@ from storage.config_def import ConfigError
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("principal.builder.class", "a.B"),
-        ("listener.name.x.principal.builder.class", "a.B"),
+        ("ssl.engine.factory.class", "a:B"),
         ("ssl.engine.factory.class", "a.B"),
-        ("create.topic.policy.class.name", "a.B"),
         ("remote.log.storage.system.enable", "true"),
     ],
 )

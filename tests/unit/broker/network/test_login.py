@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,15 +19,20 @@ from broker.config.security_settings import (
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
 from broker.network.socket_server import SocketServer
-from broker.security.listener_guard import ListenerGuard
+from broker.plugins.logins import plain_logins
+from broker.plugins.loop_calls import LoopCalls
+from broker.security.listener_guard import ListenerGuard, NamePeer, NoPrincipal
 from broker.security.logins import Logins
 from broker.security.sasl.mechanism_factory import server_mechanisms
+from ottla.plugins.logins import PasswordCheck
+from ottla.plugins.principal import Peer
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
+from storage.ports import NoAnswer
 from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed
 
 JAAS = JaasEntry("PlainLoginModule", {"user_alice": Secret("secret")})
@@ -251,3 +257,197 @@ async def test_tls_on_a_listener_without_it_is_told(
     sasl, plain = [one for one in caplog.messages if one.startswith("Failed authentication")]
     assert "on listener SASL by TLS" in sasl and "has no TLS: its protocol is SASL_PLAIN" in sasl
     assert "on listener PLAIN by TLS" in plain and "has no TLS: its protocol is PLAINTEXT" in plain
+
+
+# --- somebody else is asked ----------------------------------------------------------------------
+
+
+class Directory:
+    """Answers when a test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]] = []
+
+    def ask(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
+        self.waiting.append((job, done))
+
+    async def asked(self) -> None:
+        async with asyncio.timeout(5):
+            while not self.waiting:
+                await asyncio.sleep(0.001)
+
+    def answer(self, error: Exception | None = None) -> None:
+        job, done = self.waiting.pop(0)
+        done(None if error else job(), error)
+
+
+class Passwords(PasswordCheck):
+    def is_right(self, user: str, password: str) -> bool:
+        return password == "secret"
+
+
+def asking_guard(
+    directory: Directory, max_reauth_ms: int = 0, name_peer: NamePeer | None = None
+) -> ListenerGuard:
+    plain = MechanismSettings("PLAIN", JAAS, max_reauth_ms=max_reauth_ms)
+    sasl = SaslSettings((plain,), failed_authentication_delay_ms=0)
+    own = plain_logins(Passwords(), LoopCalls("acme:Passwords", lambda: 0.0))
+    return ListenerGuard(
+        ListenerSecurity("SASL", "SASL_PLAINTEXT", sasl=sasl),
+        Logins("SASL", 1000, time.monotonic),
+        server_mechanisms(sasl, lambda *_: None, lambda: "nonce", {"PLAIN": own}),
+        lambda *_: None,
+        between_nodes=False,
+        name_peer=name_peer,
+        ask=directory.ask,
+    )
+
+
+async def test_nothing_behind_a_login_is_taken_until_somebody_has_answered(rig: Rig) -> None:
+    directory = Directory()
+    server, requests = await serve(rig, asking_guard(directory))
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(GOOD), METADATA)
+    await client.receive()
+    await directory.asked()
+    client.send(METADATA)
+    assert requests.principals == []
+    directory.answer()
+    assert answer_of(await client.receive()).error_code == 0
+    assert [await client.receive(), await client.receive()] == [METADATA, METADATA]
+    assert requests.principals == ["User:alice"] * 2
+
+
+@pytest.mark.parametrize("error", [None, NoAnswer("no answer within 5 ms")])
+async def test_who_is_refused_by_somebody_else_is_refused(
+    rig: Rig, error: Exception | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory = Directory()
+    server, requests = await serve(rig, asking_guard(directory))
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(WRONG), METADATA)
+    await client.receive()
+    await directory.asked()
+    directory.answer(error)
+    answer = answer_of(await client.receive())
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert await client.closed_by_server()
+    assert requests.principals == []
+    told = "acme:Passwords: no answer within 5 ms" if error else "Invalid username or password"
+    assert told in caplog.text
+
+
+async def test_an_answer_for_one_who_has_gone_is_dropped(rig: Rig) -> None:
+    directory = Directory()
+    door = asking_guard(directory)
+    server, _ = await serve(rig, door)
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(GOOD))
+    await client.receive()
+    await directory.asked()
+    client.writer.close()
+    async with asyncio.timeout(5):
+        while server.connection_count:
+            await asyncio.sleep(0.001)
+    directory.answer()
+    assert (door.logins.succeeded, door.logins.failed) == (0, 0)
+
+
+async def test_one_who_logs_in_again_waits_for_an_answer_too(rig: Rig) -> None:
+    directory = Directory()
+    door = asking_guard(directory, max_reauth_ms=60_000)
+    server, requests = await serve(rig, door)
+    client = await rig.client(server, "SASL")
+    for _ in range(2):
+        client.send(handshake(), token(GOOD), METADATA)
+        await client.receive()
+        await directory.asked()
+        directory.answer()
+        assert answer_of(await client.receive()).error_code == 0
+        assert await client.receive() == METADATA
+    assert (door.logins.succeeded, door.logins.renewed) == (1, 1)
+    assert requests.principals == ["User:alice"] * 2
+
+
+async def test_one_whose_other_login_is_refused_later_is_closed(rig: Rig) -> None:
+    directory = Directory()
+    door = asking_guard(directory, max_reauth_ms=60_000)
+    server, _ = await serve(rig, door)
+    client = await rig.client(server, "SASL")
+    for good in (True, False):
+        client.send(handshake(), token(GOOD if good else WRONG))
+        await client.receive()
+        await directory.asked()
+        directory.answer()
+        code = answer_of(await client.receive()).error_code
+        assert code == (0 if good else ErrorCode.SASL_AUTHENTICATION_FAILED)
+    assert await client.closed_by_server()
+    assert door.logins.failed_renewals == 1
+
+
+async def test_a_stop_waits_for_nobody_who_is_asked(rig: Rig) -> None:
+    directory = Directory()
+    server, _ = await serve(rig, asking_guard(directory))
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(GOOD))
+    await client.receive()
+    await directory.asked()
+    async with asyncio.timeout(5):
+        await server.stop(5)
+    directory.answer()
+
+
+@pytest.mark.parametrize("answer", ["Team:a", NoPrincipal("nobody of ours")])
+async def test_a_builder_names_who_logs_in(
+    rig: Rig, answer: str | NoPrincipal, caplog: pytest.LogCaptureFixture
+) -> None:
+    def name(peer: Peer) -> str:
+        assert (peer.user, peer.mechanism, peer.host) == ("alice", "PLAIN", "127.0.0.1")
+        if isinstance(answer, NoPrincipal):
+            raise answer
+        return answer
+
+    directory = Directory()
+    server, requests = await serve(rig, asking_guard(directory, name_peer=name))
+    client = await rig.client(server, "SASL")
+    client.send(handshake(), token(GOOD), METADATA)
+    await client.receive()
+    await directory.asked()
+    directory.answer()
+    code = answer_of(await client.receive()).error_code
+    if isinstance(answer, str):
+        assert (code, await client.receive()) == (0, METADATA)
+        assert requests.principals == ["Team:a"]
+    else:
+        assert code == ErrorCode.SASL_AUTHENTICATION_FAILED
+        assert await client.closed_by_server()
+        assert "nobody of ours" in caplog.text
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_builder_names_who_comes_without_a_login(
+    rig: Rig, known: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def name(peer: Peer) -> str:
+        if not known:
+            raise NoPrincipal("no host of ours")
+        return f"Host:{peer.host}"
+
+    door = ListenerGuard(
+        ListenerSecurity("SASL", "PLAINTEXT"),
+        Logins("SASL", 1000, time.monotonic),
+        None,
+        lambda *_: None,
+        between_nodes=False,
+        name_peer=name,
+    )
+    requests = Requests()
+    listeners = [Listener("SASL", "127.0.0.1", 0, "PLAINTEXT", guard=door)]
+    server = await rig.serve(requests, listeners=listeners)
+    client = await rig.client(server, "SASL")
+    if known:
+        assert await client.ask(METADATA) == METADATA
+        assert requests.principals == ["Host:127.0.0.1"]
+    else:
+        assert await client.closed_by_server()
+        assert "by PLAINTEXT" in caplog.text and "no host of ours" in caplog.text

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from broker.requests.context import RequestContext
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.messages.describe_acls import DescribeAclsRequest
 from protocol.rights import UNLIMITED
 from tests.unit.broker.node_fixture import Running
 
@@ -78,3 +82,78 @@ def test_until_the_metadata_is_loaded_only_super_users_pass(tmp_path: Path) -> N
         assert not may_alter(ANONYMOUS)
         assert may_alter("User:admin")
     assert may_alter(ANONYMOUS)
+
+
+# --- an authorizer of somebody's own --------------------------------------------------------------
+
+MODULE = """
+from ottla.plugins.authorizer import Authorizer, Operation
+
+class Rights(Authorizer):
+    def configure(self, settings, changed, standard):
+        type(self).changed, self.standard = changed, standard
+
+    def allows(self, asker, action):
+        if action.operation is Operation.ALTER:
+            return True
+        return self.standard.allows(asker, action)
+
+class Remembered(Rights):
+    remembered = True
+
+class Failing(Rights):
+    def allows(self, asker, action):
+        raise KeyError(action.name)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "ottla_test_rights.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    import ottla_test_rights  # type: ignore[import-not-found]
+
+    yield ottla_test_rights
+    del sys.modules["ottla_test_rights"]
+
+
+def running(folder: Path, name: str) -> Running:
+    return Running(folder / "data", **{"authorizer.class.name": f"ottla_test_rights:{name}"})
+
+
+def test_an_authorizer_of_ones_own_judges_and_acls_are_served_still(
+    tmp_path: Path, module: Any
+) -> None:
+    node = running(tmp_path, "Rights")
+    read = [AclCreation(2, "t", 3, ANONYMOUS, "*", 3, 3)]
+    answer = node.ask(CreateAclsRequest(read), 3)
+    assert [one.error_code for one in answer.results] == [0]
+    assert values(node)["acls_total_count"] == 1
+    denied = node.ask(DescribeAclsRequest(1, None, 1, None, None, 1, 1), 3)
+    assert denied.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    describe = [AclCreation(4, "kafka-cluster", 3, ANONYMOUS, "*", 8, 3)]
+    node.ask(CreateAclsRequest(describe), 3)
+    told = node.ask(DescribeAclsRequest(1, None, 1, None, None, 1, 1), 3)
+    assert told.error_code == 0, "it asked the one that is built in, which goes by the ACLs"
+
+
+def test_only_a_word_that_may_be_remembered_lets_requests_be_prepared(
+    tmp_path: Path, module: Any
+) -> None:
+    assert not running(tmp_path / "a", "Rights").node.broker.requests.admission.may_prepare
+    admission = running(tmp_path / "b", "Remembered").node.broker.requests.admission
+    assert admission.may_prepare
+    epoch = admission.epoch
+    module.Remembered.changed()
+    assert admission.epoch == epoch + 1
+
+
+def test_one_that_fails_denies(
+    tmp_path: Path, module: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = running(tmp_path, "Failing")
+    answer = node.ask(CreateAclsRequest(ACLS_NEED), 3)
+    assert answer.results[0].error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert "ottla_test_rights:Failing failed" in caplog.messages

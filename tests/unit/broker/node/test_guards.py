@@ -51,6 +51,10 @@ def texts(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
+def named(_mechanism: str, user: str) -> str:
+    return f"User:{user}"
+
+
 def refuse(api_key: int, _request: Any, error: ErrorCode) -> Any:
     raise KeyError(api_key, error)
 
@@ -67,7 +71,7 @@ def made(folder: Path) -> tuple[BrokerConfig, Guards, dict[str, ListenerGuard]]:
 
 
 def lets_in(guard: ListenerGuard, user: str, password: str) -> bool:
-    authenticator = guard.authenticator(bytes)
+    authenticator = guard.authenticator(bytes, named)
     assert authenticator is not None
     handshake = encode_request(SaslHandshakeRequest("PLAIN"), 1, 1, "me")[4:]
     authenticator.received(memoryview(handshake), 0)
@@ -83,7 +87,7 @@ def lets_in(guard: ListenerGuard, user: str, password: str) -> bool:
 def test_a_listener_has_a_guard_if_it_is_secured(tmp_path: Path) -> None:
     _, all_of_them, found = made(tmp_path)
     assert sorted(found) == ["BOTH", "TLS"]
-    assert found["TLS"].authenticator(bytes) is None
+    assert found["TLS"].authenticator(bytes, named) is None
     assert lets_in(found["BOTH"], "a", "one") and not lets_in(found["BOTH"], "a", "two")
     assert [one.listener_name for one in all_of_them.logins()] == ["TLS", "BOTH"]
 
@@ -100,7 +104,7 @@ def test_an_error_names_the_key_as_it_is_written(tmp_path: Path) -> None:
 
 def test_a_request_that_is_not_served_is_no_bug_of_ours(tmp_path: Path) -> None:
     _, _, found = made(tmp_path)
-    authenticator = found["BOTH"].authenticator(bytes)
+    authenticator = found["BOTH"].authenticator(bytes, named)
     assert authenticator is not None
     handshake = encode_request(SaslHandshakeRequest("PLAIN"), 1, 1, "me")[4:]
     authenticator.received(memoryview(handshake), 0)
@@ -163,6 +167,6 @@ def test_tokens_are_judged_where_a_listener_takes_them(tmp_path: Path) -> None:
     all_of_them = guards(config)
     guard = all_of_them.guard("BOTH", refuse)
     assert guard is not None
-    authenticator = guard.authenticator(bytes)
+    authenticator = guard.authenticator(bytes, named)
     assert authenticator is not None
     all_of_them.close()

@@ -62,3 +62,17 @@ def test_whose_time_is_up_is_not_looked_at(timeout_ms: int) -> None:
     RequestTimeouts(queue, scheduler).submit("x", decide, answers.append, timeout_ms)
     assert answers == [ApiError(ErrorCode.REQUEST_TIMED_OUT)]
     assert (queue.replies, scheduler.pending()) == ([], 0)
+
+
+def test_within_is_for_what_is_no_one_command() -> None:
+    scheduler, answers = SimScheduler(), []
+    timeouts = RequestTimeouts(Queue(), scheduler)
+    kept: list[Callable[[Any], None]] = []
+    timeouts.within(500, answers.append, kept.append)
+    timeouts.within(500, answers.append, kept.append)
+    kept[0]("in time")
+    scheduler.run_for(500)
+    kept[1]("late")
+    assert answers == ["in time", ApiError(ErrorCode.REQUEST_TIMED_OUT)]
+    timeouts.within(0, answers.append, kept.append)
+    assert len(kept) == 2

@@ -10,12 +10,13 @@ from broker.config.security_settings import JaasEntry, MechanismSettings, SaslSe
 from broker.security.sasl.authenticator import (
     TRANSITIONS,
     Event,
+    PrincipalOf,
     SaslAuthenticator,
     SaslFailed,
     State,
 )
 from broker.security.sasl.mechanism_factory import server_mechanisms
-from broker.security.sasl.server_mechanism import SaslRefused, ServerMechanism
+from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
@@ -319,6 +320,97 @@ def test_tokens_of_every_size(size: int, mechanism: str, fill: bytes) -> None:
     bare = core_of()
     bare.received(handshake(mechanism, 0), NOW)
     assert failed(bare, memoryview(token)).answer is None
+
+
+# --- somebody else is asked ----------------------------------------------------------------------
+
+
+class Asking:
+    """A mechanism that asks about each token: it takes one for which it is told True."""
+
+    complete = False
+    principal_name = "alice"
+    expires_at_ms: int | None = None
+    refusal = ""
+    by_token = False
+
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
+        return Question(lambda: token == b"good", self.go_on)
+
+    def go_on(self, outcome: object, now_ms: int) -> bytes | Question:
+        if outcome == "ask again":
+            return Question(lambda: True, self.go_on)
+        if outcome is not True:
+            raise SaslRefused("refused", repr(outcome))
+        self.complete = True
+        return b"welcome"
+
+
+def asking(version: int = 1, named: PrincipalOf | None = None) -> SaslAuthenticator:
+    sasl = SaslSettings((MechanismSettings("OAUTHBEARER", max_reauth_ms=5_000),))
+    new = server_mechanisms(sasl, credentials, str, {"OAUTHBEARER": Asking})
+    more = () if named is None else (named,)
+    core = SaslAuthenticator(sasl, new, bytes, lambda *_: None, *more)
+    core.received(handshake("OAUTHBEARER", version), NOW)
+    return core
+
+
+def test_an_answer_waits_for_who_is_asked() -> None:
+    core = asking()
+    question = core.received(authenticate(b"good"), NOW)
+    assert isinstance(question, Question)
+    assert not core.complete and core.state is State.TOKENS
+    told = core.told("ask again", NOW)
+    assert isinstance(told, Question)
+    told = core.told(told.job(), NOW + 10)
+    assert isinstance(told, bytes)
+    assert (answer(told).auth_bytes, answer(told).session_lifetime_ms) == (b"welcome", 5_000)
+    assert core.complete and core.principal == "User:alice"
+
+
+def test_who_is_asked_may_refuse() -> None:
+    core = asking()
+    core.received(authenticate(b"bad"), NOW)
+    with pytest.raises(SaslFailed) as refused:
+        core.told(ValueError("x"), NOW)
+    assert refused.value.reason == "refused: ValueError('x')"
+    assert refused.value.delayed and answer(refused.value.answer).error_code == 58
+    assert core.state is State.FAILED
+
+
+def test_a_bare_token_is_answered_bare() -> None:
+    core = asking(0)
+    core.received(memoryview(b"good"), NOW)
+    assert core.told(True, NOW) == b"welcome"
+    core = asking(0)
+    core.received(memoryview(b"bad"), NOW)
+    with pytest.raises(SaslFailed) as refused:
+        core.told(False, NOW)
+    assert refused.value.answer is None
+
+
+def test_no_frame_is_taken_while_an_answer_waits() -> None:
+    core = asking()
+    core.received(authenticate(b"good"), NOW)
+    with pytest.raises(AssertionError):
+        core.received(authenticate(b"good"), NOW)
+    with pytest.raises(AssertionError):
+        asking().told(True, NOW)
+
+
+def test_somebody_else_may_name_who_logs_in() -> None:
+    names = iter(("Team:a", "Team:a", "Team:b"))
+    core = asking(named=lambda mechanism, user: f"{next(names)}-{mechanism}-{user}")
+    core.received(authenticate(b"good"), NOW)
+    core.told(True, NOW)
+    assert core.principal == "Team:a-OAUTHBEARER-alice"
+    for now_ms in (NOW + 2_000, NOW + 4_000):
+        core.received(handshake("OAUTHBEARER"), now_ms)
+        core.received(authenticate(b"good"), now_ms)
+        if now_ms == NOW + 2_000:
+            core.told(True, now_ms)
+    with pytest.raises(SaslFailed, match="from Team.a-OAUTHBEARER-alice: Team.b-OAUTHBEARER-alice"):
+        core.told(True, NOW + 4_000)
 
 
 def test_a_mechanism_is_what_the_protocol_says() -> None:

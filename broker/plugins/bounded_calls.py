@@ -1,0 +1,96 @@
+"""Questions that a plug-in answers in a thread, each with a deadline.
+
+Owns: how many run at once (`ottla.plugins.calls.max`), how many may wait for that, and until when
+somebody is answered (`ottla.plugins.timeout.ms`). A thread cannot be stopped: a call that goes on
+after its deadline keeps its place until it ends, and its answer is not heard.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar, cast
+
+from storage.ports import Blocking, NoAnswer, Scheduler, Timer
+
+T = TypeVar("T")
+
+Done: TypeAlias = Callable[[T | None, Exception | None], None]
+
+
+class _Call(Generic[T]):
+    __slots__ = ("done", "job", "timer")
+
+    def __init__(self, job: Callable[[], T], done: Done[T]) -> None:
+        self.job = job
+        self.done: Done[T] | None = done
+        self.timer: Timer | None = None
+
+    def answer(self, result: T | None, error: Exception | None) -> None:
+        """Once; whoever waited knows."""
+        done, self.done = self.done, None
+        if done is not None:
+            if self.timer is not None:
+                self.timer.cancel()
+            done(result, error)
+
+
+class BoundedCalls:
+    """Of all plug-ins of a node. All calls on the loop's thread."""
+
+    def __init__(
+        self,
+        blocking: Blocking,
+        scheduler: Scheduler,
+        calls_max: int,
+        queued_max: int,
+        timeout_ms: int,
+    ) -> None:
+        self._blocking = blocking
+        self._scheduler = scheduler
+        self._calls_max = calls_max
+        self._queued_max = queued_max
+        self._timeout_ms = timeout_ms
+        self._running = 0
+        self._queue: deque[_Call[object]] = deque()
+
+    def submit(self, job: Callable[[], T], done: Done[T]) -> None:
+        """Run `job` in a thread; then `done(result, error)`, later, once. NoAnswer after the
+        deadline, or at once where too many wait."""
+        while self._queue and self._queue[0].done is None:
+            self._queue.popleft()
+        if len(self._queue) >= self._queued_max:
+            text = f"{self._queued_max} questions to plug-ins wait already"
+            self._scheduler.call_soon(lambda: done(None, NoAnswer(text)))
+            return
+        call: _Call[T] = _Call(partial(_run, job), done)
+        call.timer = self._scheduler.call_later(self._timeout_ms, lambda: self._is_late(call))
+        self._queue.append(cast("_Call[object]", call))
+        self._next()
+
+    def _next(self) -> None:
+        while self._queue and self._running < self._calls_max:
+            call = self._queue.popleft()
+            if call.done is None:
+                continue
+            self._running += 1
+            self._blocking.submit(call.job, lambda *outcome, one=call: self._ended(one, *outcome))
+
+    def _ended(self, call: _Call[object], result: object, error: Exception | None) -> None:
+        self._running -= 1
+        try:
+            call.answer(result, error)
+        finally:
+            self._next()
+
+    def _is_late(self, call: _Call[T]) -> None:
+        call.answer(None, NoAnswer(f"no answer within {self._timeout_ms} ms"))
+
+
+def _run(job: Callable[[], T]) -> T:
+    """What would end a thread of the pool ends the call alone."""
+    try:
+        return job()
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{type(error).__name__} in a thread") from error

@@ -1,0 +1,86 @@
+"""CreateTopics where rights and a policy both have their say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.policies import Policies
+from ottla.plugins.authorizer import Operation
+from ottla.plugins.policies import CreateTopicPolicy, NewTopic, PolicyViolation
+from protocol.errors import ErrorCode
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
+from tests.unit.broker.rights_fixture import ListJudge, on_topic
+from tests.unit.controller.controller_fixture import OneNode
+
+DENIED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+
+
+class Small(CreateTopicPolicy):
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def validate(self, topic: NewTopic) -> None:
+        self.asked.append(topic.name)
+        assert topic.num_partitions is not None
+        if topic.num_partitions > 2:
+            raise PolicyViolation("at most 2 partitions")
+
+
+def node_with(policy: CreateTopicPolicy | None) -> OneNode:
+    scheduler = SimScheduler(1)
+    blocking = SimBlocking(scheduler, 5)
+    policies = None if policy is None else Policies(policy, None, blocking.submit)
+    node = OneNode(scheduler=scheduler, policies=policies).start()
+    node.register()
+    return node
+
+
+def told(answer: Any) -> dict[str, tuple[int, str | None]]:
+    return {one.name: (one.error_code, one.error_message) for one in answer.topics}
+
+
+def wanted(*sizes: int) -> CreateTopicsRequest:
+    return CreateTopicsRequest([CreatableTopic(f"t{size}", size, 1) for size in sizes])
+
+
+def test_who_may_not_create_a_topic_learns_nothing_of_the_policy() -> None:
+    policy = Small()
+    node = node_with(policy)
+    rights = ListJudge(on_topic(Operation.CREATE, "t1", "t5")).rights()
+    answers = told(node.call(wanted(1, 2, 5, 6), 7, rights))
+    assert answers == {
+        "t1": (0, None),
+        "t2": DENIED,
+        "t5": (ErrorCode.POLICY_VIOLATION, "at most 2 partitions"),
+        "t6": DENIED,
+    }
+    assert policy.asked == ["t1", "t5"]
+    assert list(node.node.image.topics.by_name) == ["t1"]
+
+
+def test_a_right_that_is_lost_while_the_policy_is_asked_is_lost() -> None:
+    judge = ListJudge(on_topic(Operation.CREATE, "t1"))
+
+    class Slow(CreateTopicPolicy):
+        def validate(self, topic: NewTopic) -> None:
+            judge.allowed.clear()
+
+    node = node_with(Slow())
+    assert told(node.call(wanted(1), 7, judge.rights())) == {"t1": DENIED}
+    assert list(node.node.image.topics.by_name) == []
+
+
+def test_a_policy_sees_what_the_answer_hides() -> None:
+    policy = Small()
+    rights = ListJudge(on_topic(Operation.CREATE, "t5", "t1")).rights()
+    answer = node_with(policy).call(wanted(5, 1), 7, rights)
+    made = next(one for one in answer.topics if one.name == "t1")
+    assert made.topic_config_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert (made.num_partitions, list(made.configs)) == (-1, [])
+
+
+def test_without_a_policy_there_is_one_command() -> None:
+    node = node_with(None)
+    rights = ListJudge(on_topic(Operation.CREATE, "t1")).rights()
+    assert told(node.call(wanted(1, 2), 7, rights)) == {"t1": (0, None), "t2": DENIED}
