@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from broker.apis.describe_cluster import DescribeClusterApi
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, ask
+from tests.unit.broker.rights_fixture import on_cluster, rights_of
 
 
 @pytest.fixture
@@ -57,3 +59,18 @@ def test_a_broker_is_no_controller(cluster: Cluster, endpoint_type: int, error: 
     assert response.error_code == error
     assert response.error_message
     assert response.brokers == []
+
+
+@pytest.mark.parametrize(
+    ("operations", "bits"),
+    [((), 0), ((Operation.ALTER,), 0), ((Operation.ALTER, Operation.DESCRIBE), 1 << 7 | 1 << 8)],
+)
+def test_operations_are_told_to_who_may_describe_the_cluster(
+    cluster: Cluster, operations: tuple[Operation, ...], bits: int
+) -> None:
+    rights = rights_of({one for operation in operations for one in on_cluster(operation)})
+    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+    api = DescribeClusterApi(cluster, CLUSTER_ID, NODE_ID)
+    response = ask(api.handle, request, 2, rights=rights)
+    assert response.cluster_authorized_operations == bits
+    assert [broker.broker_id for broker in response.brokers] == [1]

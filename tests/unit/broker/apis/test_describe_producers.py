@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.describe_producers import DescribeProducersApi, refuse_describe_producers
 from broker.replication.transaction_marker import TransactionMarkerRequest
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -14,6 +15,7 @@ from protocol.messages.describe_producers import (
 )
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.rights_fixture import on_topic, rights_of
 
 
 @pytest.fixture
@@ -76,3 +78,17 @@ def test_refusal_names_every_partition() -> None:
     request = DescribeProducersRequest([TopicRequest("t", [0, 1])])
     response = refuse_describe_producers(request, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert [one.error_code for one in response.topics[0].partitions] == [-1, -1]
+
+
+def test_producers_are_for_its_readers(replicas: Replicas) -> None:
+    rights = rights_of(on_topic(Operation.READ, "t"))
+    request = DescribeProducersRequest([TopicRequest(n, [0]) for n in ("t", "u", "bad name")])
+    answer = ask(DescribeProducersApi(replicas.manager).handle, request, 0, rights=rights)
+    told = [
+        (one.partitions[0].error_code, one.partitions[0].error_message) for one in answer.topics
+    ]
+    assert told[:2] == [
+        (0, None),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."),
+    ]
+    assert told[2][0] == ErrorCode.INVALID_TOPIC_EXCEPTION

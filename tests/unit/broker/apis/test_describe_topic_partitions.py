@@ -6,6 +6,7 @@ from broker.apis.describe_topic_partitions import (
     DescribeTopicPartitionsApi,
     refuse_describe_topic_partitions,
 )
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -13,7 +14,9 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
+from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic, rights_of
 
 LIMIT = 4
 
@@ -28,14 +31,18 @@ def cluster() -> Cluster:
 
 
 def describe(
-    cluster: Cluster, *names: str, limit: int = 2000, cursor: tuple[str, int] | None = None
+    cluster: Cluster,
+    *names: str,
+    limit: int = 2000,
+    cursor: tuple[str, int] | None = None,
+    rights: Rights = UNLIMITED,
 ) -> DescribeTopicPartitionsResponse:
     request = DescribeTopicPartitionsRequest(
         [TopicRequest(name) for name in names],
         limit,
         None if cursor is None else DescribeTopicPartitionsRequestCursor(*cursor),
     )
-    response = ask(DescribeTopicPartitionsApi(cluster, LIMIT).handle, request, 0)
+    response = ask(DescribeTopicPartitionsApi(cluster, LIMIT).handle, request, 0, rights=rights)
     assert isinstance(response, DescribeTopicPartitionsResponse)
     return response
 
@@ -128,3 +135,30 @@ def test_refusal_names_every_topic() -> None:
     request = DescribeTopicPartitionsRequest([TopicRequest("a")])
     response = refuse_describe_topic_partitions(request, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert [(t.name, t.error_code) for t in response.topics] == [("a", -1)]
+
+
+def test_of_hidden_topics_all_is_silent_and_a_cursor_goes_on_behind_them(
+    cluster: Cluster,
+) -> None:
+    audit = Heard()
+    rights = ListJudge(on_topic(Operation.DESCRIBE, "a", "c")).rights(audit)
+    response = describe(cluster, rights=rights)
+    assert page(response) == [("a", [0]), ("c", [0, 1])]
+    assert {topic.topic_authorized_operations for topic in response.topics} == {1 << 8}
+    assert page(describe(cluster, cursor=("b", 3), rights=rights)) == [("c", [0, 1])]
+    assert audit.names == []
+
+
+def test_hidden_topics_that_are_named_are_denied_on_each_page(cluster: Cluster) -> None:
+    rights = rights_of(on_topic(Operation.DESCRIBE, "a", "c"))
+    for cursor, seen in ((None, "a"), (("c", 0), "c")):
+        names = ("a", "b", "c", "d")
+        response = describe(cluster, *names, limit=1, cursor=cursor, rights=rights)
+        first, *others = response.topics
+        assert (first.name, first.error_code) == (seen, 0)
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert {topic.name: topic.error_code for topic in others} == (
+            {"b": denied, "d": denied} if cursor is None else {"d": denied}
+        )
+        for topic in others:
+            assert (topic.topic_id, topic.topic_authorized_operations) == (bytes(16), -(2**31))

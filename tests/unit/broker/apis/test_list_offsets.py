@@ -7,6 +7,7 @@ import pytest
 from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets import (
@@ -19,7 +20,9 @@ from protocol.messages.list_offsets import (
 from protocol.records import Record
 from protocol.rights import UNLIMITED
 from tests.batches import build_batch
+from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.rights_fixture import on_topic, rights_of
 
 
 class ListOffsets:
@@ -238,3 +241,35 @@ def test_a_bug_of_ours_is_answered(later: Later, monkeypatch: pytest.MonkeyPatch
     later.found(1)
     (answer,) = later.answers[0].topics[0].partitions
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_what_it_may_not_describe_is_told_as_kafka_does(tmp_path: Path) -> None:
+    replicas = Replicas(str(tmp_path))
+    for name in ("t", "u"):
+        replicas.create(name)
+        replicas.append(name, b"v")
+    latest = ListOffsetsPartition(0, -1, -1)
+    request = ListOffsetsRequest(
+        -1, 0, [ListOffsetsTopic(name, [latest, latest]) for name in ("t", "none")]
+    )
+    request.topics.append(ListOffsetsTopic("u", [latest]))
+    api = ListOffsetsApi(replicas.config, replicas.manager)
+    answer = ask(api.handle, request, 7, rights=rights_of(on_topic(Operation.DESCRIBE, "u")))
+    denied = [(ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)] * 2  # each time that it is named
+    assert [
+        (topic.name, [(one.error_code, one.offset) for one in topic.partitions])
+        for topic in answer.topics
+    ] == [("u", [(0, 1)]), ("t", denied), ("none", denied)]
+
+
+@pytest.mark.parametrize("listener", ["PLAINTEXT", "OTHER"])
+def test_where_rights_are_judged_a_follower_needs_no_listener(
+    tmp_path: Path, listener: str
+) -> None:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    request = ListOffsetsRequest(2, 0, [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, -1)])])
+    api = ListOffsetsApi(replicas.config, replicas.manager)
+    rights = rights_of(on_topic(Operation.DESCRIBE, "t"))
+    (topic,) = ask(api.handle, request, 7, listener, rights).topics
+    assert topic.partitions[0].error_code == 0

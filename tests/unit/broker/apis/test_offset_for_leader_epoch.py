@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi, refuse_epochs
 from broker.requests.context import RequestContext
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -15,6 +16,7 @@ from protocol.messages.offset_for_leader_epoch import (
 )
 from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.rights_fixture import Allowed, Heard, ListJudge, on_cluster, on_topic
 
 
 def ask(
@@ -63,3 +65,31 @@ def test_a_failure_of_ours_is_said_for_every_partition() -> None:
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic("t", [asked])])
     (topic,) = refuse_epochs(request, ErrorCode.UNKNOWN_SERVER_ERROR).topics
     assert [(p.partition, p.error_code) for p in topic.partitions] == [(4, -1)]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "seen"),
+    [
+        (set(), []),
+        (on_topic(Operation.DESCRIBE, "u"), ["u"]),
+        (on_cluster(Operation.CLUSTER_ACTION), ["t", "u"]),
+    ],
+)
+def test_a_topic_is_for_its_describers_and_for_brokers(
+    tmp_path: Path, allowed: set[Allowed], seen: list[str]
+) -> None:
+    replicas = Replicas(str(tmp_path))
+    for name in ("t", "u"):
+        replicas.create(name)
+    asked = [OffsetForLeaderPartition(0, -1, 0)]
+    request = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic(n, asked) for n in ("t", "u")])
+    answers: list[OffsetForLeaderEpochResponse] = []
+    audit = Heard()
+    rights = ListJudge(allowed).rights(audit)
+    context = RequestContext(23, 4, 1, "me", "here", "PLAINTEXT", "c", rights)
+    OffsetForLeaderEpochApi(replicas.manager).handle(context, request, answers.append)
+    told = {topic.topic: topic.partitions[0].error_code for topic in answers[0].topics}
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert told == {name: 0 if name in seen else denied for name in ("t", "u")}
+    # That a client is no broker is nothing to tell.
+    assert audit.names == ([] if len(seen) == 2 else ["t", "u"])
