@@ -39,7 +39,12 @@ def by_mtls(port: int, context: ssl.SSLContext) -> None:
 
 
 def by_scram(port: int) -> None:
-    """One login by SCRAM-SHA-512, its four messages, and the server's proof checked."""
+    """One login by SCRAM-SHA-512."""
+    _ask_once(logged_in_by_scram(port))
+
+
+def logged_in_by_scram(port: int) -> Wire:
+    """A connection that has logged in: its four messages, and the server's proof checked."""
     wire = Wire(port)
     if error := wire.ask(SaslHandshakeRequest(MECHANISM), 1).error_code:
         raise RuntimeError(f"SaslHandshake is refused: error {error}")
@@ -57,7 +62,7 @@ def by_scram(port: int) -> None:
     answer = _authenticate(wire, f"{last},p={base64.b64encode(proof).decode()}")
     if answer != f"v={base64.b64encode(hmac.digest(server_key, covered, 'sha512')).decode()}":
         raise RuntimeError("the server does not know the password")
-    _ask_once(wire)
+    return wire
 
 
 @cache

@@ -19,6 +19,7 @@ MODULES = (
     "bench.transactions",
     "bench.tls",
     "bench.logins",
+    "bench.acls",
 )
 
 

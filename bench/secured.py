@@ -1,5 +1,7 @@
 """The secured listeners of a peer, beside its plain one: TLS, mTLS, SCRAM-SHA-512 without TLS.
 
+Who logs in may do what ACLs say; who does not, everything: the harness, and loads through TLS.
+
 All peers get the same settings and the same certificates: P-256 keys, signed with SHA-256, TLS 1.3
 alone, so that both sides are bound to the same work. The certificates are those of the tests; they
 are made once a process.
@@ -16,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from bench.wire import Wire
+from broker.config.authorizer import STANDARD_AUTHORIZER
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
@@ -57,6 +60,8 @@ class Secured:
             "listener.security.protocol.map": (
                 "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,MTLS:SSL,SCRAM:SASL_PLAINTEXT"
             ),
+            "authorizer.class.name": STANDARD_AUTHORIZER,
+            "super.users": "User:ANONYMOUS",
             "ssl.enabled.protocols": "TLSv1.3",
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(self._keystore),

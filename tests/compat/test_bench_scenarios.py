@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import burst, fan_out, groups, idle, logins, memory, tls, transactions
+from bench import acls, burst, fan_out, groups, idle, logins, memory, tls, transactions
 from bench.peers import Peer, start_peer
 from bench.scenario import Scenario
 from bench.wire import delete_topics
@@ -15,7 +15,7 @@ from bench.wire import delete_topics
 WINDOW_S = 0.2
 MODULES = (burst, fan_out, groups, idle, memory)
 CHOSEN = [scenario for module in MODULES for scenario in module.SCENARIOS]
-SECURED = [*tls.SCENARIOS, *logins.SCENARIOS]
+SECURED = [*tls.SCENARIOS, *logins.SCENARIOS, *acls.SCENARIOS]
 CHOSEN += [one for one in transactions.SCENARIOS if one.name == "transactions-confluent-1"]
 
 

@@ -1,0 +1,175 @@
+"""What ACLs cost: the same requests of a user who has two of them, without and beside 1,000 others.
+
+A Metadata of ten topics is judged topic by topic, each time. A Produce of one record is judged by
+Ottla once, for those like it, and by Kafka each time. The client is one connection of Python's that
+has logged in by SCRAM: so `broker CPU` is what compares, the rate is bounded by the client. What a
+super user costs is measured on the plain listener. There is no goal.
+
+Of the 1,000, each for a user of its own, a tenth are for all topics, so that they are looked at in
+each judgement; half are for a topic each, three tenths for a prefix, the others for a group.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bench.login_client import logged_in_by_scram
+from bench.peers import Peer
+from bench.scenario import (
+    BROKER_CPU,
+    LARGER,
+    RATE,
+    SMALLER,
+    Done,
+    Figure,
+    Load,
+    Scenario,
+    steady,
+)
+from bench.secured import USER
+from bench.tls import secured_of, warm_up_s
+from bench.wire import Wire, create_topic, end_offset, produce_frame
+from controller.metadata.acl import Acl, PatternType
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.frames.message_codec import encode_request
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.acls import EVERYTHING, add, allow, remove
+from tests.clients.wire_client import WireClient
+
+OTHERS = 1_000
+TOPICS = [f"judged-{number}" for number in range(10)]
+CLIENT = "Python, by SCRAM"
+_VALUE_BYTES = 100
+_METADATA_VERSION = 8
+
+OWN_ACLS = [
+    allow(f"User:{USER}", one, Resource.TOPIC, "judged-", pattern=PatternType.PREFIXED)
+    for one in (Operation.WRITE, Operation.DESCRIBE)
+]
+
+Check = Callable[[Peer, Wire], int]
+"""How far the broker has come; RuntimeError where it refuses."""
+
+
+def acls_of_others(count: int) -> list[Acl]:
+    """Each for a user of its own."""
+    return [_acl_of(number) for number in range(count)]
+
+
+def _acl_of(number: int) -> Acl:
+    user, kind = f"User:other-{number}", number % 10
+    if kind == 0:
+        return allow(user, Operation.READ, Resource.TOPIC, "*")
+    if kind < 6:
+        return allow(user, Operation.READ, Resource.TOPIC, f"orders-{number}")
+    if kind < 9:
+        name, pattern = f"team-{number}.", PatternType.PREFIXED
+        return allow(user, Operation.READ, Resource.TOPIC, name, pattern=pattern)
+    return allow(user, Operation.READ, Resource.GROUP, f"group-{number}")
+
+
+def metadata(peer: Peer, window_s: float) -> list[Figure]:
+    """Ten topics by name, one request under way."""
+    named = [MetadataRequestTopic(name=name) for name in TOPICS]
+    asked = MetadataRequest(named, allow_auto_topic_creation=False)
+
+    def check(_: Peer, wire: Wire) -> int:
+        answer = wire.ask(asked, _METADATA_VERSION)
+        if any(one.error_code for one in answer.topics):
+            raise RuntimeError("the user may not see the topics")
+        return 0
+
+    frame = encode_request(asked, _METADATA_VERSION, 2, "bench")
+    return _measured(peer, window_s, frame, check, counts=False)
+
+
+def single(peer: Peer, window_s: float) -> list[Figure]:
+    """Produce requests of one 100-byte record, acks=1, one under way."""
+
+    def check(peer: Peer, _: Wire) -> int:
+        return end_offset(peer.port, TOPICS[0], 0)
+
+    frame = produce_frame(TOPICS[0], 0, _VALUE_BYTES)
+    return _measured(peer, window_s, frame, check, counts=True)
+
+
+def _measured(
+    peer: Peer, window_s: float, frame: bytes, check: Check, *, counts: bool
+) -> list[Figure]:
+    """`counts`: whether each request takes what `check` tells one further."""
+    scram_port = secured_of(peer).scram_port
+    for name in TOPICS:
+        create_topic(peer.port, name)
+    with WireClient(peer.port) as admin, _connected(peer, scram_port) as (by_user, by_super):
+
+        def load(wire: Wire) -> Load:
+            return checked(requests(wire, frame), lambda: check(peer, wire), counts=counts)
+
+        add(admin, *OWN_ACLS)
+        load(by_user)(warm_up_s(peer, window_s))
+        alone = steady(peer, load(by_super), window_s)
+        few = steady(peer, load(by_user), window_s)
+        add(admin, *acls_of_others(OTHERS))
+        many = steady(peer, load(by_user), window_s)
+        remove(admin, EVERYTHING)
+    return [
+        Figure(RATE, "req/s", many.rate, LARGER),
+        Figure(BROKER_CPU, "µs/req", many.cpu_per_unit * 1e6, SMALLER),
+        Figure("broker CPU, two ACLs", "µs/req", few.cpu_per_unit * 1e6, SMALLER),
+        Figure("broker CPU, super user", "µs/req", alone.cpu_per_unit * 1e6, SMALLER),
+        *many.latencies("µs"),
+        many.client_load,
+    ]
+
+
+@contextmanager
+def _connected(peer: Peer, scram_port: int) -> Iterator[tuple[Wire, Wire]]:
+    by_user, by_super = logged_in_by_scram(scram_port), Wire(peer.port)
+    try:
+        yield by_user, by_super
+    finally:
+        by_user.close()
+        by_super.close()
+
+
+def requests(wire: Wire, frame: bytes) -> Load:
+    """The same again as soon as it is answered; a unit is a request."""
+
+    def load(seconds: float) -> Done:
+        clock, trips = time.perf_counter, list[float]()
+        began = sent = clock()
+        while not trips or sent < began + seconds:
+            wire.socket.sendall(frame)
+            wire.skip_response()
+            now = clock()
+            trips.append(now - sent)
+            sent = now
+        return Done(len(trips), trips, sent - began)
+
+    return load
+
+
+def checked(load: Load, told: Callable[[], int], *, counts: bool) -> Load:
+    """A load whose requests must have done what they ask for."""
+
+    def run(seconds: float) -> Done:
+        before = told()
+        done = load(seconds)
+        further = told() - before
+        if counts and further != done.units:
+            raise RuntimeError("some of the measured requests were refused")
+        return done
+
+    return run
+
+
+def _scenario(name: str, title: str, run: Callable[[Peer, float], list[Figure]]) -> Scenario:
+    return Scenario(name, "security", title, CLIENT, 1, 1, run, secured=True)
+
+
+SCENARIOS = [
+    _scenario("acls-metadata", "Metadata of ten topics beside 1,000 ACLs", metadata),
+    _scenario("acls-single-1", "one 100-byte record a request beside 1,000 ACLs", single),
+]
