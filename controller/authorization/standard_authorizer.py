@@ -72,10 +72,8 @@ class StandardAuthorizer:
         operation, resource, name = action
         enough = _IMPLIED_BY.get(operation, (operation, ALL))
         allowing: Acl | None = None
-        silent = True
-        for acl in acls.about(resource, name):
-            silent = False
-            if not _is_about(acl, asker):
+        for acl in acls.for_whom(resource, name, asker.principal):
+            if acl.host not in (asker.host, ANY_HOST):
                 continue
             if acl.permission == Permission.DENY:
                 if acl.operation in (operation, ALL):
@@ -84,7 +82,9 @@ class StandardAuthorizer:
                 allowing = acl
         if allowing is not None:
             return Verdict(True, allowing)
-        return self._default if silent else _DEFAULT_DENY
+        if self._default.allowed and next(acls.about(resource, name), None) is None:
+            return self._default
+        return _DEFAULT_DENY
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
         """Whether `asker` may do `operation` to at least one resource of that type: some entry

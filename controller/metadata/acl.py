@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.messages.metadata_records import AccessControlEntryRecord
@@ -81,23 +81,41 @@ Pattern = tuple[int, int, str]
 """Resource type, pattern type and name."""
 
 
+PatternForWhom = tuple[int, int, str, str]
+"""The same, and a principal."""
+
+
 class AclsImage(NamedTuple):
-    """All entries, by their ids and by what they speak about."""
+    """All entries, by their ids, by what they speak about, and by that and for whom."""
 
     by_id: Mapping[bytes, Acl] = _NOTHING
     by_pattern: Mapping[Pattern, tuple[Acl, ...]] = _NOTHING
+    by_whom: Mapping[PatternForWhom, tuple[Acl, ...]] = _NOTHING
     prefix_lengths: Mapping[tuple[int, int], int] = _NOTHING
     """Resource type and length → how many prefixes of that length there are."""
 
     def about(self, resource: int, name: str) -> Iterator[Acl]:
         """The entries whose pattern matches the resource."""
         by_pattern = self.by_pattern
-        yield from by_pattern.get((resource, PatternType.LITERAL, name), ())
+        for pattern in self._matching(resource, name):
+            yield from by_pattern.get(pattern, ())
+
+    def for_whom(self, resource: int, name: str, principal: str) -> Iterator[Acl]:
+        """Those of `about` that are for this principal or for everybody. However many there are for
+        others, they are not looked at."""
+        by_whom = self.by_whom
+        for resource_type, kind, named in self._matching(resource, name):
+            yield from by_whom.get((resource_type, kind, named, principal), ())
+            yield from by_whom.get((resource_type, kind, named, WILDCARD_PRINCIPAL), ())
+
+    def _matching(self, resource: int, name: str) -> Iterator[Pattern]:
+        """The patterns that match the resource, also such as nobody speaks about."""
+        yield resource, PatternType.LITERAL, name
         if name != WILDCARD:
-            yield from by_pattern.get((resource, PatternType.LITERAL, WILDCARD), ())
+            yield resource, PatternType.LITERAL, WILDCARD
         for kind, length in self.prefix_lengths:
             if kind == resource and length <= len(name):
-                yield from by_pattern.get((resource, PatternType.PREFIXED, name[:length]), ())
+                yield resource, PatternType.PREFIXED, name[:length]
 
     def changed(self, changes: Mapping[bytes, Acl | None]) -> AclsImage:
         """The image after `changes`: an entry by its id, or None where it goes."""
@@ -105,28 +123,53 @@ class AclsImage(NamedTuple):
             return self
         by_id = dict(self.by_id)
         about: dict[Pattern, list[Acl]] = {}
+        for_whom: dict[PatternForWhom, list[Acl]] = {}
         for acl_id, acl in changes.items():
             old = by_id.pop(acl_id, None)
             if old is not None:
-                self._touched(about, old).remove(old)
+                _touched(about, self.by_pattern, _pattern(old)).remove(old)
+                _touched(for_whom, self.by_whom, _pattern_for_whom(old)).remove(old)
             if acl is not None:
                 by_id[acl_id] = acl
-                self._touched(about, acl).append(acl)
-        by_pattern = dict(self.by_pattern)
+                _touched(about, self.by_pattern, _pattern(acl)).append(acl)
+                _touched(for_whom, self.by_whom, _pattern_for_whom(acl)).append(acl)
         lengths = dict(self.prefix_lengths)
         for pattern, acls in about.items():
-            was_there = by_pattern.pop(pattern, None) is not None
-            if acls:
-                by_pattern[pattern] = tuple(acls)
-            _count(lengths, pattern, bool(acls) - was_there)
-        return AclsImage(by_id, by_pattern, lengths)
+            _count(lengths, pattern, bool(acls) - (pattern in self.by_pattern))
+        by_pattern = _with(self.by_pattern, about)
+        return AclsImage(by_id, by_pattern, _with(self.by_whom, for_whom), lengths)
 
-    def _touched(self, about: dict[Pattern, list[Acl]], acl: Acl) -> list[Acl]:
-        """All that speaks about the same as `acl`, to be changed."""
-        pattern = acl.resource, acl.pattern, acl.name
-        if pattern not in about:
-            about[pattern] = list(self.by_pattern.get(pattern, ()))
-        return about[pattern]
+
+_Key = TypeVar("_Key")
+
+
+def _pattern(acl: Acl) -> Pattern:
+    return acl.resource, acl.pattern, acl.name
+
+
+def _pattern_for_whom(acl: Acl) -> PatternForWhom:
+    return acl.resource, acl.pattern, acl.name, acl.principal
+
+
+def _touched(
+    changed: dict[_Key, list[Acl]], before: Mapping[_Key, tuple[Acl, ...]], key: _Key
+) -> list[Acl]:
+    """The entries under a key, to be changed."""
+    if key not in changed:
+        changed[key] = list(before.get(key, ()))
+    return changed[key]
+
+
+def _with(
+    before: Mapping[_Key, tuple[Acl, ...]], changed: Mapping[_Key, list[Acl]]
+) -> Mapping[_Key, tuple[Acl, ...]]:
+    """What was changed in the place of what was there; nothing stands under a key without any."""
+    after = dict(before)
+    for key, acls in changed.items():
+        after.pop(key, None)
+        if acls:
+            after[key] = tuple(acls)
+    return after
 
 
 def _count(lengths: dict[tuple[int, int], int], pattern: Pattern, more: int) -> None:

@@ -89,7 +89,9 @@ def test_changes_one_by_one_make_what_all_at_once_makes() -> None:
     for _ in range(300):
         acl_id = number(rng.randrange(40))
         name = rng.choice(("a", "ab", "abc", "*", ""))
-        change = acl(name, rng.choice((LITERAL, PREFIXED)), rng.choice((TOPIC, GROUP)))
+        who = rng.choice(("User:a", "User:b", "User:*"))
+        kind, resource = rng.choice((LITERAL, PREFIXED)), rng.choice((TOPIC, GROUP))
+        change = acl(name, kind, resource, principal=who)
         made = rng.choice((change, None))
         acls = acls.changed({acl_id: made})
         kept.pop(acl_id, None)
@@ -101,6 +103,9 @@ def test_changes_one_by_one_make_what_all_at_once_makes() -> None:
         assert {key: sorted(some) for key, some in acls.by_pattern.items()} == {
             key: sorted(some) for key, some in expected.by_pattern.items()
         }
+        for who in ("User:a", "User:b"):
+            wanted = [one for one in acls.about(TOPIC, "abc") if one.principal in (who, "User:*")]
+            assert sorted(acls.for_whom(TOPIC, "abc", who)) == sorted(wanted)
 
 
 def test_records_make_them_and_a_snapshot_has_them() -> None:
