@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from controller.metadata.acl_filter import ANY, AclFilter
@@ -56,7 +57,7 @@ def add(admin: WireClient, *acls: Acl) -> None:
     request = CreateAclsRequest([AclCreation(*one) for one in acls])
     results = admin.call(request, _VERSION).results
     assert [one.error_code for one in results] == [0] * len(acls), results
-    _wait(admin, set(acls), there=True)
+    _wait(lambda: set(acls) <= described(admin), set(acls))
 
 
 def remove(admin: WireClient, *filters: AclFilter) -> list[Acl]:
@@ -77,7 +78,7 @@ def remove(admin: WireClient, *filters: AclFilter) -> list[Acl]:
         for result in results
         for one in result.matching_acls
     ]
-    _wait(admin, set(gone), there=False)
+    _wait(lambda: not set(gone) & described(admin), set(gone))
     return gone
 
 
@@ -100,8 +101,13 @@ def described(admin: WireClient, one: AclFilter = EVERYTHING) -> set[Acl]:
     }
 
 
-def _wait(admin: WireClient, acls: set[Acl], *, there: bool) -> None:
+def wait_until(admin: WireClient, acls: set[Acl]) -> None:
+    """Until this broker has just these."""
+    _wait(lambda: described(admin) == acls, acls)
+
+
+def _wait(condition: Callable[[], bool], acls: set[Acl]) -> None:
     deadline = time.monotonic() + _TIMEOUT_S
-    while (acls & described(admin)) != (acls if there else set()):
+    while not condition():
         assert time.monotonic() < deadline, acls
         time.sleep(0.005)

@@ -1,7 +1,7 @@
 """One metadata quorum of two Apache Kafka controllers and one Ottla controller.
 
 Each kind leads the other, hands over when it is stopped, and takes over where it was killed. What
-one of them commits, all have.
+one of them commits, all have. ACLs that the one made the other one tells, adds to and removes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
+from controller.metadata.acl import PatternType
+from controller.metadata.acl_filter import AclFilter
+from ottla.plugins.authorizer import Operation, Resource
+from tests import acls
+from tests.acls import allow, deny
 from tests.clients.wire_client import WireClient
 from tests.golden import raft_cases
 from tests.tools.apache_kafka import HOST, free_port
@@ -24,6 +30,9 @@ pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 CLUSTER_ID = "mixed-quorum-cluster-0"
 KAFKA = (1, 2)
 OTTLA = 3
+FIRST = allow("User:a", Operation.READ, Resource.TOPIC, "t")
+SECOND = deny("User:*", None, Resource.GROUP, "ž", pattern=PatternType.PREFIXED)
+THIRD = allow("User:a", Operation.ALTER, Resource.CLUSTER, "kafka-cluster", host="10.0.0.1")
 FEATURES = ("group", "transaction", "share", "streams", "eligible.leader.replicas")
 """Of Kafka's defaults, those that Ottla does not know or need not: level 0."""
 
@@ -50,6 +59,8 @@ class MixedQuorum:
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
             "controller.quorum.voters": voters,
+            "authorizer.class.name": STANDARD_AUTHORIZER,
+            "super.users": "User:ANONYMOUS",
             "log.dirs": self.folder / str(node),
         }
         lines = [f"{key}={value}\n" for key, value in properties.items()]
@@ -89,6 +100,10 @@ class MixedQuorum:
     def close(self) -> None:
         for node in list(self.processes):
             self.stop(node, kill=True)
+
+    def ask(self, node: int) -> WireClient:
+        """A connection to one of them."""
+        return WireClient(self.ports[node], timeout_s=10)
 
     # --- what it says --------------------------------------------------------------------------
 
@@ -146,6 +161,8 @@ def test_each_leads_the_other(quorum: MixedQuorum) -> None:
     for node in KAFKA:
         quorum.start(node)
     leader = quorum.wait_until_all_follow()
+    with quorum.ask(leader) as client:
+        acls.add(client, FIRST, SECOND)
 
     # Kafka hands over to whoever is furthest, Kafka or Ottla, and follows again.
     if leader != OTTLA:
@@ -162,9 +179,20 @@ def test_each_leads_the_other(quorum: MixedQuorum) -> None:
     assert quorum.wait_for_leader() == OTTLA
     quorum.start(KAFKA[1])
     assert quorum.wait_until_all_follow() == OTTLA
+    with quorum.ask(OTTLA) as client:
+        assert acls.described(client) == {FIRST, SECOND}
+        assert acls.remove(client, AclFilter(*FIRST)) == [FIRST]
+        acls.add(client, SECOND, THIRD)
 
     # Ottla hands over on a controlled stop, and follows when it is back.
     quorum.stop(OTTLA)
     assert quorum.wait_for_leader(5) in KAFKA
     quorum.start(OTTLA)
-    assert quorum.wait_until_all_follow() in KAFKA
+    leader = quorum.wait_until_all_follow()
+    assert leader in KAFKA
+    with quorum.ask(leader) as client:
+        assert acls.described(client) == {SECOND, THIRD}
+        acls.add(client, FIRST)
+    quorum.wait_until_all_follow()
+    with quorum.ask(OTTLA) as client:
+        acls.wait_until(client, {FIRST, SECOND, THIRD})
