@@ -94,7 +94,8 @@ class ClusterProcesses:
     `peer`        "ottla" or "kafka"
     `nodes`       how many; `roles` names each one's, combined where it is shorter
     `properties`  server keys for all nodes; they win over everything set here
-    `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers
+    `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers;
+                  an authorizer, and ACLs for the clients
     `proxied`     put `links` between clients and nodes and among nodes
     `heap`        -Xms and -Xmx of an Apache Kafka node
     `folder`      where files lie; a temporary one, removed by `close()`, where it is None
@@ -125,10 +126,11 @@ class ClusterProcesses:
         self._keeps_folder = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{peer}-cluster-"))
         self._start_timeout_s = start_timeout_s
+        self._security: ClusterSecurity | None = None
         self.login: ClusterLogin | None = None
         """How clients come to be let in, where that is asked."""
         if secured:
-            security = ClusterSecurity(self._folder)
+            security = self._security = ClusterSecurity(self._folder)
             self.login, self._clients = security.login, CLIENTS
             self._properties = {**security.properties(), **self._properties}
         self.cluster_id = fresh_id()
@@ -168,6 +170,8 @@ class ClusterProcesses:
                 self._launch(node)
             for node in self.nodes.values():
                 self.wait_until_serving(node.node_id)
+            if self._security is not None:
+                self._security.let_clients_in([node.client_port for node in self.brokers])
         except BaseException:
             self.close()
             raise

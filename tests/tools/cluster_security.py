@@ -1,8 +1,8 @@
 """The secured form of a cluster of processes: what its nodes are told, and how clients log in.
 
 Clients and brokers reach brokers over SASL_SSL (PLAIN), controllers are reached over TLS with
-certificates from both sides. Owns the keys of the configuration and the stores in a folder. Never:
-a process.
+certificates from both sides. Nodes are super users; the clients' user may do what its ACLs allow.
+Owns the keys of the configuration, the stores in a folder, and those ACLs. Never: a process.
 """
 
 from __future__ import annotations
@@ -12,19 +12,35 @@ import itertools
 import secrets
 import ssl
 import struct
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.security_settings import JaasEntry, MechanismSettings, Secret
 from broker.security.sasl.client_authenticator import SaslClient
 from broker.security.sasl.mechanism_factory import client_mechanism
+from ottla.plugins.authorizer import CLUSTER_NAME, Resource
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.messages.describe_acls import DescribeAclsRequest
 from tests.certificates import pem_files, server
+from tests.clients.wire_client import WireClient
 
 CLIENTS, BROKERS, CONTROLLERS = "CLIENTS", "INTERNAL", "CONTROLLER"
 NODE, NODE_PASSWORD = "node", "node-secret"
 USER, PASSWORD = "client", "client-secret"
 MECHANISM = "PLAIN"
+_ANY, _ALL, _LITERAL, _ALLOW = 1, 2, 3, 3
+"""Numbers of filters and ACLs."""
+_MAY_DO_ALL_TO = (
+    (Resource.TOPIC, "*"),
+    (Resource.GROUP, "*"),
+    (Resource.TRANSACTIONAL_ID, "*"),
+    (Resource.CLUSTER, CLUSTER_NAME),
+)
+"""What the clients' user is allowed by ACLs, one for each."""
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
@@ -73,7 +89,9 @@ class ClusterSecurity:
     """Of one cluster."""
 
     def __init__(self, folder: Path) -> None:
-        self._stores = pem_files(folder, server())
+        identity = server()
+        self._subject = identity.certificate.subject.rfc4514_string()
+        self._stores = pem_files(folder, identity)
         keystore, truststore = self._stores.keystore_location, self._stores.truststore_location
         assert keystore is not None and truststore is not None
         context = ssl.create_default_context(cafile=truststore)
@@ -95,9 +113,38 @@ class ClusterSecurity:
             "ssl.keystore.location": self.login.certificate,
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": self.login.authority,
+            "authorizer.class.name": STANDARD_AUTHORIZER,
+            "super.users": f"User:{NODE};User:{self._subject}",
         }
         for name in (CLIENTS, BROKERS):
             prefix = f"listener.name.{name.lower()}"
             keys[f"{prefix}.sasl.enabled.mechanisms"] = MECHANISM
             keys[f"{prefix}.{MECHANISM.lower()}.sasl.jaas.config"] = jaas
         return keys
+
+    def let_clients_in(self, ports: Iterable[int], timeout_s: float = 30) -> None:
+        """Make the clients' ACLs, and return when the brokers on all of `ports` know them."""
+        principal = f"User:{USER}"
+        acls = [
+            AclCreation(resource, name, _LITERAL, principal, "*", _ALL, _ALLOW)
+            for resource, name in _MAY_DO_ALL_TO
+        ]
+        every = list(ports)
+        with self._as_node(every[0]) as wire:
+            results = wire.call(CreateAclsRequest(acls), 3).results
+            assert not any(one.error_code for one in results), results
+        deadline = time.monotonic() + timeout_s
+        for port in every:
+            with self._as_node(port) as wire:
+                while self._known(wire) < len(acls):
+                    assert time.monotonic() < deadline, f"no ACLs on port {port}"
+                    time.sleep(0.02)
+
+    def _as_node(self, port: int) -> WireClient:
+        wire = WireClient(port, tls=self.login.tls)
+        wire.log_in(MECHANISM, NODE, NODE_PASSWORD)
+        return wire
+
+    def _known(self, wire: WireClient) -> int:
+        request = DescribeAclsRequest(_ANY, None, _ANY, None, None, _ANY, _ANY)
+        return sum(len(one.acls) for one in wire.call(request, 3).resources)

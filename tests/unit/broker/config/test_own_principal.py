@@ -30,7 +30,7 @@ PLAIN = MechanismSettings("PLAIN", JaasEntry("", {"username": Secret("node")}))
         ),
         (
             ClientSecurity("SSL", TlsSettings(keystore_location="/k")),
-            "the subject of its certificate (or User:ANONYMOUS where none is asked for)",
+            "the subject of its certificate (the other node's log names it)",
         ),
     ],
 )
