@@ -21,4 +21,4 @@ def own_principal(security: ClientSecurity) -> str:
         return _ANONYMOUS
     if tls.keystore_location is None and tls.keystore_certificate_chain is None:
         return f"{_ANONYMOUS}, since it has no certificate (ssl.keystore.location),"
-    return f"the subject of its certificate (the other node's log names it)"
+    return "the subject of its certificate (the other node's log names it)"

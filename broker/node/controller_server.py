@@ -26,6 +26,7 @@ from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
 from controller.settings import DEFAULT_FEATURES
+from ottla.plugins.authorizer import Operation
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.controller_registration import (
@@ -96,7 +97,8 @@ class ControllerServer:
         return self._shared.ask_controller_here
 
     def _heartbeat(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        self.probe.heard(context.connection_id, request)
+        if context.rights.allows_on_cluster(Operation.CLUSTER_ACTION, audited=False):
+            self.probe.heard(context.connection_id, request)
         self._shared.ask_controller_here(context, request, respond)
 
     # --- this controller's own registration -------------------------------------------------------

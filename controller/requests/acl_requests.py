@@ -15,13 +15,14 @@ Follows Kafka's `AclApis`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from controller.decisions.acl_control import Created, Deleted, found
 from controller.decisions.decision import Decision, View
 from controller.metadata.acl import Acl, AclsImage, Pattern
 from controller.metadata.acl_filter import AclFilter
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_acls import (
@@ -47,18 +48,9 @@ from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 
-_DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
 _DISABLED = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 _DISABLED_HERE = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
 """In Kafka's words, which say so on a controller too."""
-
-
-class AskersContext(Protocol):
-    """What these handlers need to know of the sender."""
-
-    @property
-    def rights(self) -> Rights:
-        """What the sender may do."""
 
 
 class AclRequests:
@@ -67,17 +59,14 @@ class AclRequests:
     def __init__(self, controller: QuorumController) -> None:
         self._controller = controller
 
-    def describe(
-        self, context: AskersContext, request: DescribeAclsRequest, respond: Respond
-    ) -> None:
+    def describe(self, context: Sender, request: DescribeAclsRequest, respond: Respond) -> None:
         """Answer a DescribeAcls request."""
         respond(described_acls(self._controller.committed_image.acls, context.rights, request))
 
-    def create(self, context: AskersContext, request: CreateAclsRequest, respond: Respond) -> None:
+    def create(self, context: Sender, request: CreateAclsRequest, respond: Respond) -> None:
         """Answer a CreateAcls request."""
-        refused = _refused(context.rights, Operation.ALTER)
-        if refused is not None:
-            respond(refused_creations(request, refused))
+        if context.rights.unlimited:
+            respond(refused_creations(request, _DISABLED))
             return
         acls = [_acl(one) for one in request.creations]
 
@@ -90,13 +79,12 @@ class AclRequests:
             else:
                 respond(CreateAclsResponse(results=[_created(error) for error in outcome]))
 
-        self._controller.submit("create ACLs", decide, reply)
+        self._controller.submit("create ACLs", if_allowed(context, Operation.ALTER, decide), reply)
 
-    def delete(self, context: AskersContext, request: DeleteAclsRequest, respond: Respond) -> None:
+    def delete(self, context: Sender, request: DeleteAclsRequest, respond: Respond) -> None:
         """Answer a DeleteAcls request."""
-        refused = _refused(context.rights, Operation.ALTER)
-        if refused is not None:
-            respond(refused_deletions(request, refused))
+        if context.rights.unlimited:
+            respond(refused_deletions(request, _DISABLED))
             return
         filters = [_filter(one) for one in request.filters]
 
@@ -109,14 +97,14 @@ class AclRequests:
             else:
                 respond(DeleteAclsResponse(filter_results=[_deleted(one) for one in outcome]))
 
-        self._controller.submit("delete ACLs", decide, reply)
+        self._controller.submit("delete ACLs", if_allowed(context, Operation.ALTER, decide), reply)
 
 
 def described_acls(
     acls: AclsImage, rights: Rights, request: DescribeAclsRequest
 ) -> DescribeAclsResponse:
     """ACLs by what they speak about."""
-    refused = _refused(rights, Operation.DESCRIBE, _DISABLED_HERE)
+    refused = _refused(rights)
     meant = refused or found(acls, _filter(request))
     if isinstance(meant, ApiError):
         return DescribeAclsResponse(error_code=meant.code, error_message=meant.message)
@@ -132,12 +120,11 @@ def described_acls(
     return DescribeAclsResponse(resources=resources)
 
 
-def _refused(
-    rights: Rights, operation: Operation, disabled: ApiError = _DISABLED
-) -> ApiError | None:
+def _refused(rights: Rights) -> ApiError | None:
+    """Why no ACL is told of."""
     if rights.unlimited:
-        return disabled
-    return None if rights.allows_on_cluster(operation) else _DENIED
+        return _DISABLED_HERE
+    return None if rights.allows_on_cluster(Operation.DESCRIBE) else CLUSTER_DENIED
 
 
 def refused_creations(request: CreateAclsRequest, error: ApiError) -> CreateAclsResponse:

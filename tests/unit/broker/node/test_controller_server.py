@@ -3,20 +3,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from broker.apis.envelope import unwrap, wrap
 from broker.node.controller_server import ControllerServer
+from broker.requests.context import RequestContext
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
+from ottla.plugins.authorizer import Action, Asker, Operation
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
+from protocol.rights import UNLIMITED, Verdict
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
+from tests.unit.broker.rights_fixture import ListJudge, on_cluster
 
 NOT_INSIDE = (
     ApiKey.BROKER_REGISTRATION,
@@ -73,3 +79,51 @@ def test_every_api_there_can_say_that_it_failed(tmp_path: Path) -> None:
 
 def test_what_nodes_say_in_their_own_name_comes_in_no_envelope() -> None:
     assert [key for key in NOT_INSIDE if key in FORWARDED_KEYS] == []
+
+
+def test_a_heartbeat_of_one_who_is_no_node_tells_nothing_of_a_broker(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    server = ControllerServer(running.node.shared)
+    judge = ListJudge()
+    server.requests.admission.judge_by(judge)
+    heard: list[int] = []
+    server.probe.heard = lambda _id, request: heard.append(request.broker_id)  # type: ignore
+    epoch = running.node.broker_epoch()
+    for allowed, error in ((set(), 31), (on_cluster(Operation.CLUSTER_ACTION), 0)):
+        judge.allowed = allowed
+        answer = ask(running, server, BrokerHeartbeatRequest(1, epoch), 1)
+        assert answer.error_code == error
+        assert heard == ([] if error else [1])
+    running.stop()
+
+
+def test_an_envelope_is_judged_by_this_node(tmp_path: Path) -> None:
+    """First for who sends it, then for the client."""
+    running = Running(tmp_path)
+    server = ControllerServer(running.node.shared)
+    create = CreateTopicsRequest([CreatableTopic("t", 1, 1)], 1_000)
+    client = RequestContext(19, 7, 3, "client", "10.1.2.3", "PLAINTEXT", "c", UNLIMITED, "User:al")
+    askers: list[tuple[str, str]] = []
+
+    class Judge(ListJudge):
+        def judge(self, asker: Asker, action: Action) -> Verdict:
+            askers.append((asker.principal, action.operation.name))
+            return super().judge(asker, action)
+
+    judge = Judge()
+    server.requests.admission.judge_by(judge)
+    refused = ask(running, server, wrap(client, create), 0)
+    assert (refused.error_code, refused.response_data) == (31, None)
+    judge.allowed = on_cluster(Operation.CLUSTER_ACTION)
+    opened = ask(running, server, wrap(client, create), 0)
+    assert opened.error_code == 0
+    assert [one.error_code for one in unwrap(client, opened).topics] == [29]
+    broker = "User:ANONYMOUS"
+    assert askers == [
+        (broker, "CLUSTER_ACTION"),
+        (broker, "CLUSTER_ACTION"),
+        ("User:al", "CREATE"),
+        ("User:al", "CREATE"),
+    ]
+    assert running.node.image.topics.by_name == {}
+    running.stop()
