@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
 from broker.apis.cluster_view import ImageSource
+from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
@@ -22,6 +23,7 @@ from broker.node.shared_server import NodePorts
 from broker.replication.replica_fetcher_manager import EndpointOf
 from broker.replication.replica_manager import ReplicaManager
 from controller.metadata.version import TRANSACTION_VERSION
+from controller.node_refusals import NodeRefusals
 from storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -93,6 +95,8 @@ class NodeTransactions:
     def _markers(self) -> MarkerSender:
         from broker.transactions.marker_sender import MarkerSender
 
+        own = own_principal(self._config.inter_broker_security)
+        refusals = NodeRefusals(own, self._ports.scheduler.monotonic_ms)
         self._sender = MarkerSender(
             self._ports.scheduler,
             self._ports.network,
@@ -100,6 +104,7 @@ class NodeTransactions:
             self._leader_of,
             self._write_markers,
             self._config.request_timeout_ms,
+            refusals.refused,
         )
         return self._sender
 

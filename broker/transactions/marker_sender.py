@@ -135,13 +135,16 @@ class MarkerSender:
         leader_of: LeaderOf,
         local: LocalMarkers,
         request_timeout_ms: int,
+        refused_by: Callable[[int, str], None],
     ) -> None:
+        """`refused_by(node, request)`: that broker does not take us for one."""
         self._scheduler = scheduler
         self._network = network
         self._node_id = node_id
         self._leader_of = leader_of
         self._local = local
         self._request_timeout_ms = request_timeout_ms
+        self._refused_by = refused_by
         self._brokers: dict[int, _Broker] = {}
         self._homeless = _Held(scheduler, self._enqueue_all)
         self._stopped = False
@@ -315,6 +318,8 @@ class MarkerSender:
                 pending.cancel()
                 return
             else:
+                if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                    self._refused_by(broker.node_id, "WRITE_TXN_MARKERS")
                 log.debug("%s: marker for %s: %s", pending.transactional_id, partition, error.name)
                 again.append(partition)
         if again:

@@ -51,7 +51,13 @@ class Desk:
     def start(self) -> None:
         """A new process, or the next leader, with the log that there is."""
         self.markers = MarkerSender(
-            self.scheduler, None, 1, self._leader_of, self._write_markers, 30_000
+            self.scheduler,
+            None,
+            1,
+            self._leader_of,
+            self._write_markers,
+            30_000,
+            lambda node_id, request: None,
         )
         self.coordinator = TransactionCoordinator(
             single_node_config(),

@@ -55,8 +55,15 @@ class Post:
         self.channels: dict[str, Channel] = {}
         self.here: list[tuple[WriteTxnMarkersRequest, Any]] = []
         self.done: list[str] = []
+        self.refused_by: list[tuple[int, str]] = []
         self.sender = MarkerSender(
-            self.scheduler, self, 1, self.leaders.__getitem__, self._local, 30_000
+            self.scheduler,
+            self,
+            1,
+            self.leaders.__getitem__,
+            self._local,
+            30_000,
+            lambda *refusal: self.refused_by.append(refusal),
         )
 
     def _local(
@@ -148,6 +155,18 @@ def test_a_refused_partition_is_tried_again_where_it_is_led_then() -> None:
     assert post.channels["host-3"].answer() == [("a", [1])]
     assert post.channels["host-2"].answer() == [("a", [0])]
     assert post.done == ["t"]
+
+
+def test_a_broker_that_does_not_take_us_for_one_is_told_of_and_asked_again() -> None:
+    post = Post()
+    post.lead(2, A0)
+    post.send("t", A0)
+    post.settle()
+    post.channels["host-2"].answer(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    assert post.refused_by == [(2, "WRITE_TXN_MARKERS")]
+    post.settle(RETRY_BACKOFF_MAX_MS)
+    post.channels["host-2"].answer()
+    assert (post.done, len(post.refused_by)) == (["t"], 1)
 
 
 def test_a_dead_broker_is_asked_ever_more_seldom_until_it_is_back() -> None:
