@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from broker.command.admin.refusals import why
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -195,7 +196,8 @@ def _min_in_sync(call: Call, topics: Sequence[str]) -> dict[str, int]:
 
 
 def _quorum(call: Call) -> QuorumState | None:
-    """None where no leader answers: without one the rest of the status is still worth showing.
+    """None where no leader answers: without one the rest of the status is still worth showing. Who
+    may not ask is told so: what they may see of the rest would say that all is well.
 
     The node asks for the leader as long as a request may take, which is longer than anybody here
     waits.
@@ -205,7 +207,11 @@ def _quorum(call: Call) -> QuorumState | None:
         answer = call(DescribeQuorumRequest([wanted]))
     except TimeoutError:
         return None
-    if answer is None or answer.error_code != ErrorCode.NONE:
+    if answer is None:
+        return None
+    if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        raise StatusRefused(why(answer.error_code, None, "Describe on the cluster"))
+    if answer.error_code != ErrorCode.NONE:
         return None
     partition = next((one for topic in answer.topics for one in topic.partitions), None)
     if partition is None or partition.error_code != ErrorCode.NONE:

@@ -57,16 +57,18 @@ def status_of(
     guard: ClientGuard = PLAINTEXT_GUARD,
 ) -> ClusterStatus:
     """What the first node says that answers. Raises StartError where none does."""
-    refusals = []
+    refusals, verdict = [], "no broker answers"
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s, guard=guard) as client:
                 status = ask(partial(_answer, client))
         except (OSError, ProtocolError, StatusRefused) as error:
             refusals.append(f"{host}:{port}: {explain(error, timeout_s, guard, host)}")
+            if isinstance(error, StatusRefused):
+                verdict = "no broker tells the cluster's state"
         else:
             return status if status.quorum is not None else _with_those_that_answer(status)
-    raise StartError(f"no broker answers ({'; '.join(refusals)})")
+    raise StartError(f"{verdict} ({'; '.join(refusals)})")
 
 
 def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:

@@ -189,3 +189,10 @@ def test_machines_get_everything() -> None:
         {"topic": "orders", "partition": 1, "leader": 2, "replicas": [1, 2, 3], "isr": [1]}
     ]
     assert told["quorum"]["voters"][0] == {"node_id": 1, "lag": 0, "behind_ms": 0}
+
+
+def test_who_may_not_ask_is_told_which_right_is_missing() -> None:
+    node = Node()
+    node.quorum = DescribeQuorumResponse(error_code=31)
+    with pytest.raises(StatusRefused, match="this takes Describe on the cluster"):
+        ask(node)
