@@ -147,7 +147,7 @@ class ClusterRequests:
             respond(DescribeClusterResponse(error_code=code, error_message=text))
             return
         if request.endpoint_type != CONTROLLER_ENDPOINTS:
-            respond(_wrong_endpoints(request.endpoint_type))
+            respond(_wrong_endpoints(request.endpoint_type, context.api_version))
             return
         operations = _OPERATIONS_NOT_ASKED
         if request.include_cluster_authorized_operations:
@@ -205,9 +205,10 @@ def _controllers(image: MetadataImage, listener_name: str) -> list[DescribeClust
     return found
 
 
-def _wrong_endpoints(endpoint_type: int) -> DescribeClusterResponse:
+def _wrong_endpoints(endpoint_type: int, version: int) -> DescribeClusterResponse:
+    """Version 0 knows neither types nor errors of them."""
     if endpoint_type == BROKER_ENDPOINTS:
-        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if version else ErrorCode.INVALID_REQUEST
         text = (
             "The request was sent to an endpoint of type CONTROLLER, but we wanted an endpoint of "
             "type BROKER"

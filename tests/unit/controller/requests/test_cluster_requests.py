@@ -69,6 +69,7 @@ def test_brokers_are_asked_of_brokers() -> None:
     node = started()
     wrong = node.call(DescribeClusterRequest(endpoint_type=1), 2)
     assert wrong.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+    assert node.call(DescribeClusterRequest(), 0).error_code == ErrorCode.INVALID_REQUEST
     unknown = node.call(DescribeClusterRequest(endpoint_type=7), 2)
     assert unknown.error_code == ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
 
