@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from broker.requests.admission import Admission
-from tests.authorization.secured_node import CLOSED, SecuredNode
+from tests.authorization.secured_node import ALICE, CLOSED, SecuredNode
 from tests.authorization.ways import REFUSED, WAYS, Lose
+from tests.authorization.ways_of_coordinators import LOST, Conversation
 
 LOSING: dict[str, Lose] = {"taken away": SecuredNode.take_away, "denied": SecuredNode.deny}
 
@@ -34,3 +35,15 @@ def test_what_outlives_a_change_of_acls_is_seen(
     """The mutant: nothing that was prepared dies with the ACLs by which it was judged."""
     monkeypatch.setattr(Admission, "changed", lambda _self: None)
     assert WAYS[way](node, SecuredNode.take_away) in (0, "None")
+
+
+@pytest.mark.parametrize("losing", LOSING)
+@pytest.mark.parametrize("lost", range(len(LOST)), ids=[one[0][1].name for one in LOST])
+def test_half_way_each_step_is_judged(node: SecuredNode, lost: int, losing: str) -> None:
+    right, steps = LOST[lost]
+    conversation = Conversation(node)
+    end = node.end_offset()
+    LOSING[losing](node, ALICE, right)
+    told = {name: conversation.codes(step) for name, (step, _) in steps.items()}
+    assert told == {name: {error} for name, (_, error) in steps.items()}
+    assert node.end_offset() == end
