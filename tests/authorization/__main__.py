@@ -3,9 +3,10 @@
     python -m tests.authorization evaluate [--seed N] [--sets N]
     python -m tests.authorization record-judgements
     python -m tests.authorization record-denials [--only "CREATE_TOPICS v7"]
+    python -m tests.authorization cluster
 
 The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the third
-once: some minutes.
+once: some minutes. The last is about three real nodes of Ottla (`secured_cluster`).
 """
 
 from __future__ import annotations
@@ -38,9 +39,14 @@ def main(arguments: list[str]) -> int:
     commands.add_parser("record-judgements")
     recording = commands.add_parser("record-denials")
     recording.add_argument("--only", default="", help="cases whose names begin so")
+    commands.add_parser("cluster")
     given = parser.parse_args(arguments)
     if given.command == "evaluate":
         return evaluate(given.seed, given.sets)
+    if given.command == "cluster":
+        from tests.authorization.secured_cluster import run
+
+        return run()
     if given.command == "record-judgements":
         from tests.authorization.kafka_judgements import record
 
