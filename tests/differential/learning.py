@@ -78,6 +78,12 @@ def _directories(learned: Learned, step: Step, request: Any, answer: Any) -> Non
         learned["directory", "first"] = answer.results[0].log_dir
 
 
+def _token(learned: Learned, step: Step, request: Any, answer: Any) -> None:
+    if answer.error_code == 0:
+        learned["hmac", "last"] = bytes(answer.hmac)
+        learned["token_id", "last"] = answer.token_id
+
+
 TEACHERS = {
     "CREATE_TOPICS": _topic_ids,
     "METADATA": _topic_ids,
@@ -87,4 +93,5 @@ TEACHERS = {
     "FETCH": _session,
     "PRODUCE": _sequences,
     "DESCRIBE_LOG_DIRS": _directories,
+    "CREATE_DELEGATION_TOKEN": _token,
 }

@@ -43,9 +43,10 @@ WARM = (
     Step("OFFSET_FETCH", 6, {"group_id": "w", "topics": None}),
     Step("INIT_PRODUCER_ID", 4, {"transactional_id": "w", "transaction_timeout_ms": 60_000}),
 )
-# What a broker says of a topic that it has not heard of yet.
+# What a node says of a topic or a token that it has not heard of yet.
 NOT_YET = (
     *COMES_LATER,
+    ErrorCode.DELEGATION_TOKEN_NOT_FOUND,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -87,7 +88,7 @@ class Conversations:
         resolver = Resolver(namespace, learned)
         for step in (TOPIC, KNOWN, *case.row.before):
             self._prepare(step, resolver, learned)
-        self._side.set_acls(case.entries(namespace))
+        self._side.set_acls(case.entries(resolver))
         answer = self._ask(case, resolver.message(case.row.step))
         return answer if isinstance(answer, str) else Told(namespace).of(answer)
 

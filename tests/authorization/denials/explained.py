@@ -21,6 +21,7 @@ class Explained:
 
 EXPLAINED = (
     Explained("scram-credentials-of-a-controller", "DESCRIBE_USER_SCRAM_CREDENTIALS", CONTROLLER),
+    Explained("delegation-tokens-of-a-controller", "DESCRIBE_DELEGATION_TOKEN", CONTROLLER),
 )
 
 

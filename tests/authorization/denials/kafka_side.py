@@ -26,6 +26,7 @@ SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "auto.create.topics.enable": "true",
+    "delegation.token.secret.key": "secret",
 }
 
 

@@ -11,9 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.plugins.authorizer import Operation
-from tests.authorization.denials.needs_of_admins import ADMINISTRATION, NAMED_BY_ID
+from tests.authorization.denials.needs_of_admins import ADMINISTRATION, NAMED_BY_ID, TOKENS
 from tests.authorization.denials.needs_of_nodes import ROWS_OF_NODES
-from tests.authorization.denials.rows import BROKER, CONTROLLER, Body, Need, Row
+from tests.authorization.denials.rows import (
+    BROKER,
+    CONTROLLER,
+    Body,
+    Need,
+    Row,
+    at_their_oldest,
+)
 from tests.authorization.denials.words import (
     ADDED,
     ALTER,
@@ -43,7 +50,12 @@ from tests.authorization.denials.words import (
 from tests.differential.sequence import Step
 
 BOTH = (BROKER, CONTROLLER)
-ASKS_NOTHING = frozenset({"SASL_HANDSHAKE", "SASL_AUTHENTICATE", "API_VERSIONS"})
+ASKS_NOTHING = frozenset(
+    {
+        *("SASL_HANDSHAKE", "SASL_AUTHENTICATE", "API_VERSIONS"),
+        *("RENEW_DELEGATION_TOKEN", "EXPIRE_DELEGATION_TOKEN"),  # for owners and renewers alone
+    }
+)
 
 # --- records --------------------------------------------------------------------------------------
 
@@ -432,5 +444,26 @@ NEEDING_NOTHING = tuple(
         ("SASL_AUTHENTICATE", 2, {}),
     )
 )
-PARTS = (NEEDING_NOTHING, RECORDS, VIEWS, GROUPS, TRANSACTIONS, ADMINISTRATION, ROWS_OF_NODES)
-ROWS: tuple[Row, ...] = tuple(row for part in PARTS for row in part)
+PARTS = (
+    NEEDING_NOTHING,
+    RECORDS,
+    VIEWS,
+    GROUPS,
+    TRANSACTIONS,
+    ADMINISTRATION,
+    TOKENS,
+    ROWS_OF_NODES,
+)
+NEWEST: tuple[Row, ...] = tuple(row for part in PARTS for row in part)
+OLDEST = (
+    Row("FIND_COORDINATOR", 0, {"key": "~g"}, (group(DESCRIBE),), "at its oldest", brief=True),
+    Row(
+        *("OFFSET_FETCH", 1, {"group_id": "~g", "topics": topics(**FETCHES)}),
+        (group(DESCRIBE), *ON_BOTH_TOPICS[DESCRIBE]),
+        "at its oldest",
+        (COMMITTED,),
+        brief=True,
+    ),
+    *at_their_oldest(NEWEST),
+)
+ROWS: tuple[Row, ...] = (*NEWEST, *OLDEST)

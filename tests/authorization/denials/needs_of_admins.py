@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ottla.plugins.authorizer import Operation, Resource
-from tests.authorization.denials.rows import BROKER, CONTROLLER, Body, Row
+from tests.authorization.denials.rows import ALICE, BROKER, CONTROLLER, TOKEN, Body, Row
 from tests.authorization.denials.words import (
     ALTER,
     ALTER_CONFIGS,
@@ -27,6 +27,7 @@ from tests.authorization.denials.words import (
     topic,
     topics,
 )
+from tests.differential.sequence import Step
 
 BOTH = (BROKER, CONTROLLER)
 NAMED_BY_ID = [{"name": None, **one} for one in by_id()]
@@ -74,6 +75,27 @@ OF_TOPIC = {
     "operation": 1,
     "permission_type": 1,
 }
+
+
+MADE_TOKEN = Step("CREATE_DELEGATION_TOKEN", 3, {"max_lifetime_ms": -1})
+RENEWED_BY_ALICE = Step(
+    "CREATE_DELEGATION_TOKEN",
+    3,
+    {
+        "max_lifetime_ms": -1,
+        "renewers": [{"principal_type": "User", "principal_name": ALICE}],
+    },
+)
+FOR_BOB = {"owner_principal_type": "User", "owner_principal_name": "bob", "max_lifetime_ms": -1}
+OF_CAROL = {"owners": [{"principal_type": "User", "principal_name": "carol"}]}
+MADE_FOR_CAROL = Step(
+    "CREATE_DELEGATION_TOKEN",
+    3,
+    {"owner_principal_type": "User", "owner_principal_name": "carol", "max_lifetime_ms": -1},
+)
+HMAC = {"hmac": {"$": "hmac", "of": "last"}}
+# Its owner can: the controller knows the token.
+KNOWN_TOKEN = Step("RENEW_DELEGATION_TOKEN", 2, {**HMAC, "renew_period_ms": -1})
 
 
 def alter(api: str, version: int, value: Body) -> tuple[Row, ...]:
@@ -211,5 +233,33 @@ ADMINISTRATION = (
         *("DESCRIBE_CLIENT_QUOTAS", 1, {"components": [EACH_USER]}),
         DESCRIBE_CONFIGS,
         (BROKER,),
+    ),
+)
+
+TOKENS = (
+    Row("CREATE_DELEGATION_TOKEN", 3, {"max_lifetime_ms": -1}, (), "for oneself", (), BOTH),
+    Row(
+        *("CREATE_DELEGATION_TOKEN", 3, FOR_BOB),
+        ((Operation.CREATE_TOKENS, Resource.USER, "User:bob"),),
+        "for another one",
+        listeners=BOTH,
+    ),
+    *(
+        Row(api, 2, {**HMAC, field: period}, (), what, (before, KNOWN_TOKEN), BOTH)
+        for api, field, period in (
+            ("RENEW_DELEGATION_TOKEN", "renew_period_ms", 1000),
+            ("EXPIRE_DELEGATION_TOKEN", "expiry_time_period_ms", -1),
+        )
+        for what, before in (("of another one", MADE_TOKEN), ("as its renewer", RENEWED_BY_ALICE))
+    ),
+    *(
+        Row("DESCRIBE_DELEGATION_TOKEN", 3, OF_CAROL, (need,), what, (MADE_FOR_CAROL,), BOTH)
+        for what, need in (
+            ("Describe on it", (DESCRIBE, Resource.DELEGATION_TOKEN, TOKEN)),
+            (
+                "DescribeTokens on its owner",
+                (Operation.DESCRIBE_TOKENS, Resource.USER, "User:carol"),
+            ),
+        )
     ),
 )

@@ -33,6 +33,7 @@ SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "auto.create.topics.enable": "true",
+    "delegation.token.secret.key": "secret",
 }
 WAIT_MS = 10_000
 
@@ -75,6 +76,8 @@ class OttlaSide:
     ) -> Message | str:
         connection = Connection("PLAINTEXT" if listener == BROKER else "CONTROLLER")
         connection.principal = f"User:{user or 'ANONYMOUS'}"
+        if user is not None:
+            connection.security_protocol = "SASL_PLAINTEXT"
         frame = memoryview(bytearray(encode_request(request, version, 5, "me")))[4:]
         reply = Reply()
         try:

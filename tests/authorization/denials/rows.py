@@ -8,20 +8,26 @@ nobody who has logged in, without rights and with them. Owns no request: `needs`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from tests.authorization.random_acls import ALLOW, LITERAL
 from tests.authorization.reference import DENY, Entry
-from tests.differential.sequence import Step
+from tests.differential.sequence import Resolver, Step
 
 Body = dict[str, Any]
 Need = tuple[Operation, Resource, str]
 """`~` begins a name of the case's own."""
 
+TOKEN = "the token"
+"""Stands for the id of the delegation token that was made before."""
+EVERYTHING = "all that is needed"
 BROKER, CONTROLLER = "broker", "controller"
 ALICE, NOBODY = "alice", None
+NOT_SO_OLD = ("FIND_COORDINATOR", "OFFSET_FETCH")
+"""Whose oldest version cannot ask what a newer one does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +43,8 @@ class Row:
     before: tuple[Step, ...] = ()
     listeners: tuple[str, ...] = (BROKER,)
     answered: bool = True
+    brief: bool = False
+    """Whether only one without rights and one with all of them ask."""
 
     @property
     def step(self) -> Step:
@@ -61,13 +69,13 @@ class Case:
         who = "" if self.user else "nobody, "
         return f"{self.row.api} v{self.row.version}{what} ({self.listener}): {who}{self.rights}"
 
-    def entries(self, namespace: str) -> list[Entry]:
+    def entries(self, resolver: Resolver) -> list[Entry]:
         """Its ACLs, as numbers."""
         principal = f"User:{self.user or 'ANONYMOUS'}"
 
         def entry(need: Need, permission: int) -> Entry:
             operation, resource, name = need
-            name = namespace + name[1:] if name.startswith("~") else name
+            name = resolver.value({"$": "token_id", "of": "last"} if name == TOKEN else name)
             return (int(resource), name, LITERAL, principal, "*", int(operation), permission)
 
         return [entry(need, ALLOW) for need in self.allowed] + [
@@ -78,10 +86,12 @@ class Case:
 def cases_of(row: Row, listener: str) -> list[Case]:
     """Those of one row over one listener."""
     needs = row.needs
+    if row.brief:
+        found = [Case(row, listener, ALICE, "no rights")]
+        return [*found, Case(row, listener, ALICE, EVERYTHING, needs)] if needs else found
     found = [Case(row, listener, who, "no rights") for who in (ALICE, NOBODY)]
     if needs:
-        everything = "all that is needed"
-        found += [Case(row, listener, who, everything, needs) for who in (ALICE, NOBODY)]
+        found += [Case(row, listener, who, EVERYTHING, needs) for who in (ALICE, NOBODY)]
     for number, need in enumerate(needs):
         others = (*needs[:number], *needs[number + 1 :])
         if others:
@@ -101,3 +111,14 @@ def told(need: Need) -> str:
     """As people say it: `WRITE TOPIC ~t`."""
     operation, resource, name = need
     return f"{operation.name} {resource.name}" + ("" if name == CLUSTER_NAME else f" {name}")
+
+
+def at_their_oldest(rows: tuple[Row, ...]) -> Iterator[Row]:
+    """The first row of each API once more, in the oldest version that is served."""
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    for row in rows:
+        oldest, _ = STABLE_VERSIONS[ApiKey[row.api]]
+        if (row.api, row.listeners) in seen or row.version == oldest or row.api in NOT_SO_OLD:
+            continue
+        seen.add((row.api, row.listeners))
+        yield replace(row, version=oldest, what=f"{row.what} at its oldest".strip(), brief=True)

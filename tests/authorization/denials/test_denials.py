@@ -153,3 +153,29 @@ def test_what_explains_a_difference_is_a_row_and_is_met(table: Table) -> None:
         assert explained.id in {row.id for row in rows()}
         about = [case for case in CASES if explained.is_about(case)]
         assert any(table.told(case) != KAFKA[case.name] for case in about)
+
+
+def pairs(told: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """What is told of the topic that is there and of the one that is not, without their names."""
+    if isinstance(told, dict):
+        for one in told.values():
+            yield from pairs(one)
+    if not isinstance(told, list):
+        return
+    for one in told:
+        yield from pairs(one)
+    of_name = {
+        name: {key: value for key, value in one.items() if value != name}
+        for one in told
+        for name in ("~t", "~gone")
+        if isinstance(one, dict) and name in one.values()
+    }
+    if len(of_name) == 2:
+        yield of_name["~t"], of_name["~gone"]
+
+
+def test_what_one_may_not_describe_looks_as_if_it_were_not_there(table: Table) -> None:
+    told = [table.told(case) for case in CASES if case.rights == "no rights"]
+    found = [pair for one in told for pair in pairs(one)]
+    assert len(found) > 60
+    assert [pair for pair in found if pair[0] != pair[1]] == []

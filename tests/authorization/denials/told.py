@@ -29,6 +29,7 @@ SOME_OR_NONE += (
     "supported_features",
     "finalized_features",
     "nodes",
+    "tokens",
     "eligible_leader_replicas",
     "last_known_elr",
     "active_producers",
