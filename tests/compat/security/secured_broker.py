@@ -165,6 +165,7 @@ class SecuredBroker:
             "inter.broker.listener.name": "OPEN",
             "authorizer.class.name": STANDARD_AUTHORIZER,
             "super.users": f"User:{USER};User:CN={USER},O=Acme;User:ANONYMOUS",
+            "delegation.token.secret.key": "a key for tokens",
             "group.initial.rebalance.delay.ms": "0",
             "ottla.metrics.port": str(self._metrics_port),
             # Each test looks for its own line, a second after somebody else's twenty.

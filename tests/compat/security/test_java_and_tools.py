@@ -6,7 +6,8 @@
 
 The client makes its round trips (a transaction, and a group that reads it) in one JVM, and the
 tools run in one JVM too: a topic is created and described, altered, written and read. Java's admin
-(`tests/java/src/AclRoundTrip.java`) and kafka-acls make, list, use and remove ACLs there.
+(`tests/java/src/AclRoundTrip.java`) and kafka-acls make, list, use and remove ACLs there; so do
+`TokenRoundTrip.java` and kafka-delegation-tokens with delegation tokens.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compat.security import token_round_trips
 from tests.compat.security.acl_round_trips import ELSEWHERE, EXPECTED, PREFIX_LENGTH, USER
 from tests.compat.security.secured_broker import SecuredBroker
 from tests.compat.security.ways import (
@@ -166,3 +168,41 @@ def test_acls_by_kafkas_tool(secured: SecuredBroker, tools: KafkaTools, tmp_path
     acls("--remove", "--force", *match)
     assert listed(*match) == []
     assert seen_by_the_user() == []
+
+
+def test_delegation_tokens_by_javas_clients(
+    secured: SecuredBroker, tools: KafkaTools, tmp_path: Path
+) -> None:
+    file = java_properties(secured.way(SASL_SSL, SHA_256), tmp_path)
+    done = tools.run("TokenRoundTrip", str(file), secured.topic(f"{uuid.uuid4()}"))
+    assert (done.exit, done.stdout.splitlines()) == (0, token_round_trips.EXPECTED), done
+
+
+def test_delegation_tokens_by_kafkas_tool(
+    secured: SecuredBroker, tools: KafkaTools, tmp_path: Path
+) -> None:
+    way = secured.way(SASL_SSL, SHA_512)
+    settings = ("--command-config", str(java_properties(way, tmp_path)))
+
+    def run(*arguments: str) -> ToolResult:
+        done = tools.run(
+            "kafka-delegation-tokens", "--bootstrap-server", way.servers, *settings, *arguments
+        )
+        assert done.exit == 0, done
+        return done
+
+    renewer = ("--renewer-principal", "User:bob")
+    made = run("--create", "--max-life-time-period", "-1", *renewer)
+    token_id, hmac = _token(made)
+    mine = ("--describe", "--owner-principal", f"User:{way.user}")
+    assert token_id in run(*mine).stdout
+    assert "renew" in run("--renew", "--renew-time-period", "-1", "--hmac", hmac).stdout
+    assert "expire" in run("--expire", "--expiry-time-period", "-1", "--hmac", hmac).stdout
+    while token_id in run(*mine).stdout:
+        pass
+
+
+def _token(made: ToolResult) -> tuple[str, str]:
+    """Id and HMAC, of the table that the tool prints."""
+    row = made.lines[-1].split()
+    return row[0], row[1]

@@ -4,7 +4,8 @@
 // commits, and lets a second member go on from the commit. By a way (way.go) it also makes two
 // transactions. Prints one line of JSON and exits 0, or one line of what went wrong and exits 1.
 //
-// franz <bootstrap> acls … is about ACLs (acls.go).
+// franz <bootstrap> acls … is about ACLs (acls.go), franz <bootstrap> tokens … about delegation
+// tokens (tokens.go).
 package main
 
 import (
@@ -37,6 +38,13 @@ func main() {
 	defer cancel()
 	if len(os.Args) == 6 && os.Args[2] == "acls" {
 		if err := acls(ctx, os.Args[1], os.Args[3], os.Args[4], os.Args[5]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) == 5 && os.Args[2] == "tokens" {
+		if err := tokens(ctx, os.Args[1], os.Args[3], os.Args[4]); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}

@@ -21,17 +21,28 @@ import (
 type way struct {
 	Mechanism, User, Password, Token string
 	Authority, Certificate           string
+	// DelegationToken: user and password are those of one.
+	DelegationToken bool
 }
 
 func wayOf(file string) ([]kgo.Opt, error) {
-	text, err := os.ReadFile(file)
+	w, err := readWay(file)
 	if err != nil {
 		return nil, err
 	}
+	return w.options()
+}
+
+func readWay(file string) (way, error) {
 	var w way
-	if err := json.Unmarshal(text, &w); err != nil {
-		return nil, err
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &w)
 	}
+	return w, err
+}
+
+func (w way) options() ([]kgo.Opt, error) {
 	options := []kgo.Opt{}
 	if w.Authority != "" {
 		config, err := w.tls()
@@ -66,7 +77,7 @@ func (w way) tls() (*tls.Config, error) {
 }
 
 func (w way) sasl() sasl.Mechanism {
-	login := scram.Auth{User: w.User, Pass: w.Password}
+	login := scram.Auth{User: w.User, Pass: w.Password, IsToken: w.DelegationToken}
 	switch w.Mechanism {
 	case "PLAIN":
 		return plain.Auth{User: w.User, Pass: w.Password}.AsMechanism()
