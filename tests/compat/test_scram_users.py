@@ -1,7 +1,8 @@
-"""SCRAM users and ACLs move with the data folder, between Ottla and Apache Kafka, and stay good.
+"""SCRAM users, ACLs and delegation tokens move with the data folder, between Ottla and Apache
+Kafka, and stay good.
 
 The login is at Apache Kafka: what Ottla derived of a password has to be what Kafka expects, and
-what it wrote of an ACL what Kafka judges by.
+what it wrote of an ACL what Kafka judges by. Tokens let their holder in at both.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tests import acls
 from tests.acls import allow, deny
 from tests.clients.wire_client import WireClient
 from tests.compat.admin_words import add_user, check_acls, check_acls_beside_tools, remove_user
+from tests.compat.folder_tokens import SECRET, Owner
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
@@ -56,6 +58,17 @@ CAROL_READS = allow(
 
 LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
+WITH_LOGINS = {
+    **AUTHORIZER,
+    **SECRET,
+    "listener.security.protocol.map": (
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT"
+    ),
+    "listener.name.sasl.sasl.enabled.mechanisms": f"{SHA_256},{SHA_512}",
+    "listener.name.sasl.scram-sha-256.sasl.jaas.config": f"{LOGIN_MODULE} required;",
+    "listener.name.sasl.scram-sha-512.sasl.jaas.config": f"{LOGIN_MODULE} required;",
+}
+
 Users = dict[str, list[tuple[int, int]]]
 """By name, mechanisms with their iterations."""
 
@@ -68,17 +81,10 @@ class KafkaWithLogins:
         self.sasl_port = free_port()
         port, controller_port = free_port(), free_port()
         listeners = f"PLAINTEXT://{HOST}:{port},SASL://{HOST}:{self.sasl_port}"
-        module = f"{LOGIN_MODULE} required;"
         properties = {
-            **AUTHORIZER,
+            **WITH_LOGINS,
             "listeners": f"{listeners},CONTROLLER://{HOST}:{controller_port}",
             "advertised.listeners": listeners,
-            "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT"
-            ),
-            "listener.name.sasl.sasl.enabled.mechanisms": f"{SHA_256},{SHA_512}",
-            "listener.name.sasl.scram-sha-256.sasl.jaas.config": module,
-            "listener.name.sasl.scram-sha-512.sasl.jaas.config": module,
         }
         self.kafka = ApacheKafka(
             port=port,
@@ -148,7 +154,11 @@ def set_by_ottla(ottla: Any, user: str, password: str) -> None:
         future.result(20)
 
 
-def test_users_and_acls_of_kafkas_folder_are_ottlas_and_go_back(
+def alice_at(port: int) -> Owner:
+    return Owner(port, SHA_256, "alice", "right-a")
+
+
+def test_users_acls_and_tokens_of_kafkas_folder_are_ottlas_and_go_back(
     ottla_broker_factory: Callable[..., Any],
 ) -> None:
     formatted = f"{SHA_256}=[name=alice,password=right-a]"
@@ -165,8 +175,10 @@ def test_users_and_acls_of_kafkas_folder_are_ottlas_and_go_back(
                 topics = CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], 20_000)
                 assert [one.error_code for one in client.call(topics, 7).topics] == [0]
                 acls.add(client, ALICE_DESCRIBES, NOBODY_CLUSTER, GONE)
+            alice = alice_at(first.sasl_port)
+            kafkas, gone = alice.make(), alice.make()
             kafka.stop()
-            _through_ottla(ottla_broker_factory, kafka.data_dir)
+            ottlas, until_ms = _through_ottla(ottla_broker_factory, kafka.data_dir, kafkas, gone)
 
             again = KafkaWithLogins(data_dir=kafka.data_dir)
             with again.kafka as kafka:
@@ -182,6 +194,10 @@ def test_users_and_acls_of_kafkas_folder_are_ottlas_and_go_back(
                     expected = {ALICE_DESCRIBES, NOBODY_CLUSTER, CAROL_READS}
                     assert acls.described(client) == expected
                 assert again.login("alice", "right-a", SHA_256) == {TOPIC}
+                alice = alice_at(again.sasl_port)
+                assert set(alice.tokens()) == {kafkas, ottlas}
+                assert alice.tokens()[kafkas][1] == until_ms
+                assert alice.topics_by(kafkas) == alice.topics_by(ottlas) == {TOPIC}
                 assert again.login("carol", "right-c", SHA_512) == {TOPIC}
                 assert again.login("dora", "right-d", SHA_512) == set()
                 assert again.login("carol", "wrong", SHA_512) is None
@@ -189,26 +205,46 @@ def test_users_and_acls_of_kafkas_folder_are_ottlas_and_go_back(
                 assert " ERROR " not in kafka.log_tail(1_000_000)
 
 
-def _through_ottla(ottla_broker_factory: Callable[..., Any], folder: Path) -> None:
-    """Started twice: from Kafka's log, then from a snapshot of its own, the log before it gone."""
-    properties = {**AUTHORIZER, "metadata.log.max.record.bytes.between.snapshots": "2000"}
-    ottla = ottla_broker_factory(data_dir=folder, properties=properties)
+def _through_ottla(
+    ottla_broker_factory: Callable[..., Any], folder: Path, kafkas: bytes, gone: bytes
+) -> tuple[bytes, int]:
+    """Started twice: from Kafka's log, then from a snapshot of its own, the log before it gone. Of
+    two tokens one is renewed, the other goes. Gives a new one, and until when the first is good."""
+    port, alice = free_port(), alice_at(free_port())
+    properties = {
+        **WITH_LOGINS,
+        "metadata.log.max.record.bytes.between.snapshots": "2000",
+        "listeners": (
+            f"PLAINTEXT://{HOST}:{port},SASL://{HOST}:{alice.port},CONTROLLER://{HOST}:0"
+        ),
+    }
+    ottla = ottla_broker_factory(data_dir=folder, properties=properties, port=port)
     assert described(ottla.port) == {"alice": [(1, 4096)], "bob": [(2, 8192)]}
     set_by_ottla(ottla, "carol", "right-c")
     set_by_ottla(ottla, "dora", "right-d")
     with WireClient(ottla.port) as client:
-        gone = AlterUserScramCredentialsRequest([ScramCredentialDeletion("bob", 2)])
-        assert [one.error_code for one in client.call(gone, 0).results] == [0]
+        no_bob = AlterUserScramCredentialsRequest([ScramCredentialDeletion("bob", 2)])
+        assert [one.error_code for one in client.call(no_bob, 0).results] == [0]
         assert acls.described(client) == {ALICE_DESCRIBES, NOBODY_CLUSTER, GONE}
         acls.add(client, CAROL_READS, ALICE_DESCRIBES)
         assert acls.remove(client, AclFilter(*GONE)) == [GONE]
+    assert set(alice.tokens()) == {kafkas, gone}
+    gone_id = alice.tokens()[gone][0]
+    assert alice.topics_by(kafkas) == alice.topics_by(gone) == {TOPIC}
+    ottlas, until_ms = alice.make(), alice.renew(kafkas, 3_600_000)
+    alice.end(gone)
+    assert alice.topics_by(gone, gone_id) is None
     ottla.close()
-    ottla = ottla_broker_factory(data_dir=folder, properties=properties)
+    ottla = ottla_broker_factory(data_dir=folder, properties=properties, port=port)
+    assert set(alice.tokens()) == {kafkas, ottlas}
+    assert alice.tokens()[kafkas][1] == until_ms
+    assert alice.topics_by(ottlas) == {TOPIC}
     carol_and_dora = {"carol": [(2, 5000)], "dora": [(2, 5000)]}
     assert described(ottla.port) == {"alice": [(1, 4096)], **carol_and_dora}
     with WireClient(ottla.port) as client:
         assert acls.described(client) == {ALICE_DESCRIBES, NOBODY_CLUSTER, CAROL_READS}
     ottla.close()
+    return ottlas, until_ms
 
 
 def test_users_that_ottla_formats_a_folder_with_are_kafkas(
