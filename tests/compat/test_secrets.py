@@ -2,39 +2,45 @@
 
 Every place where a config is shown is asked, with the same marker in every key that is a secret:
 what a start prints, the log at its finest level, DescribeConfigs at all levels, refused changes,
-metrics, status, dump-log. That the marker is found where it may stand shows that the test looks.
+metrics, status, dump-log. Nor does the secret of a delegation token stand there. That the marker is
+found where it may stand shows that the test looks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import urllib.request
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from broker.config.keys import BROKER_CONFIG_DEF
+from broker.security.sasl.server_mechanism import SaslRefused
 from ottla.__main__ import ottla_command
 from ottla.testing.broker_process import HOST, BrokerProcess, free_port
 from protocol.messages import alter_configs as replacing
 from protocol.messages import describe_configs as describing
 from protocol.messages import incremental_alter_configs as incremental
+from protocol.messages.create_delegation_token import CreateDelegationTokenRequest
+from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.clients.wire_client import WireClient
 from tests.tools.java_tools import PROJECT_DIR
 
 MARKER = "Kn0tenMarker"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 JAAS = f'{PLAIN} required username="b" password="{MARKER}" user_b="{MARKER}";'
 BROKER, TOPIC, GROUP, CLIENT_METRICS, LOGGER = 4, 2, 32, 16, 8
 SECRET_KEYS = [name for name, key in BROKER_CONFIG_DEF.items() if key.sensitive]
-NOT_SERVED = ("delegation.token.secret.key",)
 
 
 def keys(clients: int, secured: int, metrics: int) -> dict[str, str]:
     listeners = f"PLAINTEXT://{HOST}:{clients},S://{HOST}:{secured}"
-    plain = {name: MARKER for name in SECRET_KEYS if name not in NOT_SERVED}
+    plain = dict.fromkeys(SECRET_KEYS, MARKER)
     return {
         **plain,
         **{f"listener.name.s.{name}": MARKER for name in plain},
@@ -42,8 +48,9 @@ def keys(clients: int, secured: int, metrics: int) -> dict[str, str]:
         "listener.security.protocol.map": (
             "PLAINTEXT:PLAINTEXT,S:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"
         ),
-        "listener.name.s.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.s.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
         "listener.name.s.plain.sasl.jaas.config": JAAS,
+        "listener.name.s.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
         "ottla.log.level": "DEBUG",
         "ottla.metrics.port": str(metrics),
     }
@@ -109,9 +116,28 @@ def changed(client: WireClient, name: str, configs: dict[str, str]) -> str:
     return f"{answer.error_code} {answer.error_message} {other.error_message}"
 
 
+def forms(hmac: bytes) -> list[str]:
+    """How somebody may have written it."""
+    return [b64encode(hmac).decode(), hmac.hex(), repr(hmac)]
+
+
+def used_token(process: BrokerProcess) -> bytes:
+    """A delegation token that has let somebody in, and somebody not: its HMAC."""
+    port = int(re.findall(r"S://[^:]+:(\d+)", process.properties["listeners"])[0])
+    with WireClient(port) as client:
+        client.log_in("PLAIN", "b", MARKER)
+        made = client.call(CreateDelegationTokenRequest(None, None, [], -1), 3)
+        assert client.call(RenewDelegationTokenRequest(made.hmac, -1), 2).error_code == 0
+    for password in (b64encode(made.hmac).decode(), "wrong"):
+        with WireClient(port) as client, contextlib.suppress(SaslRefused):
+            client.log_in("SCRAM-SHA-512", made.token_id, password, by_token=True)
+    return bytes(made.hmac)
+
+
 def test_no_secret_is_shown_anywhere(node: tuple[BrokerProcess, int]) -> None:
     process, metrics = node
     shown: dict[str, str] = {}
+    hmac = used_token(process)
     with WireClient(process.port) as client:
         kept = changed(client, "1", {"of.some.plugin": MARKER, "listener.name.s.x.y": "1"})
         shown["refused together"] = kept
@@ -142,8 +168,8 @@ def test_no_secret_is_shown_anywhere(node: tuple[BrokerProcess, int]) -> None:
         shown[one.name] = command("dump-log", "--records", str(one))
     shown["log"] = process.log_file.read_text("utf-8", "replace")
     assert re.search(r"warning: .*ssl\.key\.password", shown["log"])
-    told = MARKER.encode().hex()
-    assert [where for where, text in shown.items() if MARKER in text or told in text] == []
+    secrets = [MARKER, MARKER.encode().hex(), *forms(hmac)]
+    assert [where for where, text in shown.items() if any(one in text for one in secrets)] == []
 
 
 def test_no_start_that_is_refused_shows_one(tmp_path: Path) -> None:
@@ -154,7 +180,6 @@ def test_no_start_that_is_refused_shows_one(tmp_path: Path) -> None:
         (users, f'{PLAIN} required password="{MARKER}"'),
         (users, f'{PLAIN} required password="{MARKER}"{MARKER}";'),
         (users, f"KafkaServer {{ {JAAS} }};"),
-        ("delegation.token.secret.key", MARKER),
         ("listener.name.s.ssl.keystore.pasword", MARKER),
         ("listener.name.s.sasl.enabled.mechanisms", "GSSAPI"),
     ):

@@ -207,6 +207,40 @@ def delete_acls(rng: random.Random, version: int) -> Made:
     return {"filters": [_acl_filter(rng) for _ in range(rng.choice((0, 1, 2)))]}, None
 
 
+def create_delegation_token(rng: random.Random, version: int) -> Made:
+    """Here and below: on a listener without a login, where nobody deals with tokens."""
+    kinds = ("User", "Group", "")
+    renewers = [
+        {"principal_type": rng.choice(kinds), "principal_name": rng.choice(("~u0", ""))}
+        for _ in range(rng.choice((0, 1, 2)))
+    ]
+    made: Body = {"renewers": renewers, "max_lifetime_ms": rng.choice((-1, 0, 1, 2**63 - 1))}
+    if version >= 3:
+        made["owner_principal_type"] = rng.choice(kinds)
+        made["owner_principal_name"] = rng.choice(("", "~u0", None))
+    return made, None
+
+
+def _hmac(rng: random.Random) -> Body:
+    return {"$hex": rng.choice(("", "00", "ff" * 64))}
+
+
+def renew_delegation_token(rng: random.Random, version: int) -> Made:
+    return {"hmac": _hmac(rng), "renew_period_ms": rng.choice((-1, 0, 1, 2**63 - 1))}, None
+
+
+def expire_delegation_token(rng: random.Random, version: int) -> Made:
+    return {"hmac": _hmac(rng), "expiry_time_period_ms": rng.choice((-1, 0, 1, 2**63 - 1))}, None
+
+
+def describe_delegation_token(rng: random.Random, version: int) -> Made:
+    owners = [
+        {"principal_type": "User", "principal_name": rng.choice(("~u0", "~u1", ""))}
+        for _ in range(rng.choice((0, 1, 2)))
+    ]
+    return {"owners": rng.choice((None, owners))}, None
+
+
 def describe_client_quotas(rng: random.Random, version: int) -> Made:
     components = [
         {
@@ -258,6 +292,10 @@ BODIES = {
     "CREATE_ACLS": create_acls,
     "DESCRIBE_ACLS": describe_acls,
     "DELETE_ACLS": delete_acls,
+    "CREATE_DELEGATION_TOKEN": create_delegation_token,
+    "RENEW_DELEGATION_TOKEN": renew_delegation_token,
+    "EXPIRE_DELEGATION_TOKEN": expire_delegation_token,
+    "DESCRIBE_DELEGATION_TOKEN": describe_delegation_token,
     "DESCRIBE_CLIENT_QUOTAS": describe_client_quotas,
     "API_VERSIONS": api_versions,
     "SASL_HANDSHAKE": sasl_handshake,
