@@ -27,6 +27,7 @@ from broker.command.cluster_layout import with_keys
 from broker.config.properties import parse_properties
 from ottla.__main__ import READY
 from tests.tools.free_ports import free_base
+from tests.tools.java_tools import TOOLS
 from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(120)]
@@ -91,16 +92,22 @@ class Reader:
             said = "" if before is None else self._finish(["bash", "-ec", before])
             return self._ottla(shlex.split(last)[1:], said if how == "|" else "")
         words = shlex.split(command)
-        if words[0] == "kafka-configs":
-            done = self._tools.run(*words)
-            assert done.exit == 0, f"{command}\n{done}"
-            assert "Error" not in done.stdout + done.stderr, f"{command}\n{done}"
-            return done.stdout
+        if words[0] in TOOLS:
+            return self._tool(words)
         if words[0] == "export":
             for name, _, value in (word.partition("=") for word in words[1:]):
                 self._environment.setenv(name, value)
             return ""
         return self._finish(["bash", "-ec", command])
+
+    def _tool(self, words: list[str]) -> str:
+        file = Path(words[-1]) if words[-2] == ">" else None
+        done = self._tools.run(*(words if file is None else words[:-2]))
+        assert done.exit == 0, f"{words}\n{done}"
+        assert "Error" not in done.stdout + done.stderr, f"{words}\n{done}"
+        if file is not None:
+            file.write_text(done.stdout)
+        return done.stdout
 
     def _ottla(self, words: list[str], stdin: str) -> str:
         if words[0] in SERVES:
