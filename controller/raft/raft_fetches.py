@@ -2,7 +2,7 @@
 
 A Fetch that finds nothing waits up to its max_wait_ms for a longer log, for a high watermark that
 its sender does not know of yet (KIP-1166), or for the end of the epoch. Records that are not
-committed yet are sent, too: that is how they come to be.
+committed yet are sent, too: that is how they come to be. One that has waited is judged again.
 
 Owns: the requests that wait, one for each replica and `MAX_WAITING` in all; more than that are
 answered with nothing. Never: decides what a replica may have (`controller.raft.raft`).
@@ -25,8 +25,10 @@ from controller.raft.raft_log import (
     RaftLog,
 )
 from controller.settings import ControllerSettings
+from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages import fetch as fetching
+from protocol.rights import Rights
 from storage.ports import Scheduler, Timer
 
 MAX_WAITING = 1_000
@@ -46,6 +48,10 @@ class RequestContext(Protocol):
     def api_version(self) -> int:
         """Version of the request."""
 
+    @property
+    def rights(self) -> Rights:
+        """What its sender may do."""
+
 
 @dataclass(slots=True, eq=False)
 class _Asked:
@@ -58,6 +64,8 @@ class _Asked:
     """What its sender knows to be committed."""
     respond: Respond
     version: int
+    request: fetching.FetchRequest
+    rights: Rights
     timer: Timer | None = None
 
 
@@ -119,7 +127,14 @@ class RaftFetches:
         limit = self._settings.quorum_fetch_max_bytes
         max_bytes = max(0, min(limit, request.max_bytes, partition.partition_max_bytes))
         asked = _Asked(
-            message, max_bytes, request.max_wait_ms, partition.high_watermark, respond, version
+            message,
+            max_bytes,
+            request.max_wait_ms,
+            partition.high_watermark,
+            respond,
+            version,
+            request,
+            context.rights,
         )
         self._note_directory(replica_id, partition.replica_directory_id)
         self._raft.receive(
@@ -149,7 +164,7 @@ class RaftFetches:
         replica_id = asked.message.replica_id
         for other in [one for one in self._waiting if one.message.replica_id == replica_id >= 0]:
             self._release(other)  # it comes again on another connection: nobody waits there
-            self._answer(other)
+            self._answer_late(other)
         asked.timer = self._scheduler.call_later(asked.max_wait_ms, lambda: self._time_is_up(asked))
         self._waiting[asked] = None
 
@@ -160,13 +175,20 @@ class RaftFetches:
 
     def _time_is_up(self, asked: _Asked) -> None:
         self._release(asked)
-        self._answer(asked)
+        self._answer_late(asked)
 
     def _something_changed(self) -> None:
         for asked in list(self._waiting):
             if asked in self._waiting and (not self._leads(asked) or self._has_news(asked)):
                 self._release(asked)
-                self._answer(asked)
+                self._answer_late(asked)
+
+    def _answer_late(self, asked: _Asked) -> None:
+        """It has waited: its sender may have lost the right since."""
+        if asked.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
+            self._answer(asked)
+        else:
+            asked.respond(denied_fetch(asked.request, asked.version))
 
     def _leads(self, asked: _Asked) -> bool:
         return self._raft.is_leader and self._raft.epoch == asked.message.epoch

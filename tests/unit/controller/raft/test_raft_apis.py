@@ -25,7 +25,7 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.golden import raft_cases
 from tests.quorum import quorum_world
 from tests.quorum.quorum_world import Context, QuorumNode, QuorumWorld
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.rights_fixture import ListJudge, on_cluster, rights_of
 
 
 def leader(**settings: Any) -> QuorumNode:
@@ -353,3 +353,18 @@ def test_an_old_fetch_that_is_denied_is_told_so_of_each_partition() -> None:
         assert answer.error_code == (0 if version == 4 else 31)
         (partition,) = answer.responses[0].partitions
         assert (partition.error_code, partition.high_watermark, partition.records) == (31, -1, b"")
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_fetch_that_waited_is_for_those_who_may_have_it_now(grows: bool) -> None:
+    node = leader()
+    judge = ListJudge(on_cluster(Operation.CLUSTER_ACTION))
+    answers: list[Any] = []
+    node.apis.handle(Context(18, judge.rights()), fetch(node), answers.append)
+    judge.allowed = set()
+    assert answers == []
+    if grows:
+        node.propose("secret")
+    node.world.world.run_for(600)
+    (answer,) = answers
+    assert (answer.error_code, answer.responses) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, [])
