@@ -60,6 +60,8 @@ def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Pa
     )
     assert "broker.node.node" in loaded
     rooms = ("broker.security.tls", "broker.security.sasl", "broker.config.security")
+    rooms += ("broker.plugins", "broker.apis.produce.interception", "controller.policies")
+    rooms += tuple(f"ottla.plugins.{one}" for one in ("interceptor", "logins", "policies"))
     secured = (*rooms, "broker.config.tls_and_sasl", "cryptography", "jwt")
     assert [name for name in loaded if name.startswith(secured)] == []
 

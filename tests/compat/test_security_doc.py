@@ -1,9 +1,10 @@
 """What docs/security.md shows works, in its order and word for word, but for ports and the folder.
 
-A block of properties sets the keys of the files that it names. A node or a cluster that
-a block starts takes the place of the one before. Lines below a command are what it prints, those of
-a log are what the node has logged. So that this takes seconds, commands run in this process, and
-the cluster has one node: `test_cluster_command.py` starts three.
+A block of properties sets the keys of the files that it names; one of Python is run, unless it
+names its file. A node or a cluster that a block starts takes the place of the one before. Lines
+below a command are what it prints, those of a log are what the node has logged. So that this takes
+seconds, commands run in this process, and the cluster has one node: `test_cluster_command.py`
+starts three.
 """
 
 from __future__ import annotations
@@ -144,7 +145,12 @@ class Reader:
             self._wait_for(line)
 
     def _python(self, text: str) -> None:
-        self._finish([sys.executable, "-c", text])
+        named = re.match(r"# (/\S+\.py)\n", text)
+        if named is None:
+            self._finish([sys.executable, "-c", text])
+        else:
+            Path(named[1]).parent.mkdir(exist_ok=True)
+            Path(named[1]).write_text(text)
 
     def _finish(self, command: list[str]) -> str:
         done = subprocess.run(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ from broker.config.parse import parse_config
 from broker.config.security.changes import changed_listeners
 from broker.config.values import BrokerConfig
 from broker.node.guards import Guards
+from broker.plugins.node_plugins import NodePlugins
 from broker.security.listener_guard import ListenerGuard
+from broker.security.sasl.server_mechanism import Question
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.api_keys import ApiKey
@@ -23,7 +27,7 @@ from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from storage.config_def import ConfigError
 from tests import certificates
-from tests.simulation.sim_scheduler import SimScheduler
+from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
@@ -170,3 +174,87 @@ def test_tokens_are_judged_where_a_listener_takes_them(tmp_path: Path) -> None:
     authenticator = guard.authenticator(bytes, named)
     assert authenticator is not None
     all_of_them.close()
+
+
+# --- plug-ins ------------------------------------------------------------------------------------
+
+MODULE = """
+from ottla.plugins.logins import PasswordCheck, ScramCredentials, TokenCheck
+from ottla.plugins.principal import PrincipalBuilder
+
+class Builder(PrincipalBuilder):
+    def principal(self, peer):
+        return f"Team:{peer.listener}"
+
+class Passwords(PasswordCheck):
+    def is_right(self, user, password):
+        return password == "mine"
+
+class Users(ScramCredentials):
+    def credential(self, user):
+        return None
+
+class Tokens(TokenCheck):
+    def validate(self, token):
+        raise ValueError
+"""
+CALLBACK = "sasl.server.callback.handler.class"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+@pytest.fixture
+def with_plugins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[BrokerConfig, Guards]]:
+    (tmp_path / "ottla_test_guards.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    own = "listener.name.both"
+    config = parse_config(
+        texts(
+            tmp_path,
+            **{
+                "listener.name.plaintext.principal.builder.class": "ottla_test_guards:Builder",
+                "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
+                f"{own}.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
+                f"{own}.oauthbearer.sasl.jaas.config": f"{OAUTH} required;",
+                f"{own}.plain.{CALLBACK}": "ottla_test_guards:Passwords",
+                f"{own}.scram-sha-256.{CALLBACK}": "ottla_test_guards:Users",
+                f"{own}.oauthbearer.{CALLBACK}": "ottla_test_guards:Tokens",
+            },
+        )
+    )
+    scheduler = SimScheduler()
+    plugins = NodePlugins(config, scheduler, SimBlocking(scheduler))
+    yield config, Guards(config, lambda *_: None, bytes, float, scheduler, plugins=plugins)
+    sys.modules.pop("ottla_test_guards", None)
+
+
+def test_a_listener_without_security_has_a_guard_where_somebody_names_its_clients(
+    with_plugins: tuple[BrokerConfig, Guards],
+) -> None:
+    _, all_of_them = with_plugins
+    guard = all_of_them.guard("PLAINTEXT", refuse)
+    assert guard is not None and guard.authenticator(bytes, named) is None
+    assert guard.principal_by_certificate(None, "1.2.3.4") == "Team:PLAINTEXT"
+    assert all_of_them.guard("CTL", refuse) is None
+
+
+def test_mechanisms_that_somebody_judges_ask_him_also_after_a_change(
+    with_plugins: tuple[BrokerConfig, Guards],
+) -> None:
+    config, all_of_them = with_plugins
+    guard = all_of_them.guard("BOTH", refuse)
+    assert guard is not None
+    change(config, all_of_them, MetadataImage(), USERS, f'{PLAIN} required user_a="one";')
+    messages = {
+        "PLAIN": b"\0a\0one",
+        "SCRAM-SHA-256": b"n,,n=a,r=b",
+        "OAUTHBEARER": b"n,,\x01auth=Bearer x\x01\x01",
+    }
+    for name, message in messages.items():
+        authenticator = guard.authenticator(bytes, named)
+        assert authenticator is not None
+        handshake = encode_request(SaslHandshakeRequest(name), 1, 1, "me")[4:]
+        authenticator.received(memoryview(handshake), 0)
+        token = encode_request(SaslAuthenticateRequest(message), 2, 2, "me")[4:]
+        assert isinstance(authenticator.received(memoryview(token), 0), Question), name

@@ -1,0 +1,208 @@
+"""The plug-ins of docs/security.md in a broker of their own: each of them has its say."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from tests.compat.security.ways import (
+    OAUTHBEARER,
+    PLAIN,
+    SASL_PLAINTEXT,
+    SHA_256,
+    Way,
+    librdkafka,
+)
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "security.md").read_text()
+MODULES = dict(re.findall(r"```python\n# /etc/ottla/plugins/(\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
+_SECURITY = "org.apache.kafka.common.security"
+_LOGIN = "listener.name.login"
+TIMEOUT_MS = 1_000
+
+
+class Broker:
+    """With all plug-ins of the page, and one policy that never answers."""
+
+    def __init__(self, start: Callable[..., BrokerProcess], folder: Path) -> None:
+        for name, text in MODULES.items():
+            (folder / f"{name}.py").write_text(text)
+        (folder / "slow.py").write_text(
+            "import time\nfrom policies import Small\n\n"
+            "class Hanging(Small):\n    def validate(self, topic):\n"
+            "        time.sleep(2 if topic.name == 'hangs' else 0)\n"
+            "        super().validate(topic)\n"
+        )
+        (folder / "people.json").write_text(json.dumps({"bob@billing": "bob-secret"}))
+        (folder / "token").write_text("bob-secret")
+        self.folder = folder
+        self.port, self.login_port = free_port(), free_port()
+        self.process = start(self._properties(), port=self.port)
+        self.open = AdminClient({"bootstrap.servers": self.process.bootstrap_servers})
+
+    def way(self, mechanism: str, password: str = "bob-secret") -> Way:
+        """As bob, who is of team billing."""
+        token = self.folder / "token" if mechanism == OAUTHBEARER else None
+        login = f"{HOST}:{self.login_port}", SASL_PLAINTEXT, mechanism
+        return Way(*login, user="bob@billing", password=password, token_file=token)
+
+    def _properties(self) -> dict[str, str]:
+        modules = f"{_SECURITY}.plain.Plain", f"{_SECURITY}.scram.Scram"
+        modules += (f"{_SECURITY}.oauthbearer.OAuthBearer",)
+        mechanisms = dict(zip((PLAIN, SHA_256, OAUTHBEARER), modules, strict=True))
+        classes = dict(zip(mechanisms, ("Passwords", "Users", "Tokens"), strict=True))
+        found = {}
+        for name, module in mechanisms.items():
+            own = f"{_LOGIN}.{name.lower()}.sasl"
+            found[f"{own}.jaas.config"] = f"{module}LoginModule required;"
+            found[f"{own}.server.callback.handler.class"] = f"logins:{classes[name]}"
+        return {
+            **found,
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,LOGIN:SASL_PLAINTEXT"
+            ),
+            "listeners": f"PLAINTEXT://{HOST}:{self.port},LOGIN://{HOST}:{self.login_port}",
+            "inter.broker.listener.name": "PLAINTEXT",
+            f"{_LOGIN}.sasl.enabled.mechanisms": ",".join(mechanisms),
+            "ottla.plugins.path": str(self.folder),
+            "ottla.plugins.timeout.ms": str(TIMEOUT_MS),
+            "plugin.directory": str(self.folder / "people.json"),
+            "authorizer.class.name": "rights:PublicTopics",
+            "super.users": "User:ANONYMOUS",
+            "principal.builder.class": "people:Teams",
+            "create.topic.policy.class.name": "slow:Hanging",
+            "alter.config.policy.class.name": "policies:NotForEver",
+            "ottla.produce.interceptor.class": "records:OnlyJson",
+        }
+
+
+@pytest.fixture(scope="module")
+def broker(
+    ottla_broker_factory: Callable[..., BrokerProcess], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """Running."""
+    made = Broker(ottla_broker_factory, tmp_path_factory.mktemp("plugins"))
+    yield made
+    made.process.close()
+
+
+def outcomes(futures: dict[Any, Any]) -> list[str | None]:
+    """What went wrong with each; None: nothing."""
+    found: list[str | None] = []
+    for future in futures.values():
+        try:
+            future.result(20)
+            found.append(None)
+        except KafkaException as error:
+            found.append(f"{error.args[0].name()}: {error.args[0].str()}")
+    return found
+
+
+def sent(way: Way | None, broker: Broker, topic: str, *values: str) -> list[str | None]:
+    """What became of each record."""
+    settings: dict[str, Any] = {"bootstrap.servers": broker.process.bootstrap_servers}
+    if way is not None:
+        settings = librdkafka(way)
+    found: list[str | None] = []
+    options = {"message.timeout.ms": 10_000, "linger.ms": 50, "enable.idempotence": False}
+    producer = Producer({**settings, **options, "log_level": 0})
+    for value in values:
+        producer.produce(
+            topic, value, callback=lambda error, _: found.append(error and error.name())
+        )
+    producer.flush(15)
+    return found
+
+
+def test_the_page_has_all_of_them() -> None:
+    assert sorted(MODULES) == ["logins", "people", "policies", "records", "rights"]
+
+
+@pytest.mark.parametrize("mechanism", [PLAIN, SHA_256, OAUTHBEARER])
+def test_who_logs_in_is_asked_about_and_goes_by_the_teams_name(
+    broker: Broker, mechanism: str
+) -> None:
+    topic = f"of-{mechanism.lower()}"
+    assert outcomes(broker.open.create_topics([NewTopic(topic, 1, 1)])) == [None]
+    way = broker.way(mechanism)
+    assert sent(way, broker, topic, "x") == ["TOPIC_AUTHORIZATION_FAILED"]
+    acl = AclBinding(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:billing",
+        "*",
+        AclOperation.WRITE,
+        AclPermissionType.ALLOW,
+    )
+    assert outcomes(broker.open.create_acls([acl])) == [None]
+    assert sent(way, broker, topic, "x") == [None]
+
+
+def test_who_has_another_password_does_not_get_in(broker: Broker) -> None:
+    admin = AdminClient({**librdkafka(broker.way(PLAIN, "wrong")), "log_level": 0})
+    with pytest.raises(KafkaException):
+        admin.list_topics(timeout=0.5)
+    refused = "on listener LOGIN by PLAIN "
+    (line, *_) = [one for one in broker.process.output().splitlines() if refused in one]
+    assert "Authentication failed: Invalid username or password" in line
+
+
+def test_everybody_reads_what_is_public_and_nothing_else(broker: Broker) -> None:
+    topics = [NewTopic("public.news", 1, 1), NewTopic("secret", 1, 1)]
+    assert outcomes(broker.open.create_topics(topics)) == [None, None]
+    shown = AdminClient(librdkafka(broker.way(PLAIN))).list_topics(timeout=10).topics
+    assert "public.news" in shown and "secret" not in shown
+
+
+def test_policies_have_their_say_also_where_a_client_only_asks(broker: Broker) -> None:
+    text = "POLICY_VIOLATION: A topic has at most 100 partitions."
+    topics = [NewTopic("large", 101, 1), NewTopic("small", 1, 1)]
+    assert outcomes(broker.open.create_topics(topics, validate_only=True)) == [text, None]
+    assert outcomes(broker.open.create_topics(topics)) == [text, None]
+
+    def set_retention(text: str) -> list[str | None]:
+        change = ConfigEntry("retention.ms", text, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, "small", incremental_configs=[change])
+        return outcomes(broker.open.incremental_alter_configs([resource]))
+
+    assert set_retention("1000") == [None]
+    assert set_retention("-1") == ["POLICY_VIOLATION: Nothing is kept for ever."]
+
+
+def test_a_policy_that_hangs_refuses_in_time_and_holds_nobody_up(broker: Broker) -> None:
+    other = AdminClient({"bootstrap.servers": broker.process.bootstrap_servers})
+    other.list_topics(timeout=10)
+    late = broker.open.create_topics([NewTopic("hangs", 1, 1)])
+    assert outcomes(other.create_topics([NewTopic("meanwhile", 1, 1)])) == [None]
+    assert not late["hangs"].done()
+    assert outcomes(late) == [
+        f"POLICY_VIOLATION: The policy could not be asked: no answer within {TIMEOUT_MS} ms."
+    ]
+
+
+def test_records_that_are_refused_are_not_appended(broker: Broker) -> None:
+    assert outcomes(broker.open.create_topics([NewTopic("orders.json", 1, 1)])) == [None]
+    assert sent(None, broker, "orders.json", "{}", "1") == [None, None]
+    assert sent(None, broker, "orders.json", "nonsense") == ["INVALID_RECORD"]
+    assert sent(None, broker, "small", "nonsense") == [None]
+    assert "Traceback" not in broker.process.output()
