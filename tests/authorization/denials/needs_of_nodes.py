@@ -2,7 +2,7 @@
 
 What one without ClusterAction gets is told; one with it is told that it has the wrong cluster, or
 is nobody known, so that nothing changes. An Envelope needs rights of two: of who sends it, and of
-whom it speaks for, here the same one.
+whom it speaks for, most often the same one here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.authorization.denials.words import (
     topic,
     topics,
 )
+from tests.authorization.secured_kafka import ADMIN
 from tests.differential.sequence import build
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -42,12 +43,12 @@ def of_quorum(**partition: int) -> Body:
     return {"cluster_id": ANOTHER_CLUSTER, "topics": listed}
 
 
-def envelope(api: str, version: int, body: Body) -> Body:
-    """A request of alice's, passed on."""
+def envelope(api: str, version: int, body: Body, of: str = ALICE) -> Body:
+    """A request of somebody's, passed on."""
     request = build(messages_of(ApiKey[api]).request, body)
     principal = MessageBuffer()
     principal += b"\0\0"
-    DefaultPrincipalData("User", ALICE, False).write(principal, 0)
+    DefaultPrincipalData("User", of, False).write(principal, 0)
     return {
         "request_data": {"$hex": encode_request(request, version, 5, "me")[4:].hex()},
         "request_principal": {"$hex": bytes(principal.joined()).hex()},
@@ -115,6 +116,13 @@ ROWS_OF_NODES: tuple[Row, ...] = (
     only_nodes(
         *("ENVELOPE", 0, envelope("DESCRIBE_QUORUM", 2, QUORUM), "with a question"),
         (CLUSTER_ACTION, cluster(DESCRIBE)),
+    ),
+    only_nodes(
+        *("ENVELOPE", 0, envelope("CREATE_TOPICS", 7, VALIDATED, "bob"), "for one without rights"),
+        (CLUSTER_ACTION, cluster(CREATE)),
+    ),
+    only_nodes(
+        *("ENVELOPE", 0, envelope("CREATE_TOPICS", 7, VALIDATED, ADMIN), "for a super user"),
     ),
     # What a broker's listener does not serve, whoever asks.
     *(
