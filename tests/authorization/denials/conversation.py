@@ -6,7 +6,7 @@ Never knows which broker it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any, Protocol
 
@@ -71,9 +71,11 @@ class Side(Protocol):
 class Conversations:
     """All with one broker."""
 
-    def __init__(self, side: Side, first: int = 1) -> None:
+    def __init__(self, side: Side, first: int = 1, asks: Callable[[], None] = lambda: None) -> None:
+        """`first` is the number of the first case; `asks` is called before each question."""
         self._side = side
         self._numbers = count(first)
+        self._asks = asks
 
     def warm(self) -> None:
         """Before the first one."""
@@ -89,6 +91,7 @@ class Conversations:
         for step in (TOPIC, KNOWN, *case.row.before):
             self._prepare(step, resolver, learned)
         self._side.set_acls(case.entries(resolver))
+        self._asks()
         answer = self._ask(case, resolver.message(case.row.step))
         return answer if isinstance(answer, str) else Told(namespace).of(answer)
 

@@ -36,6 +36,7 @@ SETTINGS = {
     "delegation.token.secret.key": "secret",
 }
 WAIT_MS = 10_000
+SETTLED_MS = 100
 
 
 class OttlaSide:
@@ -108,6 +109,13 @@ class OttlaSide:
         )
         for handler in self.handlers.values():
             handler.admission.changed()
+
+    def written(self) -> Any:
+        """How far each log goes, the metadata's too, once nothing is under way."""
+        self._running.scheduler.run_for(SETTLED_MS)
+        node = self._running.node
+        logs = {log.partition: (log.log_start_offset, log.log_end_offset) for log in node.logs.logs}
+        return node.image.offset, logs
 
     def wait(self) -> None:
         self._running.scheduler.run_for(10)

@@ -15,7 +15,7 @@ from tests.authorization.denials.explained import EXPLAINED, row_of
 from tests.authorization.denials.kafka_side import recorded
 from tests.authorization.denials.needs import ASKS_NOTHING, ROWS
 from tests.authorization.denials.ottla_side import OttlaSide
-from tests.authorization.denials.rows import BROKER, CONTROLLER, Case, cases
+from tests.authorization.denials.rows import ALICE, BROKER, CONTROLLER, EVERYTHING, Case, cases
 from tests.differential.comparison import differences
 from tests.differential.differences import rows
 
@@ -70,7 +70,9 @@ class Table:
 
     def __init__(self) -> None:
         self.side = OttlaSide()
-        self._conversations = Conversations(self.side)
+        self._conversations = Conversations(self.side, asks=self._asks)
+        self._watches = False
+        self._before: Any = None
         self._conversations.warm()
         self._kept: dict[str, tuple[Any, set[Check]]] = {}
 
@@ -85,6 +87,17 @@ class Table:
     def told_without(self, case: Case, left_out: Check) -> Any:
         """What it is told where one check is left out."""
         return self._run(case, left_out)[0]
+
+    def writes(self, case: Case) -> bool:
+        """Whether anything is written for a case's question."""
+        self._watches = True
+        self._run(case)
+        self._watches = False
+        return bool(self.side.written() != self._before)
+
+    def _asks(self) -> None:
+        if self._watches:
+            self._before = self.side.written()
 
     def _run_once(self, case: Case) -> tuple[Any, set[Check]]:
         if case.name not in self._kept:
@@ -179,3 +192,14 @@ def test_what_one_may_not_describe_looks_as_if_it_were_not_there(table: Table) -
     found = [pair for one in told for pair in pairs(one)]
     assert len(found) > 60
     assert [pair for pair in found if pair[0] != pair[1]] == []
+
+
+WRITES = ("PRODUCE", "OFFSET_COMMIT", "END_TXN", "CREATE_TOPICS", "CREATE_ACLS")
+
+
+def test_what_is_denied_is_written_nowhere(table: Table) -> None:
+    newest = [case for case in CASES if case.user == ALICE and not case.row.brief]
+    denied = [case for case in newest if case.rights == "no rights" and case.row.needs]
+    assert [case.name for case in denied if table.writes(case)] == []
+    allowed = [case for case in newest if case.rights == EVERYTHING and case.row.api in WRITES]
+    assert {case.row.api for case in allowed if table.writes(case)} == set(WRITES)
