@@ -23,7 +23,7 @@ from broker.config.listener_security import ListenerSecurity
 from broker.config.plugins import PythonClass
 from broker.config.values import BrokerConfig
 from broker.node.settings import token_key
-from broker.security.listener_guard import ListenerGuard, Refuse
+from broker.security.listener_guard import Ask, ListenerGuard, Refuse
 from broker.security.logins import Logins
 from controller.metadata.delegation_token import Tokens
 from controller.metadata.delta import MetadataDelta
@@ -100,7 +100,7 @@ class Guards:
             key_prefix=self._key_prefix(listener_name),
             between_nodes=self._is_between_nodes(listener_name),
             name_peer=name_peer,
-            ask=None if plugins is None else plugins.ask,
+            ask=self._ask(),
         )
         self._guards[listener_name] = guard
         return guard
@@ -209,6 +209,12 @@ class Guards:
             others,
             no_tokens if tokens is None else tokens.login,
         )
+
+    def _ask(self) -> Ask | None:
+        """Who answers what a login needs of others."""
+        if self._plugins is not None:
+            return self._plugins.ask
+        return None if self._delegation_tokens is None else self._delegation_tokens.ask
 
     def _token_credentials(self, tokens: Callable[[], Tokens]) -> TokenCredentials | None:
         """None where nobody logs in by a delegation token."""

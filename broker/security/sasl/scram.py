@@ -20,6 +20,7 @@ import hashlib
 import hmac
 from binascii import b2a_base64
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from broker.security.sasl.plain import OTHER_AUTHORIZATION_ID
@@ -29,14 +30,14 @@ from broker.security.sasl.scram_messages import (
     read_client_final,
     read_client_first,
 )
-from broker.security.sasl.server_mechanism import SaslRefused
-from broker.security.sasl.token_credentials import TokenLogin
+from broker.security.sasl.server_mechanism import Question, SaslRefused
+from broker.security.sasl.token_credentials import Salting, TokenLogin
 from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.scram_credential import ITERATIONS_MIN, ScramCredential, ScramMechanism
 
 ScramCredentials: TypeAlias = Callable[[ScramMechanism, str], ScramCredential | None]
 """What is kept of a user's password; None: there is no such user."""
-TokenLogins: TypeAlias = Callable[[ScramMechanism, str], TokenLogin | None]
+TokenLogins: TypeAlias = Callable[[ScramMechanism, str], TokenLogin | Salting | None]
 """What a token logs in by; None: there is no token of that id."""
 
 _USER = "User:"
@@ -71,7 +72,7 @@ class ScramServer:
         self._nonce = ""
         self._server_first = b""
 
-    def evaluate(self, token: bytes, now_ms: int) -> bytes:
+    def evaluate(self, token: bytes, now_ms: int) -> bytes | Question:
         """See `ServerMechanism`."""
         try:
             if self._first is None or self._credential is None:
@@ -90,10 +91,13 @@ class ScramServer:
         """See `ServerMechanism`."""
         return None if self._token is None else self._token.expiry_ms
 
-    def _begin(self, first: ClientFirst, now_ms: int) -> bytes:
+    def _begin(self, first: ClientFirst, now_ms: int) -> bytes | Question:
         """Salt, iterations and the nonce of both."""
         if first.by_token:
-            credential = self._credential_of_token(first.name, now_ms)
+            found = self._tokens(self._mechanism, first.name)
+            if isinstance(found, Salting):
+                return Question(found.job, partial(self._begin_salted, first, found))
+            credential = None if found is None else self._credential_of_token(found, now_ms)
         else:
             credential = self._credentials(self._mechanism, first.name)
         if credential is None:
@@ -108,10 +112,15 @@ class ScramServer:
         self._server_first = f"r={self._nonce},s={salt},i={credential.iterations}".encode()
         return self._server_first
 
-    def _credential_of_token(self, token_id: str, now_ms: int) -> ScramCredential | None:
-        found = self._tokens(self._mechanism, token_id)
-        if found is None:
-            return None
+    def _begin_salted(
+        self, first: ClientFirst, salting: Salting, outcome: object, now_ms: int
+    ) -> bytes | Question:
+        if isinstance(outcome, Exception):
+            raise SaslRefused(reason=f"the delegation token was not salted: {outcome}")
+        salting.keep(outcome)
+        return self._begin(first, now_ms)
+
+    def _credential_of_token(self, found: TokenLogin, now_ms: int) -> ScramCredential:
         token = self._token = found.token
         if token.expiry_ms <= now_ms:
             late_s = (now_ms - token.expiry_ms) // 1000

@@ -5,8 +5,8 @@ The metadata has no password and no salt of it, so each node salts the tokens fo
 salt of its own for each mechanism, and the fewest iterations that there may be, since nobody
 guesses an HMAC.
 
-Salting takes some milliseconds. It is done in the background as tokens come, the newest first; what
-a login needs sooner is done at once.
+Salting takes some milliseconds, so a thread does it: in the background as tokens come, the newest
+first, and at once where a login needs it sooner.
 
 Owns the credentials of tokens that there are. Never: decides on a login (`scram`), and never tells
 an HMAC or a key.
@@ -19,7 +19,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from controller.metadata.delegation_token import DelegationToken, TokenKey, Tokens
 from controller.metadata.scram_credential import (
@@ -31,6 +31,8 @@ from controller.metadata.scram_credential import (
 )
 from storage.ports import Blocking
 
+T = TypeVar("T")
+
 SALT_BYTES = 24
 
 Credentials = Mapping[ScramMechanism, ScramCredential]
@@ -41,6 +43,15 @@ class TokenLogin(NamedTuple):
 
     token: DelegationToken
     credential: ScramCredential
+
+
+class Salting(NamedTuple):
+    """A token has to be salted first; then it is to be asked for again."""
+
+    job: Callable[[], Credentials]
+    """Some milliseconds of CPU, by any thread."""
+    keep: Callable[[object], None]
+    """What came of it."""
 
 
 class TokenCredentials:
@@ -63,15 +74,22 @@ class TokenCredentials:
         self._blocking: Blocking | None = None
         self._busy = False
 
-    def login(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
+    def login(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | Salting | None:
         """By that token; None: there is no such one."""
         token = self._tokens().get(token_id)
         if token is None:
             return None
         known = self._known.get(token_id)
         if known is None:
-            known = self._known[token_id] = self._made(token_id, self._salts())
+            return Salting(
+                partial(self._made, token_id, self._salts()), partial(self._keep, token_id)
+            )
         return TokenLogin(token, known[mechanism])
+
+    def ask(self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
+        """Salt for a login (`broker.security.listener_guard.Ask`)."""
+        assert self._blocking is not None, "logins begin after the start"
+        self._blocking.submit(job, done)
 
     def start(self, blocking: Blocking) -> None:
         """Salt the tokens by jobs of `blocking`."""
@@ -105,9 +123,15 @@ class TokenCredentials:
 
     def _done(self, token_id: str, made: Credentials | None, _error: Exception | None) -> None:
         self._busy = False
-        if made is not None and token_id in self._tokens():
-            self._known.setdefault(token_id, made)
+        if made is not None:
+            self._keep(token_id, made)
         self._next()
+
+    def _keep(self, token_id: str, made: object) -> None:
+        """The first that was made: a login may be under way by it."""
+        assert isinstance(made, dict)
+        if token_id in self._tokens():
+            self._known.setdefault(token_id, made)
 
     def _salts(self) -> list[bytes]:
         return [self._random_bytes(SALT_BYTES) for _ in self._mechanisms]

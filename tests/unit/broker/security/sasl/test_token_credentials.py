@@ -14,8 +14,13 @@ from broker.config.security_settings import MechanismSettings, SaslSettings
 from broker.security.sasl.authenticator import SaslAuthenticator
 from broker.security.sasl.mechanism_factory import server_mechanisms
 from broker.security.sasl.scram import ScramServer
-from broker.security.sasl.server_mechanism import SaslRefused
-from broker.security.sasl.token_credentials import SALT_BYTES, TokenCredentials, TokenLogin
+from broker.security.sasl.server_mechanism import Question, SaslRefused
+from broker.security.sasl.token_credentials import (
+    SALT_BYTES,
+    Salting,
+    TokenCredentials,
+    TokenLogin,
+)
 from controller.metadata.delegation_token import DelegationToken, TokenKey
 from controller.metadata.scram_credential import (
     ScramCredential,
@@ -181,19 +186,28 @@ class Node:
             self.tokens[token_id] = token
         self.credentials.changed({token_id: token})
 
+    def login(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
+        """After the salting that it may need."""
+        found = self.credentials.login(mechanism, token_id)
+        if isinstance(found, Salting):
+            found.keep(found.job())
+            found = self.credentials.login(mechanism, token_id)
+            assert not isinstance(found, Salting)
+        return found
+
 
 def server_of(token: DelegationToken) -> ScramServer:
-    node = Node(token)
-    return ScramServer(SHA_256, lambda *_: None, lambda: SERVER_NONCE, node.credentials.login)
+    return ScramServer(SHA_256, lambda *_: None, lambda: SERVER_NONCE, Node(token).login)
 
 
 @pytest.mark.parametrize("mechanism", ScramMechanism)
 def test_a_token_logs_in_as_its_owner(mechanism: ScramMechanism) -> None:
     node = Node(TOKEN)
-    server = ScramServer(mechanism, lambda *_: None, lambda: SERVER_NONCE, node.credentials.login)
+    server = ScramServer(mechanism, lambda *_: None, lambda: SERVER_NONCE, node.login)
     bare = b"n=id,r=abc,tokenauth=true"
     first = server.evaluate(b"n,," + bare, 0)
-    found = node.credentials.login(mechanism, "id")
+    assert isinstance(first, bytes)
+    found = node.login(mechanism, "id")
     assert found is not None
     password = b64encode(KEY.hmac_of("id")).decode()
     hashed = salted_password(mechanism, password, found.credential.salt, 4096)
@@ -212,7 +226,7 @@ def test_each_mechanism_has_a_salt_of_its_own_which_stays() -> None:
     node = Node(TOKEN, TOKEN._replace(token_id="other")).start()
     node.scheduler.run_for(1_000)
     logins = [
-        node.credentials.login(mechanism, token)
+        node.login(mechanism, token)
         for _ in range(2)
         for token in ("id", "other")
         for mechanism in ScramMechanism
@@ -234,7 +248,7 @@ def test_tokens_are_salted_in_the_background_and_once(monkeypatch: pytest.Monkey
     monkeypatch.setattr(TokenCredentials, "_made", counted)
     node.start()
     assert not made, "a start waits for none"
-    assert node.credentials.login(SHA_256, "0") is not None
+    assert node.login(SHA_256, "0") is not None
     assert made == ["0"], "a login waits for its own alone"
     node.change("3", TOKEN._replace(token_id="3"))
     node.change("1", None)
@@ -243,10 +257,10 @@ def test_tokens_are_salted_in_the_background_and_once(monkeypatch: pytest.Monkey
     node.change("3", TOKEN._replace(token_id="3", expiry_ms=6_000))
     node.scheduler.run_for(1_000)
     for token_id in "023":
-        assert node.credentials.login(SHA_512, token_id) is not None
+        assert node.login(SHA_512, token_id) is not None
     assert len(made) == 3
-    assert node.credentials.login(SHA_256, "1") is None
-    again = node.credentials.login(SHA_256, "3")
+    assert node.login(SHA_256, "1") is None
+    again = node.login(SHA_256, "3")
     assert again is not None and again.token.expiry_ms == 6_000
 
 
@@ -254,7 +268,7 @@ def test_a_token_that_goes_while_it_is_salted_leaves_nothing() -> None:
     node = Node(TOKEN).start()
     node.change("id", None)
     node.scheduler.run_for(1_000)
-    assert node.credentials.login(SHA_256, "id") is None
+    assert node.login(SHA_256, "id") is None
     assert not node.credentials._known
 
 
@@ -265,3 +279,34 @@ def test_nothing_is_salted_after_the_end() -> None:
     node.change("other", TOKEN._replace(token_id="other"))
     node.scheduler.run_for(1_000)
     assert node.drawn <= 2
+
+
+def begun(node: Node) -> tuple[ScramServer, Question]:
+    server = ScramServer(SHA_512, lambda *_: None, lambda: SERVER_NONCE, node.credentials.login)
+    asked = server.evaluate(b"n,,n=id,r=abc,tokenauth=true", 0)
+    assert isinstance(asked, Question)
+    return server, asked
+
+
+def test_a_login_that_is_quick_waits_for_a_thread() -> None:
+    node = Node(TOKEN)
+    (_, one), (_, other) = begun(node), begun(node)
+    answers = [one.go_on(one.job(), 0), other.go_on(other.job(), 0)]
+    assert all(isinstance(answer, bytes) for answer in answers)
+    assert answers[0] == answers[1], "both by the salt that was kept first"
+
+
+def test_a_token_that_goes_before_it_is_salted_lets_nobody_in() -> None:
+    node = Node(TOKEN)
+    _, asked = begun(node)
+    made = asked.job()
+    node.change("id", None)
+    with pytest.raises(SaslRefused):
+        asked.go_on(made, 0)
+
+
+def test_a_salting_that_fails_is_told_in_the_log_alone() -> None:
+    _, asked = begun(Node(TOKEN))
+    with pytest.raises(SaslRefused) as refused:
+        asked.go_on(MemoryError("no room"), 0)
+    assert refused.value.text == "" and "no room" in refused.value.reason
