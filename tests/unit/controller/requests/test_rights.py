@@ -294,3 +294,16 @@ def test_a_node_that_does_not_decide_judges_nobody(node: OneNode) -> None:
         answer = node.call(request, version, judge.rights())
         assert answer.error_code == ErrorCode.NOT_CONTROLLER, request
     assert judge.asked == []
+
+
+def test_what_comes_before_a_leader_may_decide_is_judged_when_it_does() -> None:
+    """Only then all ACLs that were committed before are there."""
+    node = OneNode()
+    node.node.start()
+    judge = ListJudge()
+    answers: list[Any] = []
+    node.send(unregister.UnregisterBrokerRequest(7), 0, answers.append, judge.rights())
+    assert (judge.asked, answers) == ([], [])
+    judge.allowed = on_cluster(Operation.ALTER)
+    node.scheduler.run_until(lambda: bool(answers))
+    assert answers[0].error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
