@@ -46,7 +46,8 @@ def _class_of(named: PythonClass, base: type[T]) -> type[T]:
     found: object = _module_of(named)
     for part in named.name.split("."):
         if not hasattr(found, part):
-            raise _refusal(named, f"module {named.module} has no {part}")
+            file = sys.modules[named.module].__file__
+            raise _refusal(named, f"module {named.module} ({file}) has no {part}")
         found = getattr(found, part)
     if not isinstance(found, type) or not issubclass(found, base):
         raise _refusal(named, f"is no subclass of {base.__module__}.{base.__name__}")

@@ -39,18 +39,20 @@ class NodePlugins:
     """See the module. Everything here that loads raises ConfigError where that cannot be done."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, blocking: Blocking) -> None:
+        """`blocking`: of their own, for twice `ottla.plugins.calls.max` jobs at once."""
         look_in(config.ottla_plugins_path)
         self._config = config
         self._scheduler = scheduler
         self._settings: Mapping[str, str] = dict(config.originals)
-        self._bounded = BoundedCalls(
-            blocking,
-            scheduler,
+        limits = (
             config.ottla_plugins_calls_max,
             config.queued_max_requests,
             config.ottla_plugins_timeout_ms,
         )
-        self.ask = self._bounded.submit
+        # Apart: whoever tries passwords by the thousand keeps no policy waiting.
+        self._policy_calls = BoundedCalls(blocking, scheduler, *limits)
+        self.ask = BoundedCalls(blocking, scheduler, *limits).submit
+        """For what logins want to know."""
 
     def judge(self, changed: Callable[[], None], standard: Judge) -> PluginJudge | None:
         """The authorizer; None: what is built in. `standard` is that."""
@@ -91,7 +93,7 @@ class NodePlugins:
                 AlterConfigPolicy,  # type: ignore[type-abstract]
                 lambda one: one.configure(settings),
             ),
-            self.ask,
+            self._policy_calls.submit,
         )
 
     def interceptor(self, allocate: Allocate) -> Interceptor | None:

@@ -248,7 +248,7 @@ class Server:
         from broker.plugins.node_plugins import NodePlugins  # nothing of it is loaded for nothing
 
         # Of its own: a plug-in that hangs keeps nothing of the node's own work waiting.
-        pool = BlockingPool(loop, config.ottla_plugins_calls_max, "ottla-plugins")
+        pool = BlockingPool(loop, 2 * config.ottla_plugins_calls_max, "ottla-plugins")
         self._plugins_pool = pool
         return NodePlugins(config, scheduler, pool)
 

@@ -94,7 +94,8 @@ def test_what_is_not_there_is_told_with_where_it_was_looked_for(folder: Path) ->
     told = refusal("ottla_test_nowhere.inner")
     assert told.startswith("there is no module ottla_test_nowhere; ")
     assert "PYTHONPATH" in told and "ottla.plugins.path" in told
-    assert refusal("ottla_test_plugin", "Gone") == "module ottla_test_plugin has no Gone"
+    told = refusal("ottla_test_plugin", "Gone")
+    assert told == f"module ottla_test_plugin ({folder / 'ottla_test_plugin.py'}) has no Gone"
 
 
 def test_a_module_that_misses_another_one_is_not_called_missing(folder: Path) -> None:

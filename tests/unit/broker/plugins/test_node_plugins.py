@@ -11,6 +11,7 @@ import pytest
 
 from broker.config.parse import single_node_config
 from broker.plugins.node_plugins import NodePlugins
+from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
 from storage.config_def import ConfigError
 from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
@@ -145,3 +146,25 @@ def test_the_wrong_kind_is_refused_by_its_key(folder: Path) -> None:
     made = plugins(folder, ottla_produce_interceptor_class="ottla_test_all:Topics")
     with pytest.raises(ConfigError, match="is no subclass of ottla.plugins.interceptor.ProduceInt"):
         made.interceptor(bytearray)
+
+
+def test_a_flood_of_logins_keeps_no_policy_waiting(folder: Path) -> None:
+    config = single_node_config(
+        {
+            "ottla.plugins.path": str(folder),
+            "create.topic.policy.class.name": "ottla_test_all:Topics",
+            "queued.max.requests": "1",
+            "ottla.plugins.calls.max": "1",
+        }
+    )
+    scheduler = SimScheduler()
+    made = NodePlugins(config, scheduler, SimBlocking(scheduler))
+    for _ in range(5):
+        made.ask(lambda: None, lambda *_: None)
+    policies = made.policies()
+    assert policies is not None
+    told: list[Any] = []
+    topic, result = CreatableTopic("t", 1, 1), CreatableTopicResult("t", num_partitions=1)
+    policies.look_at_topics({0: (topic, result)}, told.append)
+    scheduler.run_for(10)
+    assert told == [{}]
