@@ -5,9 +5,24 @@ Follows Kafka's `StandardAuthorizer.getConfiguredSuperUsers`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from storage.config_def import ConfigError
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+_ITS_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
+
+
+def authorizer_warnings(texts: Mapping[str, str]) -> Iterator[str]:
+    """A line where nobody could begin with ACLs."""
+    judged = texts.get("authorizer.class.name") == STANDARD_AUTHORIZER
+    if judged and not any(texts.get(one) for one in _ITS_KEYS):
+        yield (
+            "super.users is empty: where there are no ACLs yet, nobody may make one; "
+            "set super.users=User:NAME"
+        )
 
 
 def parse_super_users(text: str) -> frozenset[str]:

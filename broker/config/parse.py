@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from broker.config.authorizer import authorizer_warnings
 from broker.config.checks import check_all
 from broker.config.endpoints import (
     EndPoint,
@@ -59,7 +60,7 @@ def parse_config(
     attributes.update(
         originals=Originals(texts),
         profile_name=profile_name,
-        warnings=(*warnings, *ignored_keys(texts)),
+        warnings=(*warnings, *ignored_keys(texts), *authorizer_warnings(texts)),
         **_listeners(values, texts),
         **_folders(values),
         **_log_defaults(texts),

@@ -32,3 +32,26 @@ def test_what_is_no_principal_ends_the_start_and_is_shown(text: str) -> None:
 def test_an_authorizer_that_cannot_be_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="com.acme.MyAuthorizer"):
         single_node_config({"authorizer.class.name": "com.acme.MyAuthorizer"})
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({}, ()),
+        ({"authorizer.class.name": STANDARD_AUTHORIZER}, ("super.users is empty",)),
+        ({"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:a"}, ()),
+        (
+            {
+                "authorizer.class.name": STANDARD_AUTHORIZER,
+                "allow.everyone.if.no.acl.found": "true",
+            },
+            (),
+        ),
+    ],
+)
+def test_where_nobody_could_make_the_first_acl_the_start_says_so(
+    texts: dict[str, str], said: tuple[str, ...]
+) -> None:
+    warnings = single_node_config(texts).warnings
+    assert len(warnings) == len(said)
+    assert all(line.startswith(begin) for line, begin in zip(warnings, said, strict=True))
