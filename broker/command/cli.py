@@ -301,12 +301,13 @@ def dump_log(file: str, records: bool) -> None:
     FILE may be a segment (.log), an index (.index, .timeindex), a snapshot of producers or of
     metadata (.snapshot, .checkpoint), an offset or epoch checkpoint, partition.metadata,
     quorum-state or meta.properties. Damage is reported; nothing is modified. Passwords and users'
-    credentials in the metadata are not shown; ACLs are, in words.
+    credentials in the metadata are not shown; ACLs and delegation tokens are, in words.
     """
     from pathlib import Path
 
     from broker.command.secret_records import without_secret
     from controller.metadata.acl_records import acl_text
+    from controller.metadata.delegation_token_records import token_text
     from storage.dump_log import UnknownFile, describe_file
 
     path = Path(file)
@@ -315,7 +316,7 @@ def dump_log(file: str, records: bool) -> None:
             path.name,
             path.read_bytes(),
             with_records=records,
-            instead=lambda value: without_secret(value) or acl_text(value),
+            instead=lambda value: without_secret(value) or acl_text(value) or token_text(value),
         )
     except UnknownFile as error:
         raise click.UsageError(str(error)) from error
