@@ -25,6 +25,10 @@ _UNKNOWN_NAME = ApiError(
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
 )
 _UNKNOWN_ID = ApiError(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+_BOTH_WAYS = (
+    ErrorCode.INVALID_REQUEST,
+    "The provided topic name maps to an ID that was already supplied.",
+)
 
 
 class Deletion(NamedTuple):
@@ -57,6 +61,9 @@ def sort_out(rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicSt
             error = _duplicate(state)
         answered.append(key)
         topic = _found(topics, state)
+        if error is not None and topic is not None and key in _named_both_ways(states, keys):
+            deletion.results.append(DeletableTopicResult(topic.name, topic.id, *_BOTH_WAYS))
+            continue
         error = error or _topic_error(topic, state, may)
         if error is not None:
             deletion.results.append(_refused(state, topic, error, may))
@@ -94,6 +101,13 @@ def _key(topic: TopicImage | None, state: DeleteTopicState, may: _May) -> object
     if topic is not None and topic.name in may.delete:
         return topic.id
     return state.name or state.topic_id
+
+
+def _named_both_ways(states: Sequence[DeleteTopicState], keys: Sequence[object]) -> set[object]:
+    """What is meant by a name and by an id."""
+    pairs = list(zip(states, keys, strict=True))
+    by_name = {key for state, key in pairs if state.name is not None}
+    return by_name & {key for state, key in pairs if state.name is None}
 
 
 def _duplicate(state: DeleteTopicState) -> ApiError:
