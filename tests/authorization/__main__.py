@@ -2,7 +2,7 @@
 
     python -m tests.authorization evaluate [--seed N] [--sets N]
     python -m tests.authorization record-judgements
-    python -m tests.authorization record-denials [--only "CREATE_TOPICS v7"]
+    python -m tests.authorization record-denials [--missing] [--only "CREATE_TOPICS v7"]
     python -m tests.authorization cluster
 
 The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the third
@@ -39,6 +39,7 @@ def main(arguments: list[str]) -> int:
     commands.add_parser("record-judgements")
     recording = commands.add_parser("record-denials")
     recording.add_argument("--only", default="", help="cases whose names begin so")
+    recording.add_argument("--missing", action="store_true", help="cases that are not kept yet")
     commands.add_parser("cluster")
     given = parser.parse_args(arguments)
     if given.command == "evaluate":
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
     else:
         from tests.authorization.denials.kafka_side import record as record_denials
 
-        record_denials(given.only)
+        record_denials(given.only, missing=given.missing)
     return 0
 
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.authorization.denials.rows import CONTROLLER, Case
+from tests.authorization.denials.rows import BROKER, CONTROLLER, Case
 
 
 @dataclass(frozen=True)
 class Explained:
-    """By the row `id`: all that differs in the answers of an API on one listener."""
+    """By the row `id`: all that differs in the answers of an API on one listener, or of those rows
+    that have this `what`."""
 
     id: str
     api: str
     listener: str
+    what: str = ""
 
     def is_about(self, case: Case) -> bool:
-        return (case.row.api, case.listener) == (self.api, self.listener)
+        of_api = (case.row.api, case.listener) == (self.api, self.listener)
+        return of_api and self.what in ("", case.row.what)
 
 
 EXPLAINED = (
     Explained("scram-credentials-of-a-controller", "DESCRIBE_USER_SCRAM_CREDENTIALS", CONTROLLER),
     Explained("delegation-tokens-of-a-controller", "DESCRIBE_DELEGATION_TOKEN", CONTROLLER),
+    Explained("new-groups-not-served", "FIND_COORDINATOR", BROKER, "of a share group"),
 )
 
 

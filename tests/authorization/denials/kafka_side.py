@@ -75,10 +75,12 @@ def recorded() -> dict[str, Any]:
     return json.loads(RECORDED.read_text())
 
 
-def record(only: str = "") -> None:
-    """Ask a real one; `only` the cases whose names begin so, and keep the others."""
-    kept = recorded() if only else {}
-    chosen = [case for case in cases(ROWS) if case.name.startswith(only)]
+def record(only: str = "", *, missing: bool = False) -> None:
+    """Ask a real one: all, or `only` the cases whose names begin so, or those that are `missing`;
+    the others are kept."""
+    kept = recorded() if only or missing else {}
+    known = set(kept) if missing else set()
+    chosen = [case for case in cases(ROWS) if case.name.startswith(only) and case.name not in known]
     with secured_kafka(SETTINGS) as kafka:
         side = KafkaSide(kafka)
         # No name of an earlier run is met where a case is asked again.

@@ -12,6 +12,7 @@ from typing import Any
 
 from ottla.plugins.authorizer import Operation
 from tests.authorization.denials.needs_of_admins import ADMINISTRATION, NAMED_BY_ID, TOKENS
+from tests.authorization.denials.needs_of_edges import EDGES
 from tests.authorization.denials.needs_of_nodes import ROWS_OF_NODES
 from tests.authorization.denials.rows import (
     BROKER,
@@ -466,4 +467,4 @@ OLDEST = (
     ),
     *at_their_oldest(NEWEST),
 )
-ROWS: tuple[Row, ...] = (*NEWEST, *OLDEST)
+ROWS: tuple[Row, ...] = (*NEWEST, *EDGES, *OLDEST)
