@@ -37,6 +37,10 @@ from storage.ports import Blocking, NoAnswer
 T = TypeVar("T")
 
 
+class NoSuchAnswer(Exception):
+    """What a plug-in gave is none of the answers that there are; `str()` says what it gave."""
+
+
 class AskedLogin(Generic[T]):
     """One login (`ServerMechanism`)."""
 
@@ -48,8 +52,8 @@ class AskedLogin(Generic[T]):
         otherwise: Callable[[], ServerMechanism],
     ) -> None:
         """`question`: what is to be asked after this message, in a thread; None: nothing.
-        `begin`: what goes on with the answer; TypeError where it is none. `otherwise`: where there
-        is nothing to ask."""
+        `begin`: what goes on with the answer; NoSuchAnswer where it is none. `otherwise`: where
+        there is nothing to ask."""
         self._calls = calls
         self._question = question
         self._begin = begin
@@ -100,7 +104,7 @@ class AskedLogin(Generic[T]):
             raise SaslRefused("", f"{name} raised {type(outcome).__name__}")
         try:
             self._login = self._begin(cast(T, outcome))
-        except TypeError as error:
+        except NoSuchAnswer as error:
             self._calls.misled(str(error))
             raise SaslRefused("", f"{name} {error}") from error
         return self._login.evaluate(token, now_ms)
@@ -133,7 +137,7 @@ def plain_logins(check: PasswordCheck, calls: LoopCalls) -> Callable[[], ServerM
 
     def begin(right: object) -> ServerMechanism:
         if not isinstance(right, bool):
-            raise TypeError(f"gave {type(right).__name__} for an answer, not a bool")
+            raise NoSuchAnswer(f"gave {type(right).__name__} for an answer, not a bool")
         return PlainServer(_Judged(right))
 
     return partial(AskedLogin, calls, question, begin, lambda: PlainServer(_Judged(False)))
@@ -159,14 +163,28 @@ def scram_logins(
         return None if first.by_token else partial(credentials.credential, first.name)
 
     def begin(found: object) -> ServerMechanism:
-        if found is not None and not isinstance(found, ScramCredential):
-            raise TypeError(f"gave {type(found).__name__} for an answer, no ScramCredential")
-        kept = None
-        if found is not None:
-            kept = Kept(found.salt, found.stored_key, found.server_key, found.iterations)
+        kept = None if found is None else _kept(found, mechanism)
         return ScramServer(mechanism, lambda _mechanism, _name: kept, nonce)
 
     return partial(AskedLogin, calls, question, begin, built_in)
+
+
+_KEY_BYTES = {ScramMechanism.SCRAM_SHA_256: 32, ScramMechanism.SCRAM_SHA_512: 64}
+
+
+def _kept(found: object, mechanism: ScramMechanism) -> Kept:
+    """A plug-in's credential, if that is what it is."""
+    if not isinstance(found, ScramCredential):
+        raise NoSuchAnswer(f"gave {type(found).__name__} for an answer, no ScramCredential")
+    salt, stored_key, server_key, iterations = cast(tuple[object, ...], found)
+    if not isinstance(iterations, int) or not isinstance(salt, bytes) or not salt:
+        raise NoSuchAnswer("gave a ScramCredential without a salt or a number of iterations")
+    for key in (stored_key, server_key):
+        if not isinstance(key, bytes) or len(key) != _KEY_BYTES[mechanism]:
+            raise NoSuchAnswer(
+                f"gave a ScramCredential of another mechanism than {mechanism.mechanism_name}"
+            )
+    return Kept(salt, found.stored_key, found.server_key, iterations)
 
 
 # --- OAUTHBEARER ---------------------------------------------------------------------------------
@@ -213,10 +231,12 @@ def token_logins(check: TokenCheck, calls: LoopCalls) -> Callable[[], ServerMech
     def begin(found: object) -> ServerMechanism:
         if isinstance(found, _Refusal):
             return OAuthBearerServer(_JudgedToken(f"{calls.name}: {found.reason}"))
-        if not isinstance(found, ValidToken) or not isinstance(found.user, str) or not found.user:
-            raise TypeError(f"gave {type(found).__name__} for an answer, no ValidToken of somebody")
-        accepted = AcceptedToken(found.user, int(found.expires_at_ms))
-        return OAuthBearerServer(_JudgedToken(accepted))
+        if not isinstance(found, ValidToken):
+            raise NoSuchAnswer(f"gave {type(found).__name__} for an answer, no ValidToken")
+        user, ends_ms = cast(tuple[object, object], found)
+        if not isinstance(user, str) or not user or not isinstance(ends_ms, int):
+            raise NoSuchAnswer("gave a ValidToken of nobody, or one whose end is no whole number")
+        return OAuthBearerServer(_JudgedToken(AcceptedToken(user, ends_ms)))
 
     def never() -> ServerMechanism:
         raise SaslRefused

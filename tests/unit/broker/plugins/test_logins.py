@@ -140,6 +140,29 @@ def test_who_has_no_credential_is_refused(user: bytes) -> None:
         asked(scram(), b"n,,n=" + user + b",r=me")
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        CREDENTIAL._replace(salt="salt"),
+        CREDENTIAL._replace(salt=b""),
+        CREDENTIAL._replace(iterations="4096"),
+        CREDENTIAL._replace(stored_key=None),
+        ScramCredential.of_password("SCRAM-SHA-512", "secret"),
+    ],
+)
+def test_a_credential_that_is_none_is_told_and_lets_nobody_in(
+    wrong: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Wrong(ScramCredentials):
+        def credential(self, user: str) -> ScramCredential | None:
+            return wrong  # type: ignore[no-any-return]
+
+    login = scram_logins(Wrong(), calls(), SHA_256, lambda: SERVER_NONCE, nobody)()
+    with pytest.raises(SaslRefused, match="acme:Mine gave a ScramCredential"):
+        asked(login, b"n,,n=alice,r=me")
+    assert "acme:Mine gave a ScramCredential" in caplog.text
+
+
 def test_a_delegation_token_is_the_business_of_what_is_built_in() -> None:
     with pytest.raises(SaslRefused, match="what is built in"):
         scram().evaluate(b"n,,n=id,r=me,tokenauth=true", NOW)
@@ -178,3 +201,13 @@ def test_a_token_that_has_ended_lets_nobody_in() -> None:
     login = token_logins(check, calls())()
     asked(login, TOKEN)
     assert not login.complete and "ended" in login.refusal
+
+
+@pytest.mark.parametrize("wrong", [None, ("a", 1), ValidToken("", 1), ValidToken("a", "1")])  # type: ignore[arg-type]
+def test_an_answer_about_a_token_that_is_none_lets_nobody_in(wrong: Any) -> None:
+    class Wrong(TokenCheck):
+        def validate(self, token: str) -> ValidToken:
+            return wrong  # type: ignore[no-any-return]
+
+    with pytest.raises(SaslRefused, match="acme:Mine gave "):
+        asked(token_logins(Wrong(), calls())(), TOKEN)
