@@ -204,5 +204,5 @@ def test_records_that_are_refused_are_not_appended(broker: Broker) -> None:
     assert outcomes(broker.open.create_topics([NewTopic("orders.json", 1, 1)])) == [None]
     assert sent(None, broker, "orders.json", "{}", "1") == [None, None]
     assert sent(None, broker, "orders.json", "nonsense") == ["INVALID_RECORD"]
-    assert sent(None, broker, "small", "nonsense") == [None]
+    assert sent(None, broker, "orders.text", "nonsense") == [None]
     assert "Traceback" not in broker.process.output()
