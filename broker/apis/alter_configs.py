@@ -3,8 +3,8 @@
 Behaviour: each resource succeeds or fails by itself. What only this broker can judge is judged
 here: levels of its loggers, which are set here and go no further, and its own dynamic configs.
 The rest, and broker configs that were found right, go on to the controller in one request, and the
-answers are put together. A resource named twice is refused, all of its mentions; so is a key named
-twice, and a null value.
+answers are put together. The stores of a listener that changes are read by another thread before.
+A resource named twice is refused, all of its mentions; so is a key named twice, and a null value.
 
 Rights: AlterConfigs. The controller judges what goes on to it; changes to this broker and its
 loggers need it on the cluster, and are judged here first, before a value is looked at.
@@ -16,8 +16,10 @@ Follows Kafka's `ConfigAdminManager`.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Protocol, TypeVar
 
 from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
@@ -41,6 +43,7 @@ from protocol.messages import incremental_alter_configs as incremental
 from protocol.rights import Rights
 from storage.config_def import ConfigType
 from storage.java_literals import integer
+from storage.ports import Blocking
 
 # What a change does, by its number (KIP-339).
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -55,6 +58,12 @@ class _Resource(Protocol):
 
 
 R = TypeVar("R", bound=_Resource)
+_Load = tuple[_Resource, BrokerConfig, Collection[str]]
+"""A resource that changes listeners: the configuration as it would be, and their names."""
+_Faults = Mapping[int, ApiError]
+"""By `id` of their resources, which may have the same name written in two ways."""
+
+_log = logging.getLogger(f"ottla.{__name__}")
 
 
 class AlterConfigsApis:
@@ -66,13 +75,16 @@ class AlterConfigsApis:
         config: BrokerConfig,
         loggers: BrokerLoggers,
         controller: Handle,
+        blocking: Blocking,
         validate_security: SecurityValidator = nothing_to_load,
     ) -> None:
-        """`validate_security` reads the stores that a change to a listener names."""
+        """`validate_security` reads the stores that a change to a listener names, as a job of
+        `blocking`."""
         self._metadata = metadata
         self._config = config
         self._loggers = loggers
         self._controller = controller
+        self._blocking = blocking
         self._validate_security = validate_security
 
     def apis(self) -> list[Api]:
@@ -94,25 +106,31 @@ class AlterConfigsApis:
     ) -> None:
         settled: list[replacing.AlterConfigsResourceResponse] = []
         remaining: list[replacing.AlterConfigsResource] = []
+        loads: list[_Load] = []
         for resource, fault in _without_twins(request.resources):
-            fault = fault or self._replacing_fault(context.rights, resource)
+            fault = fault or self._replacing_fault(context.rights, resource, loads)
             if fault is None:
                 remaining.append(resource)
             else:
                 settled.append(_replaced(resource, fault))
-        if not remaining:
-            respond(replacing.AlterConfigsResponse(responses=settled))
-            return
 
         def answered(response: replacing.AlterConfigsResponse) -> None:
             response.responses = [*settled, *response.responses]
             respond(response)
 
-        forwarded = replacing.AlterConfigsRequest(remaining, request.validate_only)
-        self._controller(context, forwarded, answered)
+        def loaded(faults: _Faults) -> None:
+            settled.extend(_replaced(one, faults[id(one)]) for one in _faulty(remaining, faults))
+            left = [one for one in remaining if id(one) not in faults]
+            if left:
+                forwarded = replacing.AlterConfigsRequest(left, request.validate_only)
+                self._controller(context, forwarded, answered)
+            else:
+                answered(replacing.AlterConfigsResponse())
+
+        self._load(loads, loaded)
 
     def _replacing_fault(
-        self, rights: Rights, resource: replacing.AlterConfigsResource
+        self, rights: Rights, resource: replacing.AlterConfigsResource, loads: list[_Load]
     ) -> ApiError | None:
         fault = _keys_fault(
             [one.name for one in resource.configs],
@@ -125,7 +143,7 @@ class AlterConfigsApis:
         if fault is not None:
             return fault
         after = {one.name: one.value for one in resource.configs if one.value is not None}
-        return self._broker_fault(name, after, after)
+        return self._broker_fault(resource, after, after, loads)
 
     # --- change by change ------------------------------------------------------------------------
 
@@ -137,8 +155,9 @@ class AlterConfigsApis:
     ) -> None:
         settled: list[incremental.AlterConfigsResourceResponse] = []
         remaining: list[incremental.AlterConfigsResource] = []
+        loads: list[_Load] = []
         for resource, fault in _without_twins(request.resources):
-            fault = fault or self._incremental_fault(context.rights, resource)
+            fault = fault or self._incremental_fault(context.rights, resource, loads)
             if fault is not None:
                 settled.append(_incremented(resource, fault))
             elif resource.resource_type == ResourceType.BROKER_LOGGER:
@@ -146,20 +165,25 @@ class AlterConfigsApis:
                     self._set_levels(resource)
                 settled.append(_incremented(resource, ApiError(ErrorCode.NONE)))
             else:
-                remaining.append(self._with_lists_combined(resource))
-        if not remaining:
-            respond(incremental.IncrementalAlterConfigsResponse(responses=settled))
-            return
+                remaining.append(resource)
 
         def answered(response: incremental.IncrementalAlterConfigsResponse) -> None:
             response.responses = [*settled, *response.responses]
             respond(response)
 
-        forwarded = incremental.IncrementalAlterConfigsRequest(remaining, request.validate_only)
-        self._controller(context, forwarded, answered)
+        def loaded(faults: _Faults) -> None:
+            settled.extend(_incremented(one, faults[id(one)]) for one in _faulty(remaining, faults))
+            left = [self._with_lists_combined(one) for one in remaining if id(one) not in faults]
+            if left:
+                forwarded = incremental.IncrementalAlterConfigsRequest(left, request.validate_only)
+                self._controller(context, forwarded, answered)
+            else:
+                answered(incremental.IncrementalAlterConfigsResponse())
+
+        self._load(loads, loaded)
 
     def _incremental_fault(
-        self, rights: Rights, resource: incremental.AlterConfigsResource
+        self, rights: Rights, resource: incremental.AlterConfigsResource, loads: list[_Load]
     ) -> ApiError | None:
         fault = _keys_fault(
             [one.name for one in resource.configs],
@@ -181,7 +205,8 @@ class AlterConfigsApis:
             if fault is not None:  # its lists cannot be combined
                 return fault
             set_now = [one.name for one in resource.configs if one.config_operation == _SET]
-            return self._broker_fault(name, self._after(name, resource.configs), set_now)
+            after = self._after(name, resource.configs)
+            return self._broker_fault(resource, after, set_now, loads)
         return None
 
     def _after(
@@ -229,9 +254,18 @@ class AlterConfigsApis:
         return None
 
     def _broker_fault(
-        self, name: str, after: Mapping[str, str], set_now: Collection[str]
+        self,
+        resource: _Resource,
+        after: Mapping[str, str],
+        set_now: Collection[str],
+        loads: list[_Load],
     ) -> ApiError | None:
-        image = self._metadata.image
+        """What can be said at once; `loads` gets what must be loaded before more can be said."""
+
+        def load_later(new: BrokerConfig, listeners: Collection[str]) -> None:
+            loads.append((resource, new, listeners))
+
+        image, name = self._metadata.image, resource.resource_name
         before = image.config(ResourceType.BROKER, name)
         threads_now = cleaner_config(self._config, image).log_cleaner_threads
         return dynamic_config_fault(
@@ -241,8 +275,23 @@ class AlterConfigsApis:
             one_broker=bool(name),
             threads_now=threads_now,
             set_now=set_now,
-            validate=self._validate_security,
+            validate=load_later,
         )
+
+    def _load(self, loads: Collection[_Load], done: Callable[[_Faults], None]) -> None:
+        """Read the stores, elsewhere, and tell of those that cannot be loaded."""
+        if not loads:
+            done({})
+            return
+
+        def told(faults: _Faults | None, error: Exception | None) -> None:
+            if faults is None:
+                _log.error("A change of listeners cannot be checked", exc_info=error)
+                unknown = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+                faults = {id(resource): unknown for resource, _, _ in loads}
+            done(faults)
+
+        self._blocking.submit(partial(_faults_of, self._validate_security, loads), told)
 
     # --- loggers ---------------------------------------------------------------------------------
 
@@ -288,6 +337,15 @@ class AlterConfigsApis:
 def _denial(rights: Rights) -> ApiError | None:
     """Of changes to a broker."""
     return config_denial(rights, Operation.ALTER_CONFIGS, ResourceType.BROKER, "")
+
+
+def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:
+    found = {id(resource): validate(new, listeners) for resource, new, listeners in loads}
+    return {key: fault for key, fault in found.items() if fault is not None}
+
+
+def _faulty(resources: Iterable[R], faults: _Faults) -> list[R]:
+    return [one for one in resources if id(one) in faults]
 
 
 def _without_twins(resources: list[R]) -> Iterable[tuple[R, ApiError | None]]:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from broker.config.description import is_dynamic
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
-from broker.config.listener_security import ListenerSecurity
 from broker.config.parse import with_overrides
 from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
@@ -52,12 +51,12 @@ _INVALID = "Invalid dynamic configuration"
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
-SecurityValidator = Callable[[BrokerConfig, ListenerSecurity], ApiError | None]
-"""Why a listener cannot be secured so, None: it can. Its stores are read, nothing is changed. The
-configuration has what the file says."""
+SecurityValidator = Callable[[BrokerConfig, Collection[str]], ApiError | None]
+"""Why some listeners, by their names, cannot be secured as this configuration has it, both halves
+of them; None: they can. Their stores are read, which blocks, and nothing is changed."""
 
 
-def nothing_to_load(_config: BrokerConfig, _new: ListenerSecurity) -> ApiError | None:
+def nothing_to_load(_new: BrokerConfig, _listeners: Collection[str]) -> ApiError | None:
     """The SecurityValidator of a node that has no secured listener."""
     return None
 
@@ -140,13 +139,10 @@ def _security_fault(
     from broker.config.security.changes import changed_listeners  # not where nothing is secured
 
     try:
-        for new in changed_listeners(config, before, after, set_now):
-            fault = validate(config, new)
-            if fault is not None:
-                return fault
+        listeners = changed_listeners(config, before, after, set_now)
+        return validate(_with_listeners(config, after), listeners) if listeners else None
     except ConfigError as error:
         return _refused(str(error))
-    return None
 
 
 def _threads_fault(changed: Sequence[str], after: Mapping[str, str], now: int) -> ApiError | None:
@@ -215,14 +211,20 @@ def secured_config(config: BrokerConfig, image: MetadataImage) -> BrokerConfig:
     dynamic = image.config(ResourceType.BROKER, str(config.node_id))
     if not any(name.startswith(LISTENER_PREFIX) for name in dynamic):
         return config
-    from broker.config.security.changes import is_security
-
-    own = {name: text for name, text in dynamic.items() if is_security(config, name)}
     try:
-        return with_overrides(config, own) if own else config
+        return _with_listeners(config, dynamic)
     except ConfigError as error:
         _log.warning("dynamic configs of listeners are left out: %s", error)
         return config
+
+
+def _with_listeners(config: BrokerConfig, dynamic: Mapping[str, str]) -> BrokerConfig:
+    """`config` with the security of its listeners from dynamic configs above it. Raises
+    ConfigError."""
+    from broker.config.security.changes import is_security
+
+    own = {name: text for name, text in dynamic.items() if is_security(config, name)}
+    return with_overrides(config, own) if own else config
 
 
 def _is_valid(name: str, text: str) -> bool:

@@ -200,7 +200,14 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
     families: list[ApiFamily] = [
         ForwardedApis(controller),
         DelegationTokenApis(metadata, token_key(config), controller),
-        AlterConfigsApis(metadata, config, loggers, controller, shared.ports.validate_security),
+        AlterConfigsApis(
+            metadata,
+            config,
+            loggers,
+            controller,
+            shared.ports.io,
+            shared.ports.validate_security,
+        ),
         DescribeConfigsApi(metadata, config, loggers),
         ListConfigResourcesApi(metadata),
         DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),

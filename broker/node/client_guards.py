@@ -2,22 +2,47 @@
 
 Made once at the start, so that a store that cannot be read ends the start. Owns the tokens by which
 a node logs in with OAUTHBEARER. Never: a socket. Without security nothing is loaded.
+
+Dynamic configs of this node (KIP-226) change this half of a listener with the server half
+(`broker.node.guards`): connections that are made then use the new stores, and logins the new JAAS
+text. Open connections stay, also where somebody else's certificate is no longer trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker.config.dynamic import secured_config
 from broker.config.listener_security import ClientSecurity
 from broker.config.values import BrokerConfig
-from broker.security.client_guard import ClientGuard
+from broker.security.client_guard import ClientGuard, NewLogin
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
+from protocol.errors import ApiError, ErrorCode
+from storage.config_def import ConfigError
 from storage.ports import Blocking, Scheduler
 
 if TYPE_CHECKING:
     from broker.security.sasl.oauthbearer.parts import ClientTokens
 
 RandomBytes = Callable[[int], bytes]
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+
+@dataclass(slots=True)
+class _Way:
+    """To one listener of others."""
+
+    listener_name: str
+    security_of: Callable[[BrokerConfig], ClientSecurity]
+    guard: ClientGuard
+    login: NewLogin | None
+    tokens: ClientTokens | None
+    """Where it logs in by token."""
 
 
 class ClientGuards:
@@ -31,40 +56,111 @@ class ClientGuards:
         blocking: Blocking,
     ) -> None:
         """`blocking` fetches tokens. Raises ConfigError."""
+        self._config = config
         self._random_bytes = random_bytes
         self._scheduler = scheduler
         self._blocking = blocking
-        self._tokens: list[ClientTokens] = []
-        name = config.inter_broker_listener_name
-        self.to_brokers = self._guard(config.inter_broker_security, prefix_of(name))
+        self._ways = [
+            self._way(config.inter_broker_listener_name, lambda one: one.inter_broker_security)
+        ]
+        if config.controller_security.security_protocol != "PLAINTEXT" or self.is_secured:
+            name = next(iter(config.controller_listener_names))
+            self._ways.append(self._way(name, lambda one: one.controller_security))
+
+    @property
+    def to_brokers(self) -> ClientGuard:
         """By `inter.broker.listener.name`."""
-        self.to_controllers = (
-            self.to_brokers
-            if config.controller_security == config.inter_broker_security
-            else self._guard(config.controller_security, controller_prefix(config))
-        )
-        """By the first of `controller.listener.names`."""
+        return self._ways[0].guard
+
+    @property
+    def to_controllers(self) -> ClientGuard:
+        """By the first of `controller.listener.names`. The same only where neither is secured."""
+        return self._ways[-1].guard
+
+    @property
+    def is_secured(self) -> bool:
+        """Whether there is anything that may change."""
+        return any(way.guard.is_secured for way in self._ways)
 
     def start(self) -> None:
         """Begin to get tokens."""
-        for one in self._tokens:
-            one.start()
+        for way in self._ways:
+            if way.tokens is not None:
+                way.tokens.start()
 
     def close(self) -> None:
         """Get no more."""
-        for one in self._tokens:
-            one.close()
+        for way in self._ways:
+            if way.tokens is not None:
+                way.tokens.close()
 
-    def _guard(self, security: ClientSecurity, prefix: str) -> ClientGuard:
-        token = None
-        if logs_in_by_token(security):
-            from broker.security.sasl.oauthbearer.parts import client_tokens
+    # --- changes --------------------------------------------------------------------------------
 
-            assert security.mechanism is not None
-            kept = client_tokens(prefix, security.mechanism, self._scheduler, self._blocking)
-            self._tokens.append(kept)
-            token = kept.token
-        return _guard(security, prefix, self._random_bytes, token)
+    def validate(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
+        """See `broker.config.dynamic.SecurityValidator`. It may run in a thread."""
+        try:
+            for way in self._ways:
+                if way.listener_name in listeners:
+                    security = way.security_of(new)
+                    self._login(security, way.listener_name)
+                    way.guard.check(security)
+        except ConfigError as error:
+            return ApiError(ErrorCode.INVALID_REQUEST, str(error))
+        return None
+
+    def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Metadata was replayed: this node may connect otherwise from now on."""
+        from broker.config.security.changes import replayed_listeners
+
+        listeners = replayed_listeners(self._config, delta)
+        if not listeners:
+            return
+        config = secured_config(self._config, image)
+        for way in self._ways:
+            if way.listener_name not in listeners:
+                continue
+            try:
+                self._replace(way, way.security_of(config))
+            except ConfigError as error:
+                _log.error(
+                    "this node connects to listener %s of others as before: %s",
+                    way.listener_name, error,
+                )  # fmt: skip
+            else:
+                _log.info("this node connects to listener %s of others anew", way.listener_name)
+
+    def _replace(self, way: _Way, security: ClientSecurity) -> None:
+        if security.mechanism == way.guard.security.mechanism:
+            way.guard.replace(security, way.login)
+            return
+        login, tokens = self._login(security, way.listener_name)
+        way.guard.replace(security, login)
+        old, way.login, way.tokens = way.tokens, login, tokens
+        if old is not None:
+            old.close()
+        if tokens is not None:
+            tokens.start()
+
+    # --- what guards are made of ----------------------------------------------------------------
+
+    def _way(self, name: str, security_of: Callable[[BrokerConfig], ClientSecurity]) -> _Way:
+        security = security_of(self._config)
+        login, tokens = self._login(security, name)
+        guard = ClientGuard(security, prefix_of(name), login)
+        return _Way(name, security_of, guard, login, tokens)
+
+    def _login(
+        self, security: ClientSecurity, name: str
+    ) -> tuple[NewLogin | None, ClientTokens | None]:
+        """What begins a login, and what has its tokens, which is not started."""
+        prefix = prefix_of(name)
+        if not logs_in_by_token(security):
+            return _new_login(security, prefix, self._random_bytes, None), None
+        from broker.security.sasl.oauthbearer.parts import client_tokens
+
+        assert security.mechanism is not None
+        tokens = client_tokens(prefix, security.mechanism, self._scheduler, self._blocking)
+        return _new_login(security, prefix, self._random_bytes, tokens.token), tokens
 
 
 def asking_guard(
@@ -79,21 +175,21 @@ def asking_guard(
         assert security.mechanism is not None
         return token_now(prefix, security.mechanism, wall_ms())
 
-    return _guard(security, prefix, random_bytes, token)
+    login = _new_login(security, prefix, random_bytes, token)
+    return ClientGuard(security, prefix, login)
 
 
-def _guard(
+def _new_login(
     security: ClientSecurity,
     prefix: str,
     random_bytes: RandomBytes,
     token: Callable[[], str] | None,
-) -> ClientGuard:
+) -> NewLogin | None:
     if security.mechanism is None:
-        return ClientGuard(security, prefix)
+        return None
     from broker.security.client_logins import ClientLogins
 
-    logins = ClientLogins(security.mechanism, prefix, random_bytes, token)
-    return ClientGuard(security, prefix, logins.login)
+    return ClientLogins(security.mechanism, prefix, random_bytes, token).login
 
 
 def logs_in_by_token(security: ClientSecurity) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -125,13 +125,12 @@ class Guards:
 
     # --- changes --------------------------------------------------------------------------------
 
-    def validate(self, _config: BrokerConfig, security: ListenerSecurity) -> ApiError | None:
-        """See `broker.config.dynamic.SecurityValidator`."""
-        guard = self._guards.get(security.listener_name)
-        if guard is None:
-            return None
+    def validate(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
+        """See `broker.config.dynamic.SecurityValidator`. It may run in a thread."""
         try:
-            guard.check(security)
+            for name in listeners:
+                if name in self._guards:
+                    self._guards[name].check(new.listener_security[name])
         except ConfigError as error:
             return ApiError(ErrorCode.INVALID_REQUEST, str(error))
         return None

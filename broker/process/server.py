@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from broker.config.dynamic import nothing_to_load
+from broker.config.dynamic import SecurityValidator, nothing_to_load
 from broker.config.endpoints import EndPoint, ListenerLimits
 from broker.config.plugins import names_python_class
 from broker.config.start_error import StartError
@@ -165,7 +165,7 @@ class Server:
             allocate=frame_buffer,
             open_files_max=open_files_max(),
             plugins=self._plugins,
-            validate_security=nothing_to_load if self.guards is None else self.guards.validate,
+            validate_security=self._validator(),
         )
         try:
             storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
@@ -182,6 +182,8 @@ class Server:
             register_login_metrics(self.node.metrics, self.guards.logins())
             self.node.controller.add_listener(self.guards.metadata_changed)
             self.guards.start(self.background_pool)
+        if self._ways.is_secured:
+            self.node.controller.add_listener(self._ways.metadata_changed)
         self._metrics_server: MetricsServer | None = None
         self._started = False
         self._serving = False
@@ -268,6 +270,14 @@ class Server:
             scheduler,
             lambda: self.node.shared.image.tokens,
             self._plugins,
+        )
+
+    def _validator(self) -> SecurityValidator:
+        guards, ways = self.guards, self._ways
+        if guards is None:
+            return ways.validate if ways.is_secured else nothing_to_load
+        return lambda new, listeners: (
+            guards.validate(new, listeners) or ways.validate(new, listeners)
         )
 
     def _connections_left(self) -> int:

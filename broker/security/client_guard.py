@@ -2,7 +2,8 @@
 connects.
 
 Owns what was loaded for it, the TLS context; logins are made elsewhere
-(`broker.security.client_logins`). Never: a socket. Without security it loads nothing.
+(`broker.security.client_logins`). It may change: connections that are made then, and logins, are
+by the new settings, and open connections stay. Never: a socket. Without security it loads nothing.
 
 Follows Kafka's `ChannelBuilders.clientChannelBuilder`.
 """
@@ -17,6 +18,8 @@ from broker.security.connect_failures import explained
 
 if TYPE_CHECKING:
     import ssl
+
+    from broker.security.tls.reloading import ClientTls
 
 
 class ClientLogin(Protocol):
@@ -34,6 +37,10 @@ class ClientLogin(Protocol):
         """The next frame to an answer, which is without its size; None: the login is made."""
 
 
+NewLogin = Callable[[str], ClientLogin]
+"""Begins a login under a client id. Raises OSError where it cannot."""
+
+
 class ClientGuard:
     """Of one kind of connections."""
 
@@ -41,20 +48,20 @@ class ClientGuard:
         self,
         security: ClientSecurity,
         key_prefix: str = "",
-        new_login: Callable[[str], ClientLogin] | None = None,
+        new_login: NewLogin | None = None,
     ) -> None:
         """Loads its stores, for as long as it is there. Raises ConfigError.
 
-        `key_prefix`: of the keys that `security` was made from, for errors; `new_login`: begins a
-        login under a client id and raises OSError where it cannot; None: there is none to make.
+        `key_prefix`: of the keys that `security` was made from, for errors; `new_login`: None where
+        there is no login to make.
         """
         self._security = security
         self._key_prefix = key_prefix
-        self.tls_context: ssl.SSLContext | None = None
+        self._tls: ClientTls | None = None
         if security.tls is not None:
-            from broker.security.tls.contexts import client_context
+            from broker.security.tls.reloading import ClientTls
 
-            self.tls_context = client_context(key_prefix, security.tls)
+            self._tls = ClientTls(key_prefix, security.tls)
         self._new_login = new_login
         assert (security.mechanism is None) == (new_login is None)
 
@@ -63,6 +70,16 @@ class ClientGuard:
         mechanism = self._security.mechanism
         protocol = self._security.security_protocol
         return protocol if mechanism is None else f"{protocol}, {mechanism.name}"
+
+    @property
+    def security(self) -> ClientSecurity:
+        """What it was made of."""
+        return self._security
+
+    @property
+    def tls_context(self) -> ssl.SSLContext | None:
+        """For the connections that are made now."""
+        return None if self._tls is None else self._tls.context
 
     @property
     def is_secured(self) -> bool:
@@ -79,6 +96,20 @@ class ClientGuard:
         log in with."""
         assert self._new_login is not None
         return self._new_login(client_id)
+
+    def check(self, security: ClientSecurity) -> None:
+        """Load what `replace` would, and change nothing. Raises ConfigError."""
+        if security.tls is not None:
+            assert self._tls is not None
+            self._tls.check(security.tls)
+
+    def replace(self, security: ClientSecurity, new_login: NewLogin | None) -> None:
+        """Connections and logins are made by this from now on, if it can be loaded; its stores are
+        read anew. Raises ConfigError, and changes nothing."""
+        if security.tls is not None:
+            assert self._tls is not None
+            self._tls.reload(security.tls)
+        self._security, self._new_login = security, new_login
 
     def explain(self, error: Exception, host: str) -> str:
         """Why a connection could not be made or did not last, in one line that says what to do."""

@@ -13,7 +13,9 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.certificates import pem_files, server
+from protocol.messages import incremental_alter_configs as incremental
+from tests.certificates import authority, pem_files, self_signed, server
+from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import ClusterProcesses
 
 PASSWORD, WRONG = "between-nodes-secret", "not-the-password"
@@ -79,6 +81,50 @@ def test_logins_are_made_again_and_a_node_may_die(tmp_path: Path) -> None:
         cluster.start_node(1)
         assert produce(cluster, "t", 50) == []
         assert lines_of(cluster, PASSWORD) == []
+
+
+def read_again(cluster: ClusterProcesses, key: str, path: Path) -> None:
+    """Have each node read a store of both listeners between nodes again, and see that it did."""
+    anew = r"listener (INTERNAL|CONTROLLER) is secured anew"
+    wanted = len(lines_of(cluster, anew)) + 2 * len(cluster.nodes)
+    for node in cluster.nodes.values():
+        configs = [
+            incremental.AlterableConfig(f"{listener}.{key}", 0, str(path))
+            for listener in (BROKERS, CONTROLLERS)
+        ]
+        resource = incremental.AlterConfigsResource(4, str(node.node_id), configs)
+        request = incremental.IncrementalAlterConfigsRequest([resource], False)
+        with WireClient(node.client_port) as client:
+            (answer,) = client.call(request, 1).responses
+        assert (answer.error_code, answer.error_message) == (0, None)
+    deadline_s = time.monotonic() + 10
+    while len(lines_of(cluster, anew)) < wanted:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+
+
+def test_both_halves_go_over_to_another_authority(tmp_path: Path) -> None:
+    """Nothing of the old one is trusted in the end, by who serves and by who connects."""
+    stores, old, new = secured(tmp_path), authority(), self_signed("CN=New CA", is_authority=True)
+    keystore, truststore = (
+        Path(stores[f"ssl.{name}.location"]) for name in ("keystore", "truststore")
+    )
+    with ClusterProcesses(3, properties=stores) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(20)
+        truststore.write_text(old.certificate_pem + new.certificate_pem)
+        read_again(cluster, "ssl.truststore.location", truststore)
+        other = new.signs("CN=broker", hosts=("localhost", "127.0.0.1"))
+        keystore.write_text(other.key_pem() + other.chain_pem)
+        read_again(cluster, "ssl.keystore.location", keystore)
+        truststore.write_text(new.certificate_pem)
+        read_again(cluster, "ssl.truststore.location", truststore)
+        assert produce(cluster, "t", 20) == []
+        for node in (1, 2):
+            cluster.kill(node)
+            cluster.start_node(node)
+            assert produce(cluster, "t", 20) == []
+        assert lines_of(cluster, "as before|certificate verify failed|unknown ca") == []
 
 
 def test_a_broker_that_is_not_let_in_says_so_and_so_does_the_other(tmp_path: Path) -> None:

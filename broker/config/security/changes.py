@@ -1,8 +1,10 @@
 """Changes to the security of a listener while a node runs.
 
 Owns which keys of a listener may change (its TLS, and the JAAS text of a mechanism that it offers),
-and what a listener's security comes to: dynamic configs of the one node above its file. It opens no
-store: whether a new one can be loaded says a `broker.config.dynamic.SecurityValidator`.
+and what a listener's security comes to: dynamic configs of the one node above its file. Both halves
+of a listener read the same keys; of controllers' a node that is only a broker has the client half
+alone. It opens no store: whether a new one can be loaded says a
+`broker.config.dynamic.SecurityValidator`.
 
 Follows KIP-226 and what a running Kafka 4.3 takes. Unlike there, a JAAS text that cannot be read is
 refused, and so is a key of a listener that would change nothing.
@@ -16,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
 from broker.config.security.listener_keys import listener_prefix
 from broker.config.security.listeners import one_listener
-from broker.config.security_settings import ListenerSecurity
+from broker.config.security_settings import ListenerSecurity, MechanismSettings
 from broker.config.values import BrokerConfig
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
@@ -32,21 +34,16 @@ def changed_listeners(
     before: Mapping[str, str],
     after: Mapping[str, str],
     set_now: Collection[str],
-) -> list[ListenerSecurity]:
-    """The security of each listener that a change concerns, as it would be. Raises ConfigError
-    where a key or its value is wrong. `set_now`: keys that were named, also with the same value:
+) -> list[str]:
+    """The name of each listener that a change concerns. Raises ConfigError where a key or its
+    value is wrong. `set_now`: keys that were named, also with the same value:
     the files behind them may have changed."""
     names = [one for one in {**before, **after} if one.startswith(LISTENER_PREFIX)]
     touched = [one for one in names if one in set_now or before.get(one) != after.get(one)]
     for name in touched:
         if name in after:
             _check(config, name, after[name])
-    listeners = [
-        listener
-        for listener in config.listener_security
-        if any(_concerns(name, listener, config) for name in touched)
-    ]
-    return [_in_force(config, after, listener) for listener in listeners]
+    return _concerned(config, touched)
 
 
 def security_in_force(
@@ -65,22 +62,29 @@ def security_in_force(
 def security_changes(
     config: BrokerConfig, delta: MetadataDelta, image: MetadataImage
 ) -> Iterator[ListenerSecurity]:
-    """What the replay of `delta` makes of each listener that has, or had, dynamic security.
+    """What the replay of `delta` makes of the server half of each listener in
+    `replayed_listeners`."""
+    for listener in replayed_listeners(config, delta):
+        if listener in config.listener_security:
+            yield security_in_force(config, image, listener)
+
+
+def replayed_listeners(config: BrokerConfig, delta: MetadataDelta) -> list[str]:
+    """The name of each listener that has, or had, dynamic security, where `delta` changes this
+    node's configs.
 
     Also where all texts are the same: whoever sets a key anew wants its file to be read again.
     """
     resource = (int(ResourceType.BROKER), str(config.node_id))
     if resource not in delta.changed_configs:
-        return
+        return []
     names = {**delta.image.configs.get(resource, {}), **delta.changed_configs[resource]}
-    for listener in config.listener_security:
-        if any(_concerns(name, listener, config) for name in names):
-            yield security_in_force(config, image, listener)
+    return _concerned(config, names)
 
 
 def is_security(config: BrokerConfig, name: str) -> bool:
     """Whether a dynamic config changes the security of one of this node's listeners."""
-    return any(_concerns(name, listener, config) for listener in config.listener_security)
+    return bool(_concerned(config, [name]))
 
 
 def _in_force(config: BrokerConfig, dynamic: Mapping[str, str], listener: str) -> ListenerSecurity:
@@ -89,28 +93,47 @@ def _in_force(config: BrokerConfig, dynamic: Mapping[str, str], listener: str) -
     return one_listener({**config.originals, **own}, listener, protocol)
 
 
+def _concerned(config: BrokerConfig, names: Collection[str]) -> list[str]:
+    return [
+        listener
+        for listener in _listeners(config)
+        if any(_concerns(name, listener, config) for name in names)
+    ]
+
+
+def _listeners(config: BrokerConfig) -> list[str]:
+    """Of which this node has a half."""
+    return list(dict.fromkeys([*config.listener_security, *config.controller_listener_names[:1]]))
+
+
 def _concerns(name: str, listener: str, config: BrokerConfig) -> bool:
     """Whether a dynamic config changes the security of this listener."""
     prefix = listener_prefix(listener)
     if not name.startswith(prefix):
         return False
-    return _is_changeable(name.removeprefix(prefix), config.listener_security[listener])
+    return _is_changeable(name.removeprefix(prefix), config, listener)
 
 
-def _is_changeable(rest: str, security: ListenerSecurity) -> bool:
+def _is_changeable(rest: str, config: BrokerConfig, listener: str) -> bool:
+    server = config.listener_security.get(listener)
+    client = config.controller_security  # of the one listener that may have no other half
     if rest.startswith("ssl."):
-        return rest in BROKER_CONFIG_DEF and security.tls is not None
-    offered = () if security.sasl is None else security.sasl.mechanisms
+        tls = client.tls if server is None else server.tls
+        return rest in BROKER_CONFIG_DEF and tls is not None
+    offered: Collection[MechanismSettings]
+    if server is not None:
+        offered = () if server.sasl is None else server.sasl.mechanisms
+    else:
+        offered = () if client.mechanism is None else (client.mechanism,)
     return rest in [f"{one.name.lower()}.{_JAAS}" for one in offered]
 
 
 def _check(config: BrokerConfig, name: str, text: str) -> None:
     """Raise ConfigError for a key of a listener that cannot change, or whose value is wrong."""
-    listener = next(
-        (one for one in config.listener_security if name.startswith(listener_prefix(one))), None
-    )
+    listeners = _listeners(config)
+    listener = next((one for one in listeners if name.startswith(listener_prefix(one))), None)
     if listener is None:
-        known = ", ".join(map(listener_prefix, config.listener_security))
+        known = ", ".join(map(listener_prefix, listeners))
         raise ConfigError(name, f"{name}: this node has no such listener (it has {known})")
     if not _concerns(name, listener, config):
         raise ConfigError(name, _why_not(name, listener, config))
@@ -121,11 +144,13 @@ def _check(config: BrokerConfig, name: str, text: str) -> None:
 
 
 def _why_not(name: str, listener: str, config: BrokerConfig) -> str:
-    key, security = key_of(name), config.listener_security[listener]
+    key = key_of(name)
+    server = config.listener_security.get(listener)
+    protocol = (config.controller_security if server is None else server).security_protocol
     if key is None or key not in LISTENER_KEYS:
         return f"unknown configuration key {name}"
     if key.startswith("ssl."):
-        return f"{name}: listener {listener} is {security.security_protocol}, without TLS"
+        return f"{name}: listener {listener} is {protocol}, without TLS"
     if key == _JAAS:
         return f"{name}: listener {listener} does not offer this mechanism"
     return (

@@ -91,6 +91,13 @@ def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
     Whoever connects has to give the name that is checked (`server_hostname`, also for an address):
     a connection without one is not checked, and Python does not complain.
     """
+    return client_context_and_certificate(key_prefix, tls)[0]
+
+
+def client_context_and_certificate(
+    key_prefix: str, tls: TlsSettings
+) -> tuple[SSLContext, bytes | None]:
+    """The same, and the certificate, as DER, that it shows where it is asked; None: none."""
     context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     algorithm = tls.endpoint_identification_algorithm
     if algorithm.lower() not in ("https", ""):
@@ -105,7 +112,7 @@ def client_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
     if trusted is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
     _trust(context, key_prefix, tls, trusted)
-    return context
+    return context, None if keystore is None else keystore.chain[0]
 
 
 # --- versions and cipher suites -------------------------------------------------------------------

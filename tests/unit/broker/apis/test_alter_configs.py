@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -40,13 +40,27 @@ class Server:
         self.forwarded: list[Any] = []
         self.asked_to_load: list[ListenerSecurity] = []
         self.load_fault: ApiError | None = None
+        self.elsewhere = self.broken = False
         config = single_node_config(overrides)
         self.api = AlterConfigsApis(
-            self.cluster, config, BrokerLoggers(), self._controller, self._load
+            self.cluster, config, BrokerLoggers(), self._controller, self, self._load
         )
 
-    def _load(self, _: BrokerConfig, new: ListenerSecurity) -> ApiError | None:
-        self.asked_to_load.append(new)
+    def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
+        """See `storage.ports.Blocking`."""
+        self.elsewhere = True
+        try:
+            outcome: tuple[Any, Exception | None] = job(), None
+        except ZeroDivisionError as error:
+            outcome = None, error
+        self.elsewhere = False
+        done(*outcome)
+
+    def _load(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
+        assert self.elsewhere, "it would hold the event loop"
+        self.asked_to_load += [new.listener_security[name] for name in listeners]
+        if self.broken:
+            raise ZeroDivisionError
         return self.load_fault
 
     def _controller(self, _: RequestContext, request: Any, respond: Respond) -> None:
@@ -218,6 +232,14 @@ def test_stores_of_a_listener_are_read_before_they_are_kept() -> None:
     assert server.change_one(BROKER, "1", (key, DELETE, None)) == (INVALID, "cannot be read")
     assert server.replace((BROKER, "1", {key: "/l"})) == [("1", INVALID, "cannot be read")]
     assert len(server.forwarded) == 3
+    # What stands beside it goes on.
+    topic = (TOPIC, "t", [("retention.ms", SET, "5")])
+    both = server.change((BROKER, "1", [(key, SET, "/l")]), topic)
+    assert both == [("1", INVALID, "cannot be read"), ("t", 0, None)]
+    assert [one.resource_name for one in server.forwarded[-1].resources] == ["t"]
+    server.broken = True
+    unknown = ErrorCode.UNKNOWN_SERVER_ERROR
+    assert server.change_one(BROKER, "1", (key, SET, "/l"))[0] == unknown
 
 
 def test_only_lists_are_appended_to(server: Server) -> None:

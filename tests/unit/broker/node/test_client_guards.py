@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 import random
+import re
 import ssl
 import subprocess
 import sys
@@ -9,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from broker.config.parse import parse_config
+from broker.config.parse import parse_config, with_overrides
 from broker.config.values import BrokerConfig
 from broker.node.client_guards import ClientGuards, asking_guard
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage, ResourceType
 from protocol.frames.message_codec import encode_response
+from protocol.messages.metadata_records import ConfigRecord
 from protocol.messages.sasl_handshake import SaslHandshakeResponse
 from storage.config_def import ConfigError
 from tests.certificates import pem_files, server
@@ -115,3 +120,65 @@ def test_who_asks_and_waits_may_log_in_by_token(tmp_path: Path) -> None:
     token = handshake.received(bytes(answer)[4:])
     assert token is not None
     assert b"auth=Bearer " in token
+
+
+KEYSTORE = "listener.name.in.ssl.keystore.location"
+
+
+def replayed(made: ClientGuards, before: MetadataImage, name: str, text: str) -> MetadataImage:
+    delta = MetadataDelta(before)
+    delta.replay(ConfigRecord(ResourceType.BROKER, "1", name, text))
+    image = delta.apply(1, 1, 1)
+    made.metadata_changed(delta, image)
+    return image
+
+
+def test_a_dynamic_config_gives_new_connections_other_stores(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = config(tmp_path, **{"listener.security.protocol.map": "IN:SSL,CTL:SSL"})
+    made = guards(before)
+    to_brokers, to_controllers = made.to_brokers.tls_context, made.to_controllers.tls_context
+    assert to_brokers is not to_controllers
+    wrong = with_overrides(before, {KEYSTORE: "/nowhere"})
+    fault = made.validate(wrong, ["IN"])
+    assert fault is not None and KEYSTORE in (fault.message or "")
+    assert made.validate(wrong, ["CTL"]) is None
+    assert made.validate(before, ["IN", "CTL"]) is None
+    assert made.to_brokers.tls_context is to_brokers
+    image = replayed(made, MetadataImage(), KEYSTORE, "/nowhere")
+    assert made.to_brokers.tls_context is to_brokers
+    assert "connects to listener IN of others as before" in caplog.text
+    replayed(made, image, KEYSTORE, str(tmp_path / "keystore.pem"))
+    assert made.to_brokers.tls_context is not to_brokers
+    assert made.to_controllers.tls_context is to_controllers
+
+
+def test_what_is_of_others_changes_nothing(tmp_path: Path) -> None:
+    made = guards(config(tmp_path))
+    context = made.to_brokers.tls_context
+    replayed(made, MetadataImage(), "listener.name.out.ssl.keystore.location", "/nowhere")
+    replayed(made, MetadataImage(), "log.retention.ms", "5")
+    assert made.to_brokers.tls_context is context
+
+
+def test_a_dynamic_config_changes_as_whom_a_node_logs_in(tmp_path: Path) -> None:
+    made = guards(config(tmp_path, **BY_TOKEN))
+    made.start()
+
+    def token() -> bytes:
+        login = made.to_brokers.login("node-1")
+        login.begin()
+        answer = encode_response(SaslHandshakeResponse(0, ["OAUTHBEARER"]), 1, 1).joined()
+        found = re.search(rb"Bearer [^.]*[.]([^.]*)[.]", login.received(answer[4:]) or b"")
+        assert found is not None
+        return base64.b64decode(found[1] + b"==")
+
+    assert b'"sub":"node"' in token()
+    image = replayed(made, MetadataImage(), JAAS, BY_TOKEN[JAAS].replace('"node"', '"other"'))
+    assert b'"sub":"other"' in token()
+    unreadable = BY_TOKEN[JAAS].replace("unsecuredLoginStringClaim_sub", "extension_auth")
+    fault = made.validate(with_overrides(config(tmp_path, **BY_TOKEN), {JAAS: unreadable}), ["IN"])
+    assert fault is not None and "unsecuredLoginStringClaim_sub" in (fault.message or "")
+    replayed(made, image, JAAS, unreadable)
+    assert b'"sub":"other"' in token()

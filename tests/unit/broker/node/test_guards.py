@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from broker.config.parse import parse_config
+from broker.config.parse import parse_config, with_overrides
 from broker.config.security.changes import changed_listeners
 from broker.config.values import BrokerConfig
 from broker.node.guards import Guards
@@ -122,15 +122,13 @@ def change(
 ) -> tuple[Any, MetadataImage]:
     """What is said of it, and the metadata after it was stored all the same."""
     told = dict(before.config(ResourceType.BROKER, "1"))
-    faults = [
-        all_of_them.validate(config, new)
-        for new in changed_listeners(config, told, {**told, name: text}, (name,))
-    ]
+    listeners = changed_listeners(config, told, {**told, name: text}, (name,))
+    fault = all_of_them.validate(with_overrides(config, {**told, name: text}), listeners)
     delta = MetadataDelta(before)
     delta.replay(ConfigRecord(ResourceType.BROKER, "1", name, text))
     image = delta.apply(1, 1, 1)
     all_of_them.metadata_changed(delta, image)
-    return faults[0], image
+    return fault, image
 
 
 def test_a_dynamic_config_gives_new_logins_other_users(tmp_path: Path) -> None:

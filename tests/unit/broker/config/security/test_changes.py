@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 import pytest
 
 from broker.config.dynamic import dynamic_config_fault, secured_config
-from broker.config.parse import parse_config
-from broker.config.security.changes import security_changes, security_in_force
-from broker.config.security_settings import ListenerSecurity, Secret
+from broker.config.parse import parse_config, with_overrides
+from broker.config.security.changes import (
+    replayed_listeners,
+    security_changes,
+    security_in_force,
+)
+from broker.config.security_settings import ClientSecurity, ListenerSecurity, Secret
 from broker.config.values import BrokerConfig
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
@@ -44,9 +49,8 @@ class Validator:
         self.fault = fault
         self.asked: list[ListenerSecurity] = []
 
-    def __call__(self, config: BrokerConfig, new: ListenerSecurity) -> ApiError | None:
-        assert config is CONFIG
-        self.asked.append(new)
+    def __call__(self, new: BrokerConfig, listeners: Collection[str]) -> ApiError | None:
+        self.asked += [new.listener_security[name] for name in listeners]
         return None if self.fault is None else ApiError(ErrorCode.INVALID_REQUEST, self.fault)
 
 
@@ -144,6 +148,48 @@ def test_what_is_refused(name: str, text: str, words: str) -> None:
     assert words in message
     assert "hush" not in message
     assert asked.asked == []
+
+
+def test_a_node_that_is_only_a_broker_has_the_client_half_of_controllers() -> None:
+    broker = parse_config(
+        {
+            "node.id": "2",
+            "process.roles": "broker",
+            "controller.listener.names": "CTL",
+            "controller.quorum.voters": "1@localhost:9093",
+            "listeners": "IN://localhost:9091",
+            "listener.security.protocol.map": "IN:PLAINTEXT,CTL:SSL",
+            "inter.broker.listener.name": "IN",
+        }
+    )
+    asked: list[tuple[ClientSecurity, list[str]]] = []
+
+    def validate(new: BrokerConfig, listeners: Collection[str]) -> None:
+        asked.append((new.controller_security, list(listeners)))
+
+    def changed(key: str) -> str:
+        error = dynamic_config_fault(
+            broker, {}, {f"listener.name.ctl.{key}": "/new"}, one_broker=True, validate=validate
+        )
+        return "" if error is None else error.message or ""
+
+    assert changed("ssl.keystore.location") == ""
+    ((security, listeners),) = asked
+    assert listeners == ["CTL"]
+    assert security.tls is not None and security.tls.keystore_location == "/new"
+    assert "does not offer this mechanism" in changed("plain.sasl.jaas.config")
+    delta = MetadataDelta(MetadataImage())
+    name = "listener.name.ctl.ssl.keystore.location"
+    delta.replay(ConfigRecord(ResourceType.BROKER, "2", name, "/new"))
+    assert replayed_listeners(broker, delta) == ["CTL"]
+    assert list(security_changes(broker, delta, image_of(delta))) == []
+
+
+def test_who_could_log_in_to_nobody_is_told() -> None:
+    text = f'{PLAIN} required user_b="q";'
+    cluster = with_overrides(CONFIG, {"controller.quorum.voters": "1@localhost:1,2@localhost:2"})
+    error = dynamic_config_fault(cluster, {}, {USERS: text}, one_broker=True, validate=Validator())
+    assert error is not None and "has no username" in (error.message or "")
 
 
 def test_not_for_all_brokers_at_once() -> None:

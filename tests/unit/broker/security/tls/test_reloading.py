@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.security_settings import TlsSettings
+from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls.contexts import client_context
-from broker.security.tls.reloading import ListenerTls
+from broker.security.tls.reloading import ClientTls, ListenerTls
 from storage.config_def import ConfigError
 from tests import certificates
 from tests.certificates import Identity, authority, foreign_authority, pem_files, pem_values, server
@@ -160,3 +160,30 @@ def test_another_authority_between_nodes_needs_both_on_both_sides(
         with pytest.raises(ConfigError):
             tls.reload(new)
     assert tls.settings == (new if taken else old)
+
+
+def test_a_client_half_shows_its_new_certificate(tmp_path: Path) -> None:
+    listener = ListenerTls(PREFIX, trusting(server(), client_auth="required"))
+    settings = pem_files(tmp_path, server())
+    half = ClientTls(PREFIX, settings)
+    renewed = authority().signs("CN=broker", hosts=HOSTS)
+    pem_files(tmp_path, renewed)
+    half.check(settings)
+    assert shake_hands(half.context, listener.context).server.getpeercert(True) == server().der
+    half.reload(settings)
+    assert shake_hands(half.context, listener.context).server.getpeercert(True) == renewed.der
+
+
+def test_a_client_half_keeps_its_names_and_what_it_has() -> None:
+    half = ClientTls(PREFIX, trusting(server()))
+    context = half.context
+    other = authority().signs("CN=somebody else", hosts=HOSTS)
+    with pytest.raises(ConfigError, match="distinguished name"):
+        half.reload(trusting(other))
+    with pytest.raises(ConfigError, match=r"listener\.name\.nodes\.ssl\.keystore"):
+        half.reload(replace(trusting(server()), keystore_key=Secret("none")))
+    assert half.context is context
+    half.reload(pem_values(None))  # shows nothing any more
+    half.reload(trusting(other))
+    allows = ClientTls(PREFIX, trusting(server(), allow_dn_changes=True))
+    allows.reload(trusting(other))
