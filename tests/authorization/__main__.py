@@ -3,10 +3,12 @@
     python -m tests.authorization evaluate [--seed N] [--sets N]
     python -m tests.authorization record-judgements
     python -m tests.authorization record-denials [--missing] [--only "CREATE_TOPICS v7"]
+    python -m tests.authorization campaign [--seed N] [--rounds N]
     python -m tests.authorization cluster
 
-The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the third
-once: some minutes. The last is about three real nodes of Ottla (`secured_cluster`).
+The second starts Apache Kafka twice (`allow.everyone.if.no.acl.found` off and on), the next two
+once. `campaign` is about random requests, `cluster` (`secured_cluster`) about three real nodes of
+Ottla.
 """
 
 from __future__ import annotations
@@ -41,6 +43,9 @@ def main(arguments: list[str]) -> int:
     recording.add_argument("--only", default="", help="cases whose names begin so")
     recording.add_argument("--missing", action="store_true", help="cases that are not kept yet")
     commands.add_parser("cluster")
+    compared = commands.add_parser("campaign")
+    compared.add_argument("--seed", type=int, default=1)
+    compared.add_argument("--rounds", type=int, default=200)
     given = parser.parse_args(arguments)
     if given.command == "evaluate":
         return evaluate(given.seed, given.sets)
@@ -48,6 +53,10 @@ def main(arguments: list[str]) -> int:
         from tests.authorization.secured_cluster import run
 
         return run()
+    if given.command == "campaign":
+        from tests.authorization.campaign import run as compare_with_kafka
+
+        return compare_with_kafka(given.seed, given.rounds)
     if given.command == "record-judgements":
         from tests.authorization.kafka_judgements import record
 

@@ -80,16 +80,19 @@ class Conversations:
     def warm(self) -> None:
         """Before the first one."""
         learned: Learned = {}
-        for step in WARM:
-            self._prepare(step, Resolver("", learned), learned)
+        self.prepare(WARM, Resolver("", learned), learned)
+
+    def prepare(self, steps: Iterable[Step], resolver: Resolver, learned: Learned) -> None:
+        """What an administrator does, until each step is done."""
+        for step in steps:
+            self._prepare(step, resolver, learned)
 
     def run(self, case: Case) -> Any:
         """What the case's answer tells."""
         namespace = f"d{next(self._numbers)}-"
         learned: Learned = {}
         resolver = Resolver(namespace, learned)
-        for step in (TOPIC, KNOWN, *case.row.before):
-            self._prepare(step, resolver, learned)
+        self.prepare((TOPIC, KNOWN, *case.row.before), resolver, learned)
         self._side.set_acls(case.entries(resolver))
         self._asks()
         answer = self._ask(case, resolver.message(case.row.step))
