@@ -153,6 +153,8 @@ def explained(step: Step, difference: Difference, kafka: Any, ottla: Any) -> str
         return "broker-configs-denied-first"
     if difference.ottla == 7 and difference.kafka in (29, 31) and step.body["timeout_ms"] <= 0:
         return "denied-without-time"
+    if step.api == "CREATE_DELEGATION_TOKEN" and difference.ottla == 67:
+        return "delegation-token-of-no-user"
     if "ACLS" in step.api and kafka == CLOSED:
         return "acl-values-that-are-none"
     if isinstance(kafka, str):
