@@ -102,16 +102,7 @@ class SharedServer:
         self.metrics = Metrics()
         self.failures = LogDirFailureChannel()
         self.descriptors = divided(config, ports.open_files_max)
-        environment = self.environment = LogEnvironment(
-            ports.filesystem,
-            ports.scheduler,
-            ports.background,
-            self.failures,
-            config.producer_id_expiration_ms,
-            verifies_transactions=config.transaction_partition_verification_enable,
-            allocate=ports.allocate,
-            descriptors=self.descriptors,
-        )
+        environment = self.environment = self._log_environment()
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes
         )
@@ -148,6 +139,19 @@ class SharedServer:
         self._ways: list[NodeToController] = []
         self._left_quorum = False
         self.controller.on_leader_change(self._leader_changed)
+
+    def _log_environment(self) -> LogEnvironment:
+        config, ports = self.config, self.ports
+        return LogEnvironment(
+            ports.filesystem,
+            ports.scheduler,
+            ports.background,
+            self.failures,
+            config.producer_id_expiration_ms,
+            verifies_transactions=config.transaction_partition_verification_enable,
+            allocate=ports.allocate,
+            descriptors=self.descriptors,
+        )
 
     @property
     def image(self) -> MetadataImage:
