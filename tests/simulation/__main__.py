@@ -18,9 +18,11 @@ import sys
 import time
 from pathlib import Path
 
+from tests.simulation.acls.acl_mutants import acl_table
 from tests.simulation.cluster_mutants import cluster_table
 from tests.simulation.mutants import table
 from tests.simulation.plans import brokers_of
+from tests.simulation.sim_trace import Judged
 from tests.simulation.simulation import Failure, Outcome, Simulation
 from tests.simulation.transaction_mutants import transaction_table
 
@@ -66,7 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(outcome)
         return int(isinstance(outcome, Failure))
     if options.mutants:
-        print("\n".join([*table(), "", *cluster_table(), "", *transaction_table()]))
+        tables = (table, cluster_table, transaction_table, acl_table)
+        print("\n\n".join("\n".join(one()) for one in tables))
         return 0
     jobs = []
     for seed in range(options.first, options.first + options.seeds):
@@ -74,6 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.brokers is None and seed % ONE_BROKER_EVERY == 0:
             jobs.append((seed, 1))
     started, failed, requests = time.monotonic(), 0, 0
+    judged = Judged()
     with multiprocessing.Pool(options.jobs) as pool:
         for outcome, failure in pool.imap(_report, jobs):
             if outcome is None:
@@ -81,8 +85,11 @@ def main(arguments: list[str] | None = None) -> int:
                 print(failure, flush=True)
             else:
                 requests += outcome.requests
+                judged = Judged(*map(sum, zip(judged, outcome.judged, strict=True)))
     took = time.monotonic() - started
     print(f"{len(jobs)} runs, {failed} failed, {requests} requests, {took:.1f} s")
+    print(f"of rights: {judged.allowed} allowed, {judged.denied} denied, ACLs changed meanwhile "
+          f"in {judged.changing}")  # fmt: skip
     return int(failed > 0)
 
 

@@ -231,7 +231,7 @@ class SimAdmin(SimClient):
             allowed = (*allowed, ErrorCode.INVALID_REPLICATION_FACTOR)
         for code in errors:
             error = ErrorCode(code)
-            if error and error not in (*allowed, *TRIED_IN_VAIN):
+            if error and error not in (*allowed, *TRIED_IN_VAIN) and not self.is_refused(error):
                 raise Violation("I13", f"{self.name} is told {error!r}")
 
 

@@ -238,7 +238,7 @@ class SimConsumer(SimClient):
                     self._advance(key, data)
                 elif error is ErrorCode.OFFSET_OUT_OF_RANGE:
                     out_of_range.append(key)
-                elif error in STALE:
+                elif error in STALE or self.is_refused(error):
                     stale = True
                 else:
                     raise Violation("I20", f"{self.name} is told {error!r} for {key}")

@@ -133,7 +133,7 @@ class Copier(GroupMember):
             return None
         told = response.responses[0].partitions[0]
         if told.error_code:
-            if ErrorCode(told.error_code) not in STALE:
+            if ErrorCode(told.error_code) not in STALE and not self.is_refused(told.error_code):
                 raise Violation("I1", f"{self.name} is told {ErrorCode(told.error_code)!r}")
             yield self.pause_ms()
             yield from self.learn(self.names)

@@ -155,7 +155,7 @@ class GroupMember(SimClient):
             # Another life of this instance has taken its place.
             self.member_id, self.generation = "", -1
             yield 1_000.0
-        elif error is ErrorCode.UNSTABLE_OFFSET_COMMIT and self.stable:
+        elif (error is ErrorCode.UNSTABLE_OFFSET_COMMIT and self.stable) or self.is_refused(error):
             yield self.pause_ms()
         elif error not in REJOIN:
             raise Violation("I16", f"{self.name} of {self.group} is told {error!r}")

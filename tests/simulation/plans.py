@@ -61,6 +61,11 @@ def is_transactional(seed: int) -> bool:
     return seed % 3 == 2
 
 
+def is_secured(seed: int) -> bool:
+    """Whether a seed's cluster has an authorizer: every third, half of them with transactions."""
+    return seed % 6 >= 4
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Which nodes there are: (node id, `process.roles`)."""
@@ -123,6 +128,10 @@ class Plan:
     """Whether every broker is stopped cleanly and started at the end."""
     transactional: bool = False
     """Whether there are transactional producers and copiers."""
+    secured: bool = False
+    """Whether clients have names, and rights that change."""
+    everyone: bool = False
+    """Whether all may do what no ACL speaks about."""
 
     @property
     def is_cluster(self) -> bool:
@@ -191,4 +200,6 @@ class Plan:
             restarts=seed % 4 == 1,
             properties=NERVOUS if nervous else {},
             transactional=is_transactional(seed),
+            secured=is_secured(seed),
+            everyone=seed % 5 == 0,
         )

@@ -220,6 +220,8 @@ class SimProducer(SimClient):
         )
         if not self.idempotent:
             return batch.sends < 4 and batch.error in (None, *RETRIED)
+        if batch.error is not None and self.is_refused(batch.error):
+            return True  # somebody gives it the right again
         if batch.error not in LOST_STATE:
             self._expect_retriable(batch)
             return True

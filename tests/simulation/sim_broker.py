@@ -68,6 +68,7 @@ class SimBroker:
         self.paused_ms = 0.0
         """When it was paused last, or resumed: until then its time-outs did not run."""
         self.epochs: list[int] = []
+        self.on_made: Callable[[SimBroker], None] = lambda _broker: None
         self.on_served: Callable[[SimBroker], None] = lambda _broker: None
         self.on_ended: Callable[[SimBroker, str], None] = lambda _broker, _why: None
         self.on_ran: Callable[[SimBroker], None] = lambda _broker: None
@@ -178,6 +179,7 @@ class SimBroker:
             self.disk.kill()
             self._end(f"did not start: {error}")
             return
+        self.on_made(self)
         endpoints = [replace(one, port=CLIENT_PORT) for one in self._advertised()]
         controllers = [
             replace(one, host=self.address, port=CONTROLLER_PORT)

@@ -12,11 +12,19 @@ import random
 from collections.abc import Generator, Iterable
 from typing import Any
 
+from broker.requests.context import ANONYMOUS
+from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.simulation.sim_network import Exchange, SimConnection, SimNetwork
 from tests.simulation.sim_scheduler import SimScheduler
 
 Waits = Generator[Any, Any, Any]
+REFUSALS = (
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
 REQUEST_TIMEOUT_MS = 8_000.0
 
 
@@ -124,6 +132,8 @@ class SimClient:
 
     def __init__(self, name: str, seed: str, world: SimScheduler, network: SimNetwork) -> None:
         self.name = name
+        self.may_be_refused = network.principal_of(name) != ANONYMOUS
+        """Whether it has a name, and rights that may go."""
         self.world = world
         self.network = network
         self.chance = random.Random(f"{seed}/{name}")
@@ -192,6 +202,10 @@ class SimClient:
             yield self.pause_ms()
             return None
         return exchange.response
+
+    def is_refused(self, error: int) -> bool:
+        """Whether it is told that it may not, as it has to live with."""
+        return self.may_be_refused and error in REFUSALS
 
     def pause_ms(self) -> float:
         """A back-off before trying again."""

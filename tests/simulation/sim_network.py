@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from broker.requests.context import ANONYMOUS
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from tests.simulation.sim_links import Links, Wire
@@ -111,6 +112,12 @@ class SimNetwork:
         self.watchers: list[Watcher] = []
         self.on_node_message: Callable[[str], None] = lambda _line: None
         """Told of each answer between nodes, for the trace."""
+        self.on_node_told: Callable[[Any], None] = lambda _response: None
+        """Told of the same, for invariants."""
+        self.principal_of: Callable[[str], str] = lambda _client: ANONYMOUS
+        """Who a client is, once it has logged in."""
+        self.nodes_principal = ANONYMOUS
+        """The same of every node."""
         self.servers: dict[str, Server] = {}
         self.client_addresses: list[str] = []
         """Those of the servers that clients may connect to."""
@@ -152,8 +159,9 @@ class SimConnection:
         self._cut = False
         self._wire = Wire(network.links, client, server.address)
         back = Wire(network.links, server.address, client)
+        principal = network.principal_of(client)
         self._end = ServerEnd(
-            network.ends, server, CLIENT_PORT, self, client, back, network.delay_ms
+            network.ends, server, CLIENT_PORT, self, client, back, network.delay_ms, principal
         )
         self._correlation = 0
         self._pending: dict[int, Exchange] = {}

@@ -104,8 +104,9 @@ class _Connection:
         back = Wire(network.links, host, node.address)
         server = network.servers[host]
         node.connections[self] = None
+        whose = f"{node.address}/{client_id}"
         self._end = ServerEnd(
-            network.ends, server, port, self, f"{node.address}/{client_id}", back, network.delay_ms
+            network.ends, server, port, self, whose, back, network.delay_ms, network.nodes_principal
         )
 
     def send(self, request: Any, sent: _Sent, timeout_ms: float) -> None:
@@ -190,6 +191,7 @@ class _Connection:
         self._network.on_node_message(
             f"{self._name} {key.name} v{sent.version} {zlib.crc32(frame):08x}"
         )
+        self._network.on_node_told(response)
         sent.done(response, None)
 
     def hears_close(self) -> None:

@@ -113,6 +113,7 @@ class ServerEnd:
         name: str,
         back: Wire,
         delay_ms: Callable[[], float],
+        principal: str,
     ) -> None:
         ends.opened += 1
         self.server = server
@@ -128,6 +129,7 @@ class ServerEnd:
             "PLAINTEXT",
             "10.0.0.1",
             ends.opened,
+            principal,
         )
         self._life: int | None = None
         self._queue: deque[tuple[Any, bytes]] = deque()

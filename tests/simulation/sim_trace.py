@@ -7,10 +7,20 @@ import logging
 import traceback
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tests.simulation.sim_scheduler import SimScheduler
 
 LAST_LINES = 80
+
+
+class Judged(NamedTuple):
+    """What was said of rights, by answers to clients that are judged by ACLs."""
+
+    allowed: int = 0
+    denied: int = 0
+    changing: int = 0
+    """Answers to requests during which ACLs changed where they were judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,7 @@ class Outcome:
     requests: int
     acknowledged: int
     faults: dict[str, int]
+    judged: Judged = Judged()
 
 
 class Failure(AssertionError):

@@ -17,6 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.node.node import Node
+from tests.simulation.acls.acl_changer import AclChanger
+from tests.simulation.acls.acl_invariants import AnswersAgreeWithAcls
+from tests.simulation.acls.principals import NODES, principal_of, settings
+from tests.simulation.acls.stranger import Rereader, Stranger
 from tests.simulation.admins import SimAdmin
 from tests.simulation.cast import (
     CHURNING,
@@ -66,6 +70,8 @@ STABLE_WITHIN_MS = 21_000.0
 LATER_MS = 7_200_000
 """More than a clock ever goes back."""
 CONVERGE_WITHIN_MS = 30_000.0
+ACLS_CHANGE_MS = 500.0
+"""On average."""
 
 
 class Simulation:
@@ -96,6 +102,9 @@ class Simulation:
             *(TRANSACTION_INVARIANTS if plan.transactional else ()),
         )
         self.invariants = [one(self.world, self.promises) for one in kinds]
+        self.rights = AnswersAgreeWithAcls(self.world, self.promises)
+        if plan.secured:
+            self._secure()
         self._inside = [
             one for one in self.invariants if type(one).node_ran is not Invariant.node_ran
         ]
@@ -132,9 +141,20 @@ class Simulation:
             **(CLUSTER_PROPERTIES if plan.is_cluster else PROPERTIES),
             **plan.layout.properties(node_id),
             "log.dirs": plan.log_dirs,
+            **(settings(plan.everyone) if plan.secured else {}),
             **plan.properties,
         }
         return SimBroker(self.world, self.network, seed, node_id, properties, make_node)
+
+    def _secure(self) -> None:
+        """Clients and nodes have names, and what they are told of rights is watched."""
+        self.network.principal_of = principal_of
+        self.network.nodes_principal = NODES
+        self.rights.everyone = self.plan.everyone
+        self.invariants.append(self.rights)
+        self.network.on_node_told = self.rights.node_told
+        for broker in self.brokers:
+            broker.on_made = self.rights.node_made
 
     # --- the run -------------------------------------------------------------------------------
 
@@ -168,6 +188,7 @@ class Simulation:
             self.requests,
             self.acknowledged,
             self.nemesis.counts,
+            self.rights.judged,
         )
 
     def _failure(self, invariant: str, reason: str) -> Failure:
@@ -192,6 +213,12 @@ class Simulation:
 
     def start_clients(self) -> None:
         """Make the topics, then let everybody begin."""
+        if self.plan.secured:
+            changer = self.add(AclChanger, "acls", think_ms=ACLS_CHANGE_MS)
+            self.run_until(lambda: changer.ready, 60_000)
+            groups = ["strangers", *self.groups]
+            self.add(Stranger, "stranger", groups=groups)
+            self.add(Rereader, "consumer-again", groups=groups)
         self.make_topics()
         if self.plan.is_cluster:
             self._twin = add_to_cluster(self)

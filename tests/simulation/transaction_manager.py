@@ -24,7 +24,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.simulation.producers import RETRIED, SETTLED, Batch, Sending
-from tests.simulation.sim_client import SimClient, Topic, Violation, Waits
+from tests.simulation.sim_client import REFUSALS, SimClient, Topic, Violation, Waits
 from tests.simulation.transactions import Ending, Fencing, Txn
 
 TRANSACTION = 1
@@ -71,6 +71,8 @@ class TransactionManager:
         self.produce_version = client.chance.choice([3, 5, 8, 9, 11] if protocol == 1 else [12, 13])
         self._tainted = False
         self._begun = 0
+        self._refusals = REFUSALS if client.may_be_refused else ()
+        """After which the transaction is given up, and there may be another one."""
 
     @property
     def ready(self) -> bool:
@@ -101,7 +103,7 @@ class TransactionManager:
             return
         told = response.coordinators[0] if version >= 4 else response
         if told.error_code:
-            self._expect(told.error_code, *ELSEWHERE)
+            self._expect(told.error_code, *ELSEWHERE, *self._refusals)
             yield client.pause_ms()
         else:
             self.coordinator = told.host
@@ -146,7 +148,8 @@ class TransactionManager:
             if error in FENCED and known:
                 self.forget()
             else:
-                self._expect(error, ErrorCode.CONCURRENT_TRANSACTIONS, *ELSEWHERE)
+                allowed = (ErrorCode.CONCURRENT_TRANSACTIONS, *ELSEWHERE, *self._refusals)
+                self._expect(error, *allowed)
             self._look_elsewhere(error)
             yield client.pause_ms()
 
@@ -216,7 +219,7 @@ class TransactionManager:
             self.fenced = True
             self.forget()
             return False
-        if error in ABORTABLE:
+        if error in (*ABORTABLE, *self._refusals):
             self._tainted = True
             return False
         self._expect(error, *ELSEWHERE, *AGAIN)
@@ -298,7 +301,7 @@ class TransactionManager:
                 if self._tainted:
                     self.forget()
                 return True
-            if error in (*FENCED, *ABORTABLE):
+            if error in (*FENCED, *ABORTABLE, *self._refusals):
                 self.fenced = error in FENCED
                 break
             self._expect(error, ErrorCode.CONCURRENT_TRANSACTIONS, *ELSEWHERE)
