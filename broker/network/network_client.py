@@ -6,8 +6,10 @@ connection ends all that wait on it, and the next request makes a new one.
 
 Where the listener wants it, the connection is over TLS, and a login comes before the first request.
 A login that ends some time is made again before that, between two requests on the same connection
-(KIP-368): what was sent before it is answered before it, what comes meanwhile is sent after it. Why
-a handshake or a login failed is one line of the log for each peer and reason, now and then.
+(KIP-368): what was sent before it is answered before it, what comes meanwhile is sent after it.
+Where logins are good for about 1 s or less, requests wait until the next one may be made; Kafka's
+own clients do not wait, and lose the connection. Why a handshake or a login failed is one line of
+the log for each peer and reason, now and then.
 
 Owns: the connection, the correlation ids, the deadlines. Never: tries again by itself, waits before
 it connects, or looks into a response. Follows Kafka's `NetworkClient`, without its ApiVersions
@@ -42,6 +44,8 @@ _LAST_CORRELATION_ID = 2**31 - 1
 _RENEWED_AT = (0.85, 0.95)
 """When a login is made again: between these parts of the time for which it is good, as Kafka's
 clients do. Somewhere between, so that not all connections do it at once."""
+_RENEWED_AGAIN_S = 1.05
+"""A listener refuses whoever makes a login again less than 1 s after the last time, as in Kafka."""
 
 
 class NetworkClient:
@@ -147,6 +151,7 @@ class SocketChannel:
         """Connects or logs in. What waits then is sent after it, but for what a login follows."""
         self._login: _Login | None = None
         self._renew_at_s: float | None = None
+        self._renewed_s: float | None = None
         self._connection: _Connection | None = None
         self._closed = False
 
@@ -196,6 +201,9 @@ class SocketChannel:
 
     async def _renew(self, connection: _Connection, login: _Login) -> None:
         try:
+            if self._renewed_s is not None:
+                passed_s = self._clock_s() - self._renewed_s
+                await asyncio.sleep(max(0.0, _RENEWED_AGAIN_S - passed_s))
             await self._log_in(connection, login)
         except ClosedInLogin:  # it was let in before: the other node stops, or is gone
             self._preparing = None
@@ -203,6 +211,7 @@ class SocketChannel:
         except OSError as error:
             self._could_not(error)
         else:
+            self._renewed_s = self._clock_s()
             self._prepared(connection)
 
     def _prepared(self, connection: _Connection) -> None:
@@ -285,7 +294,7 @@ class SocketChannel:
         if self._preparing is not None:
             self._preparing.cancel()
             self._preparing = None
-        self._login = self._renew_at_s = None
+        self._login = self._renew_at_s = self._renewed_s = None
         if self._connection is not None:
             self._connection.drop()
             self._connection = None

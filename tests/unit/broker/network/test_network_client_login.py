@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from broker.config.security_settings import ClientSecurity, MechanismSettings
+from broker.network import network_client
 from broker.network.network_client import NetworkClient
 from broker.security.client_guard import ClientGuard
 from protocol.frames.message_codec import encode_response
@@ -228,6 +230,26 @@ async def test_a_login_is_made_again_between_requests_and_none_is_lost(
     assert await asked.wait(8) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert peer.seen[-3:] == ["first", "second", "request 8"]
     assert peer.connections == 1
+    client.close()
+
+
+async def test_a_login_is_not_made_again_sooner_than_listeners_let_it(
+    listener: tuple[Listener, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer, least_s = listener[0], 0.2
+    monkeypatch.setattr(network_client, "_RENEWED_AGAIN_S", least_s)
+    client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(1))
+    asked = Asked(client, listener[1])
+    told_s = []
+    for count in range(1, 5):
+        asked.send()
+        await asked.wait(count)
+        told_s.append(time.monotonic())
+        await asyncio.sleep(0.002)
+    assert peer.seen.count("first") == 4, "the life of each login was over"
+    assert peer.connections == 1
+    assert told_s[1] - told_s[0] < least_s, "the first one after a connection may come at once"
+    assert min(told_s[2] - told_s[1], told_s[3] - told_s[2]) > 0.9 * least_s
     client.close()
 
 
