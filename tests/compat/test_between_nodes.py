@@ -1,4 +1,4 @@
-"""Three nodes that reach brokers over SASL_SSL, and controllers over TLS with certificates.
+"""Nodes that reach brokers over SASL_SSL, and controllers over TLS with certificates.
 
 Logins between brokers end after two seconds, so that each connection makes its login again many
 times. What a client has written is there, whoever died, and no log has a password.
@@ -17,7 +17,10 @@ from protocol.messages import incremental_alter_configs as incremental
 from tests.certificates import authority, pem_files, self_signed, server
 from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import ClusterProcesses
+from tests.tools.token_issuer import AUDIENCE, CLIENT, SECRET, TokenIssuer
 
+OAUTH = "org.apache.kafka.common.security.oauthbearer"
+TOKENS = f"{OAUTH}.OAuthBearerLoginModule"
 PASSWORD, WRONG = "between-nodes-secret", "not-the-password"
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SESSION_MS = 2_000
@@ -81,6 +84,55 @@ def test_logins_are_made_again_and_a_node_may_die(tmp_path: Path) -> None:
         cluster.start_node(1)
         assert produce(cluster, "t", 50) == []
         assert lines_of(cluster, PASSWORD) == []
+
+
+def by_token(folder: Path, issuer: TokenIssuer) -> dict[str, str]:
+    """Keys for all nodes: tokens wherever there were passwords, and instead of certificates."""
+    by_password = secured(folder)
+    keys = {name: text for name, text in by_password.items() if name.startswith("ssl.")}
+    for listener in (BROKERS, CONTROLLERS):
+        keys |= {
+            f"{listener}.sasl.enabled.mechanisms": "OAUTHBEARER",
+            f"{listener}.oauthbearer.sasl.jaas.config": (
+                f'{TOKENS} required clientId="{CLIENT}" clientSecret="{SECRET}";'
+            ),
+            f"{listener}.oauthbearer.sasl.login.callback.handler.class": (
+                f"{OAUTH}.OAuthBearerLoginCallbackHandler"
+            ),
+            f"{listener}.oauthbearer.sasl.server.callback.handler.class": (
+                f"{OAUTH}.OAuthBearerValidatorCallbackHandler"
+            ),
+        }
+    return {
+        **keys,
+        "listener.security.protocol.map": (
+            "PLAINTEXT:PLAINTEXT,INTERNAL:SASL_SSL,CONTROLLER:SASL_SSL"
+        ),
+        "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
+        "sasl.mechanism.controller.protocol": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": issuer.token_url,
+        "sasl.oauthbearer.jwks.endpoint.url": issuer.jwks_url,
+        "sasl.oauthbearer.expected.audience": AUDIENCE,
+        "default.replication.factor": "2",
+        "min.insync.replicas": "2",
+    }
+
+
+def test_nodes_log_in_by_tokens_that_expire(tmp_path: Path) -> None:
+    """For several of their lives, over the same connections."""
+    life_s = 3
+    with (
+        TokenIssuer(tmp_path, life_s) as issuer,
+        ClusterProcesses(2, properties=by_token(tmp_path, issuer)) as cluster,
+    ):
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+        admin.create_topics([NewTopic("t", 2, 2)])["t"].result(20)
+        given, begun_s = issuer.given, time.monotonic()
+        while time.monotonic() - begun_s < 3 * life_s:
+            assert produce(cluster, "t", 50, 0.01) == []
+        assert issuer.given - given >= 8, "two or more for each node and listener"
+        assert lines_of(cluster, "no connection to|no answer from|Failed |No token") == []
+        assert lines_of(cluster, f"{SECRET}|eyJ") == []
 
 
 def read_again(cluster: ClusterProcesses, key: str, path: Path) -> None:
