@@ -67,6 +67,13 @@ Answered = Callable[[Any, ChannelFailure | None], None]
 """(response, None), or (None, why there is none)."""
 
 
+Looked = Callable[[ChannelFailure | None], None]
+Look = Callable[[str, int, Looked, float], None]
+"""host, port, done, timeout in ms: whether anybody listens at an address. It connects, says
+nothing and closes, so it needs no way in; None: it could. A process that ends may let somebody
+connect for a moment. `done` comes later, never from here."""
+
+
 class NoAnswer(Exception):
     """Who was asked elsewhere did not answer in time, or too many wait to ask."""
 

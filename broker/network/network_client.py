@@ -24,8 +24,8 @@ import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
 
 from broker.network.peer_warnings import PeerWarnings
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
@@ -35,9 +35,11 @@ from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader
 from protocol.frames.message_codec import answer_to, decode_answer, encode_request
-from storage.ports import Answered, ChannelFailure
+from storage.ports import Answered, ChannelFailure, Looked
 
 _log = logging.getLogger(f"ottla.{__name__}")
+
+_T = TypeVar("_T")
 
 _SCRATCH_BYTES = 64 * 1024
 _LAST_CORRELATION_ID = 2**31 - 1
@@ -67,6 +69,7 @@ class NetworkClient:
         self._warnings = PeerWarnings(guard, clock_s)
         self._deadlines: Deadlines[_Waiting] = Deadlines(LoopScheduler(loop), _Waiting.time_out)
         self._channels: dict[SocketChannel, None] = {}
+        self._looks: set[asyncio.Task[None]] = set()
 
     def channel(self, host: str, port: int, client_id: str) -> SocketChannel:
         """See `storage.ports.Network`."""
@@ -84,10 +87,30 @@ class NetworkClient:
         self._channels[channel] = None
         return channel
 
+    def look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
+        """See `storage.ports.Look`."""
+        task = self._loop.create_task(self._look((host, port), done, timeout_ms))
+        self._looks.add(task)
+        task.add_done_callback(self._looks.discard)
+
+    async def _look(self, address: tuple[str, int], done: Looked, timeout_ms: float) -> None:
+        failure = None
+        try:
+            async with asyncio.timeout(timeout_ms / 1000.0):
+                await _first(self._loop, address, _let_go)
+        except TimeoutError:
+            failure = ChannelFailure.TIMED_OUT
+        except (OSError, ValueError) as error:
+            refused = isinstance(error, OSError) and error.errno == errno.ECONNREFUSED
+            failure = ChannelFailure.REFUSED if refused else ChannelFailure.LOST
+        done(failure)
+
     def close(self) -> None:
-        """Close every channel; what waits is told LOST."""
+        """Close every channel; what waits is told LOST. Nobody is told of a look any more."""
         for channel in list(self._channels):
             channel.close()
+        for look in self._looks:
+            look.cancel()
 
     def _forget(self, channel: SocketChannel) -> None:
         self._channels.pop(channel, None)
@@ -252,24 +275,7 @@ class SocketChannel:
 
         Raises OSError, ECONNREFUSED only where all of them refuse, and UnicodeError.
         """
-        host, port = self.address
-        found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        failure: OSError | None = None
-        for family, kind, protocol, _, address in found:
-            sock = socket.socket(family, kind, protocol)
-            sock.setblocking(False)
-            try:
-                await self._loop.sock_connect(sock, address)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return await self._over(sock)
-            except asyncio.CancelledError:
-                sock.close()
-                raise
-            except OSError as error:
-                sock.close()
-                if failure is None or error.errno != errno.ECONNREFUSED:
-                    failure = error
-        raise failure or OSError(errno.EHOSTUNREACH, f"{host} has no address")
+        return await _first(self._loop, self.address, self._over)
 
     async def _over(self, sock: socket.socket) -> _Connection:
         """A connection over a socket that is connected, with TLS where there is to be any."""
@@ -339,6 +345,37 @@ class SocketChannel:
             self._warnings.tell(*self.address, error)  # its side of the handshake failed
         self._connection = None
         self._fail(ChannelFailure.LOST)
+
+
+async def _first(
+    loop: asyncio.AbstractEventLoop,
+    address: tuple[str, int],
+    use: Callable[[socket.socket], Awaitable[_T]],
+) -> _T:
+    """What `use` makes of a connected socket, of the first of the host's addresses where it can;
+    the socket is its own then. See `SocketChannel._open`."""
+    host, port = address
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    failure: OSError | None = None
+    for family, kind, protocol, _, place in found:
+        sock = socket.socket(family, kind, protocol)
+        sock.setblocking(False)
+        try:
+            await loop.sock_connect(sock, place)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return await use(sock)
+        except asyncio.CancelledError:
+            sock.close()
+            raise
+        except OSError as error:
+            sock.close()
+            if failure is None or error.errno != errno.ECONNREFUSED:
+                failure = error
+    raise failure or OSError(errno.EHOSTUNREACH, f"{host} has no address")
+
+
+async def _let_go(sock: socket.socket) -> None:
+    sock.close()
 
 
 class _Login:

@@ -23,6 +23,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 
 from broker.config.values import BrokerConfig
 from broker.network.busy_poll import BusyPoll
@@ -157,6 +158,7 @@ class Processor:
 
     async def _open(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         connection: Connection | None = None
+        heard: list[None] = []
         local, number = sock.getsockname(), next(self._numbers)
         name = f"{local[0]}:{local[1]}-{client_host}:{client_port}-{self.processor_id}-{number}"
 
@@ -166,14 +168,19 @@ class Processor:
             return connection
 
         try:
-            await self._begin(make, sock)
+            await self._begin(make, sock, partial(heard.append, None))
         except (OSError, asyncio.CancelledError) as error:
             # Not opened: nobody else will close this socket or give back its place.
-            self._not_opened(name, client_host, error)
+            if heard or not isinstance(error, ConnectionError):
+                self._not_opened(name, client_host, error)
+            else:  # it only looked whether somebody is here, and has failed at nothing
+                _log.debug("%s has closed its connection without a word", client_host)
             if connection is None or connection not in self._connections:
                 self._drop(sock, client_host)
 
-    async def _begin(self, make: Callable[[], Connection], sock: socket.socket) -> None:
+    async def _begin(
+        self, make: Callable[[], Connection], sock: socket.socket, heard: Callable[[], object]
+    ) -> None:
         guard = self._listener.guard
         if guard is None or guard.tls_context is None:
             await self.loop.connect_accepted_socket(make, sock)
@@ -181,7 +188,7 @@ class Processor:
         async with asyncio.timeout(self._login_s):
             await self._handshakes.begin()
             try:
-                guard.tell_alerts_by(sock.send)
+                guard.tell_alerts_by(sock.send, heard)
                 await self.loop.connect_accepted_socket(
                     make,
                     sock,

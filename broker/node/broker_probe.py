@@ -6,6 +6,10 @@ there, and the active controller fences it at once. A broker that is only slow, 
 refuses nothing and keeps its session. After a failover the new controller looks at every broker
 that is not fenced, since whoever died with the old one sends it nothing.
 
+A request is sent, since a process that ends may let somebody connect for a moment. But a node that
+is only a controller is not told how to get into a secured listener between brokers: it connects,
+says nothing, and does so again a little later.
+
 Fencing is always safe: a broker that lives is unfenced by its next heartbeat. Kafka waits for the
 session (its longest gap after a `kill -9` is in `ARCHITECTURE.md`). Owns which connection is whose;
 never decides.
@@ -30,6 +34,8 @@ _TIMEOUT_MS = 2_000
 _AGAIN_MS = 100
 """A process that ends closes its connections first and its listeners last, or the other way."""
 _TRIES = 3
+_PLAINTEXT = 0
+"""The security protocol of an endpoint in the metadata."""
 
 
 class BrokerProbe:
@@ -64,6 +70,11 @@ class BrokerProbe:
         listener = self._listener(broker)
         if listener is None:
             return
+        look = self._shared.ports.look
+        if look is not None and listener.security_protocol != _PLAINTEXT:
+            connected = partial(self._connected, broker_id, epoch, tries)
+            look(listener.host, listener.port, connected, _TIMEOUT_MS)
+            return
         channel = network.channel(listener.host, listener.port, "broker-probe")
         channel.send(
             ApiVersionsRequest(), partial(self._seen, channel, broker_id, epoch, tries),
@@ -84,6 +95,17 @@ class BrokerProbe:
         failure: ChannelFailure | None,
     ) -> None:
         channel.close()
+        self._judge(broker_id, epoch, tries, failure)
+
+    def _connected(
+        self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
+    ) -> None:
+        """It was not asked anything, so that a connection proves as little as one that is lost."""
+        self._judge(broker_id, epoch, tries, failure or ChannelFailure.LOST)
+
+    def _judge(
+        self, broker_id: int, epoch: int, tries: int, failure: ChannelFailure | None
+    ) -> None:
         if failure is ChannelFailure.REFUSED:
             _log.warning("broker %d is gone: nobody listens at its address", broker_id)
             self._shared.controller.controller.broker_gone(broker_id, epoch)

@@ -36,7 +36,7 @@ from storage.log.closed_files import UNLIMITED
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from storage.ports import Blocking, Network, Scheduler
+from storage.ports import Blocking, Look, Network, Scheduler
 
 if TYPE_CHECKING:
     from broker.plugins.node_plugins import NodePlugins
@@ -64,6 +64,8 @@ class NodePorts:
     """The way to other brokers; None where there are no other nodes."""
     controller_network: Network | None = None
     """The way to controllers; None: the same as to brokers."""
+    look: Look | None = None
+    """Looks whether a broker is there to which this node has no way; None: it has one."""
     open_files_max: int = UNLIMITED
     """What the process may open (RLIMIT_NOFILE)."""
     cleaner: CleanerRunner | None = None

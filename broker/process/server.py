@@ -161,6 +161,7 @@ class Server:
             halt=_halt,
             network=self.network,
             controller_network=self.controller_network,
+            look=None if config.is_broker else self.network.look,
             cleaner=self.cleaner,
             allocate=frame_buffer,
             open_files_max=open_files_max(),

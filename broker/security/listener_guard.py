@@ -89,11 +89,13 @@ class ListenerGuard:
         """For the connections that come now."""
         return None if self._tls is None else self._tls.context
 
-    def tell_alerts_by(self, send: Callable[[bytes], object]) -> None:
-        """The handshake that begins in this context says by this why it fails."""
+    def tell_alerts_by(self, send: Callable[[bytes], object], heard: Callable[[], object]) -> None:
+        """The handshake that begins in this context says by this why it fails. `heard` is told
+        that the peer has said something."""
         from broker.security.tls import alerts
 
         alerts.send.set(send)
+        alerts.heard.set(heard)
 
     @property
     def refusal_delay_s(self) -> float:

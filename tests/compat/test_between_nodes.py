@@ -123,15 +123,22 @@ def test_nodes_log_in_by_tokens_that_expire(tmp_path: Path) -> None:
     life_s = 3
     with (
         TokenIssuer(tmp_path, life_s) as issuer,
-        ClusterProcesses(2, properties=by_token(tmp_path, issuer)) as cluster,
+        ClusterProcesses(
+            3, roles=("controller", "broker", "broker"), properties=by_token(tmp_path, issuer)
+        ) as cluster,
     ):
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
         admin.create_topics([NewTopic("t", 2, 2)])["t"].result(20)
         given, begun_s = issuer.given, time.monotonic()
         while time.monotonic() - begun_s < 3 * life_s:
             assert produce(cluster, "t", 50, 0.01) == []
-        assert issuer.given - given >= 8, "two or more for each node and listener"
+        assert issuer.given - given >= 8, "two or more for each node"
         assert lines_of(cluster, "no connection to|no answer from|Failed |No token") == []
+        cluster.kill(2)  # whether it is gone is looked at by a controller that is no broker
+        cluster.start_node(2)
+        assert produce(cluster, "t", 50) == []
+        assert lines_of(cluster, "broker 2 is gone: nobody listens") != []
+        assert lines_of(cluster, "Failed ") == []
         assert lines_of(cluster, f"{SECRET}|eyJ") == []
 
 

@@ -73,6 +73,15 @@ def answers_api_versions(
         return False
 
 
+def listens(port: int, timeout_s: float = 1.0) -> bool:
+    """Whether something on `port` of 127.0.0.1 lets one connect."""
+    try:
+        socket.create_connection((HOST, port), timeout=timeout_s).close()
+    except OSError:
+        return False
+    return True
+
+
 def fresh_id() -> str:
     """A random id in Kafka's form; none that its tools would take for an option."""
     while (text := urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()).startswith("-"):

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id
+from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id, listens
 from tests.tools.cluster_security import CLIENTS, ClusterLogin, ClusterSecurity
 from tests.tools.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
 from tests.tools.link_proxy import LinkProxy, lasting_port
@@ -193,7 +193,10 @@ class ClusterProcesses:
         port = node.client_port if node.is_broker else node.controller_port
         deadline = time.monotonic() + self._start_timeout_s
         tls = None if self.login is None else self.login.tls
-        while not answers_api_versions(port, tls=tls):
+        protocols = self._properties.get("listener.security.protocol.map", "")
+        # Of the tests' own properties it is not known how to get in.
+        is_known = node.is_broker or tls is not None or "CONTROLLER:S" not in protocols
+        while not (answers_api_versions(port, tls=tls) if is_known else listens(port)):
             if not node.running:
                 raise RuntimeError(f"node {node_id} ended at start:\n{node.log_text()[-4000:]}")
             if time.monotonic() > deadline:

@@ -24,6 +24,9 @@ NO_TLS_ALERT = bytes.fromhex("15030300020250")
 send: ContextVar[Callable[[bytes], object] | None] = ContextVar("send", default=None)
 """Sends past the TLS layer, on the connection whose handshake begins in this context."""
 
+heard: ContextVar[Callable[[], object] | None] = ContextVar("heard", default=None)
+"""Is told that the peer of such a connection has said something."""
+
 _GOES_ON = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLSyscallError)
 
 
@@ -32,6 +35,8 @@ class AlertingSSLObject(ssl.SSLObject):
 
     _outgoing: ssl.MemoryBIO
     _send: Callable[[bytes], object] | None
+    _heard: Callable[[], object] | None
+    _begun: bool
 
     @classmethod
     def _create(
@@ -39,12 +44,16 @@ class AlertingSSLObject(ssl.SSLObject):
     ) -> AlertingSSLObject:
         made: AlertingSSLObject = super()._create(incoming, outgoing, *args, **more)  # type: ignore[misc]
         made._outgoing, made._send = outgoing, send.get()
+        made._heard, made._begun = heard.get(), False
         inner = made._sslobj  # type: ignore[attr-defined]
         made.read, made.write, made.pending = inner.read, inner.write, inner.pending  # type: ignore[method-assign]
         return made
 
     def do_handshake(self) -> None:
         """As ever; a failure is told first."""
+        if self._begun and self._heard is not None:  # the loop calls again when something has come
+            self._heard()
+        self._begun = True
         try:
             super().do_handshake()
         except _GOES_ON:

@@ -181,7 +181,10 @@ async def test_a_handshake_that_the_peer_ends_or_never_ends_is_told(
 ) -> None:
     door = guard()
     server = await serve(rig, door, ottla_authentication_timeout_ms=100)
+    _, looks = await asyncio.open_connection("127.0.0.1", server.ports["SSL"])
+    looks.close()  # it says nothing, and so it has failed at nothing
     _, gone = await asyncio.open_connection("127.0.0.1", server.ports["SSL"])
+    gone.write(b"\x16\x03\x01")
     gone.close()
     await until(lambda: door.logins.failed == 1)
     assert "(SSL handshake failed: the peer has closed the connection)" in caplog.messages[-1]

@@ -188,6 +188,33 @@ async def test_an_unknown_host_is_lost(client: NetworkClient, host: str) -> None
     assert await outcomes.wait(1) == [ChannelFailure.LOST]
 
 
+async def looked(client: NetworkClient, host: str, port: int) -> ChannelFailure | None:
+    told: asyncio.Future[ChannelFailure | None] = asyncio.get_running_loop().create_future()
+    client.look(host, port, told.set_result, 5_000)
+    assert not told.done()
+    return await asyncio.wait_for(told, 10)
+
+
+async def test_who_looks_is_told_whether_anybody_listens(
+    peer: tuple[Peer, int], client: NetworkClient
+) -> None:
+    said: list[bytes] = []
+
+    async def hear(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        said.append(await reader.read())
+
+    peer[0].behaviour = hear
+    assert await looked(client, "127.0.0.1", peer[1]) is None
+    while not said:
+        await asyncio.sleep(0)
+    assert said == [b""]
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        assert await looked(client, "127.0.0.1", port) is ChannelFailure.REFUSED
+    assert await looked(client, "a" * 64 + ".invalid", 1) is ChannelFailure.LOST
+
+
 async def test_a_closed_connection_ends_what_waits_and_the_next_request_makes_a_new_one(
     peer: tuple[Peer, int], client: NetworkClient
 ) -> None:

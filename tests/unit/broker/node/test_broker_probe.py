@@ -6,7 +6,7 @@ from typing import Any
 from broker.node.broker_probe import BrokerProbe
 from controller.metadata.image import BrokerRegistration, Endpoint
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
-from storage.ports import Answered, ChannelFailure
+from storage.ports import Answered, ChannelFailure, Looked
 from tests.simulation.sim_scheduler import SimScheduler
 
 ME, OTHER = 1, 2
@@ -28,13 +28,24 @@ class Channel:
 class World:
     """A controller that sees one other broker."""
 
-    def __init__(self, *, active: bool = True, fenced: bool = False) -> None:
+    def __init__(
+        self, *, active: bool = True, fenced: bool = False, looks: bool = False, secured: int = 0
+    ) -> None:
         self.scheduler = SimScheduler()
         self.probed: list[tuple[str, int]] = []
         self.channels: list[Channel] = []
+        self.looks: list[tuple[str, int, Looked]] = []
         self.gone: list[tuple[int, int]] = []
         broker = BrokerRegistration(
-            OTHER, EPOCH, b"", {"IN": Endpoint("IN", "host", 9, 0)}, {}, None, fenced, False, ()
+            OTHER,
+            EPOCH,
+            b"",
+            {"IN": Endpoint("IN", "host", 9, secured)},
+            {},
+            None,
+            fenced,
+            False,
+            (),
         )
         self.brokers = {OTHER: broker, ME: broker._replace(id=ME)}
         controller = SimpleNamespace(
@@ -44,7 +55,9 @@ class World:
         )
         shared: Any = SimpleNamespace(
             config=SimpleNamespace(node_id=ME, inter_broker_listener_name="IN"),
-            ports=SimpleNamespace(network=self, scheduler=self.scheduler),
+            ports=SimpleNamespace(
+                network=self, scheduler=self.scheduler, look=self._look if looks else None
+            ),
             image=self,
             controller=SimpleNamespace(controller=controller),
         )
@@ -57,6 +70,9 @@ class World:
         self.probed.append((host, port))
         self.channels.append(Channel())
         return self.channels[-1]
+
+    def _look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
+        self.looks.append((host, port, done))
 
     def seen(self, failure: ChannelFailure | None) -> None:
         channel = self.channels[-1]
@@ -111,3 +127,28 @@ def test_a_new_controller_looks_at_all_that_are_not_fenced_but_itself() -> None:
     assert world.probed == [("host", 9)]
     world.seen(ChannelFailure.REFUSED)
     assert world.gone == [(OTHER, EPOCH)]
+
+
+def test_into_a_secured_listener_without_a_way_in_it_only_looks() -> None:
+    world = World(looks=True, secured=3)
+    world.heartbeat_then_close()
+    # A process that ends may let somebody connect for a moment.
+    for outcome in (None, ChannelFailure.LOST, ChannelFailure.REFUSED):
+        host, port, done = world.looks.pop()
+        assert (host, port, world.probed, world.gone) == ("host", 9, [], [])
+        done(outcome)
+        world.scheduler.run_for(200)
+    assert world.gone == [(OTHER, EPOCH)]
+    plain = World(looks=True)
+    plain.heartbeat_then_close()
+    assert (plain.probed, plain.looks) == ([("host", 9)], [])
+
+
+def test_a_broker_that_lets_one_connect_keeps_its_session() -> None:
+    for outcomes in ((None, None, None), (ChannelFailure.TIMED_OUT,)):
+        world = World(looks=True, secured=1)
+        world.heartbeat_then_close()
+        for outcome in outcomes:
+            world.looks.pop()[2](outcome)
+            world.scheduler.run_for(200)
+        assert (world.gone, world.looks) == ([], [])
