@@ -1,19 +1,20 @@
-"""The jobs against a broker that wants a password, or TLS: Apache Kafka, for Ottla has neither yet.
+"""The jobs against an Apache Kafka that wants a password, or TLS.
 
-One file of settings, as Kafka's own tools take it, reaches Spark's source and sink and librdkafka.
+For Ottla see `tests/compat/security/test_spark_source.py`. One file of settings, as Kafka's own tools
+take it, reaches Spark's source and sink and librdkafka.
 """
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.compat.pipeline_jobs import jobs
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START, java_home_bin
 
@@ -120,7 +121,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 def test_source_sink_and_sender_are_let_in(
     kafka: Kafka, guarded: Guarded, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job = jobs(kafka, *guarded.settings(how), tmp_path)
+    job = jobs(kafka.spark, *guarded.settings(how), tmp_path)
     topic, results, dead = f"cdr-{how}", f"sums-{how}", f"dead-{how}"
     sums, events = str(tmp_path / "sums"), str(tmp_path / "events")
     written = ("--results-topic", results, "--dead-letters", dead)
@@ -134,26 +135,6 @@ def test_source_sink_and_sender_are_let_in(
     seed = ("--against-seed", "--events", "300", "--report", str(tmp_path / "report.html"))
     assert job("audit", *everything, *seed) == 0
     assert "nothing lost, nothing duplicated: 8 checks hold" in capsys.readouterr().out
-
-
-def jobs(kafka: Kafka, servers: str, settings: str, folder: Path) -> Callable[..., int]:
-    """`job("load", "--topic", "t")` with these settings."""
-    from pipeline.command import parser_for
-
-    file = folder / "client.properties"
-    file.write_text(settings)
-    kafka.spark.conf.set("spark.sql.session.timeZone", "UTC")
-
-    def run(name: str, *arguments: str) -> int:
-        reach = ("--bootstrap-server", servers, "--command-config", str(file))
-        options = parser_for(name).parse_args([name, *reach, *arguments])
-        module = import_module(f"pipeline.jobs.{name}")
-        if name == "generate":
-            return int(module.run(options))
-        module.check(options)
-        return int(module.run(kafka.spark, options))
-
-    return run
 
 
 def test_who_is_not_let_in_is_told_so_and_not_that_the_broker_is_away(guarded: Guarded) -> None:
