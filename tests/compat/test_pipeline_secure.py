@@ -1,7 +1,7 @@
 """The jobs against an Apache Kafka that wants a password, or TLS.
 
-For Ottla see `tests/compat/security/test_spark_source.py`. One file of settings, as Kafka's own tools
-take it, reaches Spark's source and sink and librdkafka.
+For Ottla see `tests/compat/security/test_spark_source.py`. One file of settings, as Kafka's own
+tools take it, reaches Spark's source and sink and librdkafka.
 """
 
 from __future__ import annotations
