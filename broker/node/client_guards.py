@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.config.dynamic import secured_config
 from broker.config.listener_security import ClientSecurity
 from broker.config.values import BrokerConfig
-from broker.security.client_guard import ClientGuard, NewLogin
+from broker.security.client_guard import ClientGuard, ClientLogin, NewLogin
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from protocol.errors import ApiError, ErrorCode
@@ -35,14 +36,26 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 @dataclass(slots=True)
 class _Way:
-    """To one listener of others."""
+    """To one listener of others. Each new login is by what `login` is then."""
 
     listener_name: str
     security_of: Callable[[BrokerConfig], ClientSecurity]
-    guard: ClientGuard
     login: NewLogin | None
     tokens: ClientTokens | None
     """Where it logs in by token."""
+    guard: ClientGuard = field(init=False)
+    coming: ClientTokens | None = None
+    """What takes the place of `tokens` as soon as it has one."""
+
+    def begin(self, client_id: str) -> ClientLogin:
+        """See `NewLogin`."""
+        assert self.login is not None
+        return self.login(client_id)
+
+    def close(self) -> None:
+        for tokens in (self.tokens, self.coming):
+            if tokens is not None:
+                tokens.close()
 
 
 class ClientGuards:
@@ -82,17 +95,24 @@ class ClientGuards:
         """Whether there is anything that may change."""
         return any(way.guard.is_secured for way in self._ways)
 
-    def start(self) -> None:
-        """Begin to get tokens."""
-        for way in self._ways:
-            if way.tokens is not None:
-                way.tokens.start()
+    def start(self, done: Callable[[], None]) -> None:
+        """Begin to get tokens; then `done`, when the first ones have come or could not be had."""
+        left = [way.tokens for way in self._ways if way.tokens is not None]
+
+        def tried(tokens: ClientTokens) -> None:
+            left.remove(tokens)
+            if not left:
+                done()
+
+        for tokens in list(left):
+            tokens.start(partial(tried, tokens))
+        if not any(way.tokens for way in self._ways):
+            done()
 
     def close(self) -> None:
         """Get no more."""
         for way in self._ways:
-            if way.tokens is not None:
-                way.tokens.close()
+            way.close()
 
     # --- changes --------------------------------------------------------------------------------
 
@@ -130,24 +150,34 @@ class ClientGuards:
                 _log.info("this node connects to listener %s of others anew", way.listener_name)
 
     def _replace(self, way: _Way, security: ClientSecurity) -> None:
-        if security.mechanism == way.guard.security.mechanism:
-            way.guard.replace(security, way.login)
-            return
+        before = way.guard.security.mechanism
         login, tokens = self._login(security, way.listener_name)
-        way.guard.replace(security, login)
-        old, way.login, way.tokens = way.tokens, login, tokens
+        way.guard.replace(security)
+        if security.mechanism == before:
+            return
+        if tokens is None:
+            way.login = login
+            return
+        if way.coming is not None:
+            way.coming.close()
+        way.coming = tokens
+        tokens.start(partial(self._come, way, login, tokens))
+
+    def _come(self, way: _Way, login: NewLogin | None, tokens: ClientTokens) -> None:
+        """There is a token to log in with; until now there was the old one."""
+        old, way.login, way.tokens, way.coming = way.tokens, login, tokens, None
         if old is not None:
             old.close()
-        if tokens is not None:
-            tokens.start()
 
     # --- what guards are made of ----------------------------------------------------------------
 
     def _way(self, name: str, security_of: Callable[[BrokerConfig], ClientSecurity]) -> _Way:
         security = security_of(self._config)
         login, tokens = self._login(security, name)
-        guard = ClientGuard(security, prefix_of(name), login)
-        return _Way(name, security_of, guard, login, tokens)
+        way = _Way(name, security_of, login, tokens)
+        begin = None if login is None else way.begin
+        way.guard = ClientGuard(security, prefix_of(name), begin)
+        return way
 
     def _login(
         self, security: ClientSecurity, name: str

@@ -300,9 +300,11 @@ class Server:
             for one in self.config.controller_listeners
             if one.listener_name in bound
         ]
+        tokens: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ways.start(lambda: _settle(tokens, None))
+        await tokens
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started = True
-        self._ways.start()
         self.node.start(advertised, lambda error: _settle(ready, error), controllers)
         await ready
         self._serving = True

@@ -2,8 +2,8 @@
 connects.
 
 Owns what was loaded for it, the TLS context; logins are made elsewhere
-(`broker.security.client_logins`). It may change: connections that are made then, and logins, are
-by the new settings, and open connections stay. Never: a socket. Without security it loads nothing.
+(`broker.security.client_logins`). It may change: connections that are made then are by the new
+settings, and open ones stay. Never: a socket. Without security it loads nothing.
 
 Follows Kafka's `ChannelBuilders.clientChannelBuilder`.
 """
@@ -103,13 +103,13 @@ class ClientGuard:
             assert self._tls is not None
             self._tls.check(security.tls)
 
-    def replace(self, security: ClientSecurity, new_login: NewLogin | None) -> None:
-        """Connections and logins are made by this from now on, if it can be loaded; its stores are
-        read anew. Raises ConfigError, and changes nothing."""
+    def replace(self, security: ClientSecurity) -> None:
+        """Connections are made by this from now on, if it can be loaded; its stores are read anew.
+        What begins logins follows by itself. Raises ConfigError, and changes nothing."""
         if security.tls is not None:
             assert self._tls is not None
             self._tls.reload(security.tls)
-        self._security, self._new_login = security, new_login
+        self._security = security
 
     def explain(self, error: Exception, host: str) -> str:
         """Why a connection could not be made or did not last, in one line that says what to do."""

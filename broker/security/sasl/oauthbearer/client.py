@@ -1,9 +1,9 @@
 """The client half of OAUTHBEARER: how this node, or a command, logs in with a token.
 
-`OAuthBearerClient` is one login. `TokenKeeper` has the token: it gets one when it starts and the
-next when four fifths of the life of the last are over, as blocking jobs, and tries again with a
-backoff where that fails. A login never waits for it: without a good token it is refused, and who
-connects tries again. A core. Never logs a token.
+`OAuthBearerClient` is one login. `TokenKeeper` has the token: it gets one when it starts, for which
+its starter may wait, and the next when four fifths of the life of the last are over, as blocking
+jobs, and tries again with a backoff where that fails. A login never waits for it: without a good
+token it is refused, and who connects tries again. A core. Never logs a token.
 
 Follows RFC 7628, KIP-255, KIP-342, KIP-768 and Kafka's `sasl.login.refresh.window.factor`.
 """
@@ -98,9 +98,14 @@ class TokenKeeper:
         self._why = "no token has come yet"
         self._timer: Timer | None = None
         self._closed = False
+        self._tried: Callable[[], None] | None = None
 
-    def start(self) -> None:
-        """Get the first token."""
+    def start(self, tried: Callable[[], None]) -> None:
+        """Get the first token; then `tried`, once, also where it could not be had."""
+        self._tried = tried
+        self._get()
+
+    def _get(self) -> None:
         self._blocking.submit(partial(_checked, self._retrieve), self._done)
 
     def close(self) -> None:
@@ -120,7 +125,13 @@ class TokenKeeper:
             return
         if held is None:
             self._failed(error)
-            return
+        else:
+            self._got(held)
+        tried, self._tried = self._tried, None
+        if tried is not None:
+            tried()
+
+    def _got(self, held: _Held) -> None:
         if self._failures:
             _log.info("Tokens of %s can be had again", self._where)
         self._failures = 0
@@ -137,7 +148,7 @@ class TokenKeeper:
         self._failures += 1
 
     def _arm(self, delay_ms: float) -> None:
-        self._timer = self._scheduler.call_later(delay_ms, self.start)
+        self._timer = self._scheduler.call_later(delay_ms, self._get)
 
 
 def _checked(retrieve: Callable[[], str]) -> _Held:

@@ -50,8 +50,8 @@ _EXTENSIONS = ("extension_", "unsecuredLoginExtension_")
 class ClientTokens(Protocol):
     """Where a client of this node has its tokens from."""
 
-    def start(self) -> None:
-        """Begin to get them."""
+    def start(self, tried: Callable[[], None]) -> None:
+        """Begin to get them; then `tried`, once, when the first has come or could not be had."""
 
     def close(self) -> None:
         """Get no more."""
@@ -67,8 +67,9 @@ class MadeTokens:
         self._make = make
         self._wall_ms = wall_ms
 
-    def start(self) -> None:
+    def start(self, tried: Callable[[], None]) -> None:
         """There is nothing to get."""
+        tried()
 
     def close(self) -> None:
         """See `start`."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
 import re
 import ssl
@@ -22,6 +23,7 @@ from protocol.messages.sasl_handshake import SaslHandshakeResponse
 from storage.config_def import ConfigError
 from tests.certificates import pem_files, server
 from tests.simulation.sim_scheduler import SimScheduler
+from tests.unit.storage.harness import Jobs
 
 
 def config(folder: Path, **keys: str) -> BrokerConfig:
@@ -73,7 +75,7 @@ import sys
 import broker.network.network_client, broker.network.blocking_client
 from broker.config.parse import single_node_config
 from broker.node.client_guards import ClientGuards
-ClientGuards(single_node_config({}, []), None, None, None).start()
+ClientGuards(single_node_config({}, []), None, None, None).start(list)
 wrong = [one for one in sys.modules if one.startswith("broker.security.")]
 print(sorted(wrong), "cryptography" in sys.modules)
 """
@@ -104,7 +106,9 @@ BY_TOKEN = {
 
 def test_a_node_may_log_in_by_token(tmp_path: Path) -> None:
     made = guards(config(tmp_path, **BY_TOKEN))
-    made.start()
+    begun: list[bool] = []
+    made.start(lambda: begun.append(True))
+    assert begun == [True]
     login = made.to_brokers.login("node-1")
     assert b"OAUTHBEARER" in login.begin()
     made.close()
@@ -164,7 +168,7 @@ def test_what_is_of_others_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_dynamic_config_changes_as_whom_a_node_logs_in(tmp_path: Path) -> None:
     made = guards(config(tmp_path, **BY_TOKEN))
-    made.start()
+    made.start(list)
 
     def token() -> bytes:
         login = made.to_brokers.login("node-1")
@@ -182,3 +186,42 @@ def test_a_dynamic_config_changes_as_whom_a_node_logs_in(tmp_path: Path) -> None
     assert fault is not None and "unsecuredLoginStringClaim_sub" in (fault.message or "")
     replayed(made, image, JAAS, unreadable)
     assert b'"sub":"other"' in token()
+
+
+def test_the_old_token_is_used_until_there_is_a_new_one(tmp_path: Path) -> None:
+    keys = {
+        **BY_TOKEN,
+        "listener.name.in.oauthbearer.sasl.login.callback.handler.class": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+        ),
+        "sasl.oauthbearer.token.endpoint.url": (tmp_path / "token").as_uri(),
+    }
+    jobs, done = Jobs(), list[bool]()
+    jobs.held = True
+
+    def signed(name: str) -> str:
+        claims = json.dumps({"sub": name, "exp": 4_000_000_000}).encode()
+        parts = (b'{"alg":"ES256"}', claims, b"signature")
+        return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+
+    def logs_in_by(token: str) -> bool:
+        login = made.to_brokers.login("node-1")
+        login.begin()
+        answer = encode_response(SaslHandshakeResponse(0, ["OAUTHBEARER"]), 1, 1).joined()
+        return token.encode() in (login.received(bytes(answer)[4:]) or b"")
+
+    made = guards(config(tmp_path, **keys), jobs)
+    made.start(lambda: done.append(True))
+    (tmp_path / "token").write_text(signed("old"))
+    assert done == []
+    jobs.run()
+    assert done == [True] and logs_in_by(signed("old"))
+    (tmp_path / "token").write_text(signed("new"))
+    image = replayed(made, MetadataImage(), JAAS, BY_TOKEN[JAAS].replace('"node"', '"x"'))
+    assert logs_in_by(signed("old"))
+    replayed(made, image, JAAS, BY_TOKEN[JAAS].replace('"node"', '"y"'))
+    jobs.run_one(0)  # of the change that another one followed
+    assert logs_in_by(signed("old"))
+    jobs.run()
+    assert logs_in_by(signed("new"))
+    made.close()

@@ -96,8 +96,9 @@ class Rig:
         self.issuer = Issuer()
         self.scheduler = HandScheduler()
         self.blocking = HandBlocking()
+        self.tried: list[bool] = []
         self.keeper = TokenKeeper(URL, self.issuer, self.scheduler, self.blocking)
-        self.keeper.start()
+        self.keeper.start(lambda: self.tried.append(True))
 
     def fail(self) -> str:
         def fails() -> str:
@@ -111,8 +112,20 @@ def test_a_login_waits_for_no_token() -> None:
     rig = Rig()
     with pytest.raises(SaslRefused, match=f"no token of {URL} to log in with: no token has come"):
         rig.keeper.token()
+    assert rig.tried == []
     rig.blocking.run()
     assert rig.keeper.token() == token(exp=NOW_S + 100)
+    assert rig.tried == [True]
+    rig.scheduler.advance(80_000)
+    rig.blocking.run()
+    assert rig.tried == [True], "it is told once"
+
+
+def test_who_waits_for_the_first_token_is_told_also_where_it_cannot_be_had() -> None:
+    rig = Rig()
+    rig.fail()
+    rig.blocking.run()
+    assert rig.tried == [True]
 
 
 def test_the_next_token_comes_after_four_fifths_of_its_life() -> None:

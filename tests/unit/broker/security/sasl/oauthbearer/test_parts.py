@@ -115,7 +115,7 @@ def test_a_client_with_unsecured_tokens(chosen: str | None) -> None:
     scheduler = HandScheduler()
     tokens = client_tokens("", made, scheduler, HandBlocking())
     assert isinstance(tokens, MadeTokens)
-    tokens.start()
+    tokens.start(list)
     judge = UnsecuredTokens("", {})
     first = tokens.token()
     scheduler.advance(5000)
@@ -136,14 +136,14 @@ def test_a_client_with_tokens_of_a_file(tmp_path: Path) -> None:
     blocking = HandBlocking()
     tokens = client_tokens("", made, HandScheduler(), blocking)
     assert isinstance(tokens, TokenKeeper)
-    tokens.start()
+    tokens.start(list)
     blocking.run()
     with pytest.raises(SaslRefused, match="No such file or directory"):
         tokens.token()
     with pytest.raises(SaslRefused, match=f"no token of {path.as_uri()} to log in with: No such"):
         token_now("", made, NOW_MS)
     path.write_text(token())
-    tokens.start()
+    tokens.start(list)
     blocking.run()
     assert tokens.token() == token() == token_now("", made, NOW_MS)
 
