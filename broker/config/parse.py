@@ -37,6 +37,9 @@ from storage.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
 
 _PLAINTEXT = "PLAINTEXT"
+_SECURED_NAMES = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
+_PROTOCOL_MAP = "listener.security.protocol.map"
+_CONTROLLER_NAMES = "controller.listener.names"
 _REQUIRED = ("node.id", "process.roles", "controller.listener.names")
 _ATTRIBUTES = frozenset(BrokerConfig._fields)
 
@@ -101,12 +104,11 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
     names = tuple(
         name.upper() for name in cast(tuple[str, ...], values["controller.listener.names"])
     )
-    protocol_map = cast(str, values["listener.security.protocol.map"])
-    protocols = parse_protocol_map(protocol_map)
-    if "listener.security.protocol.map" not in texts:
-        # KIP-801: unless somebody mapped anything, controller listeners are plain text.
-        protocols = {**dict.fromkeys(names, _PLAINTEXT), **protocols}
-    listeners = parse_endpoints("listeners", cast(tuple[str, ...], values["listeners"]), protocols)
+    entries = cast(tuple[str, ...], values["listeners"])
+    protocols = _protocols(values, names, entries, is_mapped=_PROTOCOL_MAP in texts)
+    listeners = parse_endpoints("listeners", entries, protocols)
+    if "controller" not in cast(tuple[str, ...], values["process.roles"]):
+        _check_controllers(names, protocols)  # else they stand in `listeners`
     given = cast(tuple[str, ...] | None, values["advertised.listeners"])
     advertised = (
         listeners if given is None else parse_endpoints("advertised.listeners", given, protocols)
@@ -123,6 +125,34 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
         "controller_quorum_voters": voters,
         **_security(texts, listeners, protocols, inter_broker, names, _is_alone(values)),
     }
+
+
+def _protocols(
+    values: Mapping[str, ConfigValue],
+    controllers: Sequence[str],
+    entries: Sequence[str],
+    is_mapped: bool,
+) -> dict[str, str]:
+    """The protocol of each name. `entries`: of `listeners`."""
+    protocols = parse_protocol_map(cast(str, values[_PROTOCOL_MAP]))
+    names = {*controllers, *(entry.partition("://")[0].strip().upper() for entry in entries)}
+    if is_mapped or names & _SECURED_NAMES:
+        return protocols
+    # KIP-801: where nobody mapped anything or secured a listener, controllers' are plain text.
+    return {**dict.fromkeys(controllers, _PLAINTEXT), **protocols}
+
+
+def _check_controllers(controllers: Sequence[str], protocols: Mapping[str, str]) -> None:
+    """A name without a protocol must not come to mean plain text."""
+    for name in controllers:
+        if name not in protocols:
+            text = (
+                f"Controller listener with name {name} defined in {_CONTROLLER_NAMES} not found in "
+                f"{_PROTOCOL_MAP} (an explicit security mapping for each controller listener is "
+                f"required if {_PROTOCOL_MAP} is non-empty, or if there are security protocols "
+                "other than PLAINTEXT in use)"
+            )
+            raise ConfigError(_CONTROLLER_NAMES, text)
 
 
 def _inter_broker(

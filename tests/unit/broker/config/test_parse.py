@@ -8,6 +8,7 @@ from broker.config.endpoints import EndPoint, QuorumVoter
 from broker.config.parse import parse_config, single_node_config, with_overrides
 from storage.config_def import ConfigError
 
+MAP = "listener.security.protocol.map"
 MINIMAL = {
     "node.id": "1",
     "process.roles": "broker,controller",
@@ -68,11 +69,40 @@ def test_several_listeners_and_their_map() -> None:
 
 
 def test_a_listener_that_needs_tls_has_its_settings() -> None:
-    listeners = "SSL://:1,CONTROLLER://:3"
-    config = parse_config({**MINIMAL, "listeners": listeners, "inter.broker.listener.name": "SSL"})
+    secured = {
+        "listeners": "SSL://:1,CONTROLLER://:3",
+        "listener.security.protocol.map": "SSL:SSL,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "SSL",
+    }
+    config = parse_config({**MINIMAL, **secured})
     assert config.listener_security["SSL"].tls is not None
     assert config.inter_broker_security.security_protocol == "SSL"
     assert config.is_secured
+
+
+@pytest.mark.parametrize(
+    ("own", "refused"),
+    [
+        ({"listeners": "SSL://:1,CONTROLLER://:3"}, "No security protocol defined for listener"),
+        (
+            {"controller.listener.names": "CONTROLLER,SASL_SSL"},
+            "No security protocol defined for listener CONTROLLER",
+        ),
+        (
+            {"process.roles": "broker", "listeners": "PLAINTEXT://:1,SASL_PLAINTEXT://:2"},
+            "Controller listener with name CONTROLLER defined in controller.listener.names",
+        ),
+        (
+            {"process.roles": "broker", "listeners": "IN://:1", MAP: "IN:PLAINTEXT"},
+            "Controller listener with name CONTROLLER defined in controller.listener.names",
+        ),
+    ],
+)
+def test_a_controllers_listener_is_plain_text_only_where_nothing_is_secured(
+    own: dict[str, str], refused: str
+) -> None:
+    with pytest.raises(ConfigError, match=refused):
+        parse_config({**MINIMAL, "controller.quorum.voters": "9@localhost:9", **own})
 
 
 def test_folders() -> None:
