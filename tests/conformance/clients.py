@@ -21,26 +21,28 @@ CLIENTS = (
     Client(
         "confluent-kafka (librdkafka)",
         "2.16.1 (2.15.0)",
-        "produce, consume, groups, transactions, administration",
-        "`tests/compat/`",
+        "produce, consume, groups, transactions, administration, TLS, SASL, ACLs",
+        "`tests/compat/`, `tests/compat/security/`",
     ),
     Client(
         "kafka-python",
         "3.0.12",
-        "produce, consume, groups, transactions, administration",
-        "`tests/compat/`",
+        "produce, consume, groups, transactions, administration, TLS, SASL, ACLs",
+        "`tests/compat/`, `tests/compat/security/`",
     ),
     Client(
         "aiokafka",
         "0.14.0",
-        "produce, consume, groups, transactions, administration",
-        "`tests/compat/`",
+        "produce, consume, groups, transactions, administration, TLS, SASL",
+        "`tests/compat/`, `tests/compat/security/`",
     ),
     Client(
         "Java: kafka-clients",
         "4.3.0",
-        "produce, consume, groups, transactions, administration",
-        "`tests/compat/test_java_client.py`, `test_kafka_transactions.py`",
+        "produce, consume, groups, transactions, administration, TLS, SASL, ACLs, "
+        "delegation tokens",
+        "`tests/compat/test_java_client.py`, `test_kafka_transactions.py`, "
+        "`security/test_java_and_tools.py`",
     ),
     Client(
         "Kafka Streams",
@@ -51,20 +53,23 @@ CLIENTS = (
     Client(
         "Kafka's command line tools",
         "4.3.0",
-        "topics, configs, groups, offsets, log dirs, quorum, reassignments, transactions, dump-log",
-        "`tests/compat/test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`",
+        "topics, configs, groups, offsets, log dirs, quorum, reassignments, transactions, "
+        "dump-log, TLS, SASL, ACLs, delegation tokens",
+        "`tests/compat/test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`, "
+        "`security/test_java_and_tools.py`",
     ),
     Client(
         "Spark's Kafka source and sink",
         "4.0.0 (kafka-clients 3.9)",
-        "batch and streaming reads and writes, restarts from a checkpoint",
-        "`tests/compat/test_spark.py`, `test_spark_streams.py`",
+        "batch and streaming reads and writes, restarts from a checkpoint, SASL over TLS",
+        "`tests/compat/test_spark.py`, `test_spark_streams.py`, `security/test_spark_source.py`",
     ),
     Client(
         "franz-go",
         "1.22.2",
-        "produce, consume, groups, administration",
-        "`tests/compat/test_go_clients.py`",
+        "produce, consume, groups, transactions, administration, TLS, SASL, ACLs, "
+        "delegation tokens",
+        "`tests/compat/test_go_clients.py`, `security/test_go.py`, `security/test_acls.py`",
     ),
     Client(
         "sarama",
