@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,10 @@ class Promises:
     """Topics to which transactions write, and which hold consumers of read_committed up."""
     power_lost_ms: float = -1.0
     """When power was lost last: bytes written before may be gone, unless they were fsynced."""
+
+    may_read: Callable[[Exchange, str], bool] = lambda _fetch, _topic: True
+    """Whether a client has had the right to read a topic since its fetch came, as far as the
+    broker knows."""
 
     def forgotten(self, exchange: Exchange) -> bool:
         """Whether what a broker said may be gone, because power was lost since."""

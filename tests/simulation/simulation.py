@@ -152,6 +152,7 @@ class Simulation:
         self.network.nodes_principal = NODES
         self.rights.everyone = self.plan.everyone
         self.invariants.append(self.rights)
+        self.promises.may_read = self.rights.may_read
         self.network.on_node_told = self.rights.node_told
         for broker in self.brokers:
             broker.on_made = self.rights.node_made

@@ -285,6 +285,8 @@ class LongPollsWake(Invariant):
                 continue  # not committed yet, or by another leader
             if fetch.about.isolation and about.batch.topic in self.promises.transactional_topics:
                 continue  # a transaction that is open may keep it back
+            if not self.promises.may_read(fetch, about.batch.topic):
+                continue  # what is denied ends no wait
             if fetch.handled_ms is not None and fetch.handled_ms < (exchange.handled_ms or 0):
                 raise self.broken(
                     f"#{fetch.number} of {fetch.client} waits for {where(place)} from "

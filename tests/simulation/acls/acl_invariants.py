@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ottla.plugins.authorizer import Operation, Resource
 from protocol.messages.fetch import FetchResponse
 from tests.simulation.acls.acl_history import AclHistory, Known
-from tests.simulation.acls.claims import FORWARDED, REFUSED, Claim, claims_of
+from tests.simulation.acls.claims import FORWARDED, REFUSED, Claim, Need, claims_of
 from tests.simulation.acls.principals import SUPER_USERS, principal_of
 from tests.simulation.invariants import Invariant
 from tests.simulation.sim_broker import SimBroker
@@ -104,6 +105,16 @@ class AnswersAgreeWithAcls(Invariant):
             self._count(who, claim)
         if len(moments) > len(known.arrived):
             self.judged = self.judged._replace(changing=self.judged.changing + 1)
+
+    def may_read(self, fetch: Exchange, topic: str) -> bool:
+        """See `Promises.may_read`."""
+        known = self._under_way.get(fetch)
+        if known is None:
+            return True
+        need = Need(Operation.READ, Resource.TOPIC, topic)
+        who, history = principal_of(fetch.client), self._histories[fetch.node]
+        moments = history.between(known.arrived[fetch.node], self.world.events_run)
+        return all(moment.allows(who, need) for moment in moments)
 
     def _judges_of(self, exchange: Exchange) -> list[str]:
         if exchange.key in FORWARDED:
