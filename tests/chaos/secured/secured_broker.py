@@ -71,6 +71,9 @@ class SecuredBroker(BrokerProcess):
             "listener.name.requested.ssl.client.auth": "requested",
             # Else the system lets those wait for a second who come a hundred at once.
             "socket.listen.backlog.size": "1024",
+            # Other tests may run between two of these, for longer than ten minutes, and the
+            # bystander's connection is to be there still.
+            "connections.max.idle.ms": "-1",
             "connection.failed.authentication.delay.ms": str(REFUSAL_DELAY_MS),
             "ottla.authentication.timeout.ms": str(LOGIN_TIMEOUT_MS),
             "ottla.metrics.port": str(self._metrics_port),
