@@ -52,7 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--secured",
         action="store_true",
-        help="the tests of clusters that can do either, on one with TLS and logins",
+        help="the tests of clusters that can do either, on one with TLS and logins, and the tests "
+        "of security that take long",
     )
     parser.addoption(
         "--whole-data",
@@ -87,6 +88,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what cannot run here; fetch jars now, where no test's time limit runs."""
     strict = bool(os.environ.get("CI"))
+    if not config.getoption("--secured"):
+        for item in items:
+            if item.get_closest_marker("secured"):
+                item.add_marker(pytest.mark.skip(reason="takes long; runs with --secured"))
     for marker in ("java", "spark", "go"):
         marked = [item for item in items if item.get_closest_marker(marker)]
         if not marked or config.option.collectonly:

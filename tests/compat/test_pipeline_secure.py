@@ -117,7 +117,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield Guarded(f"{HOST}:{password}", f"{HOST}:{tls}", stores)
 
 
-@pytest.mark.parametrize("how", ["password", "tls"])
+@pytest.mark.parametrize("how", ["password", pytest.param("tls", marks=pytest.mark.secured)])
 def test_source_sink_and_sender_are_let_in(
     kafka: Kafka, guarded: Guarded, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,7 @@ def test_spark_reads_and_writes(secured: SecuredBroker, spark: SparkSession) -> 
     assert read(sink) == sorted(values)
 
 
+@pytest.mark.secured
 def test_the_jobs_need_the_rights_that_their_page_names(
     secured: SecuredBroker, spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
