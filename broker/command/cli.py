@@ -305,9 +305,7 @@ def dump_log(file: str, records: bool) -> None:
     """
     from pathlib import Path
 
-    from broker.command.secret_records import without_secret
-    from controller.metadata.acl_records import acl_text
-    from controller.metadata.delegation_token_records import token_text
+    from broker.command.metadata_records import in_words
     from storage.dump_log import UnknownFile, describe_file
 
     path = Path(file)
@@ -316,7 +314,7 @@ def dump_log(file: str, records: bool) -> None:
             path.name,
             path.read_bytes(),
             with_records=records,
-            instead=lambda value: without_secret(value) or acl_text(value) or token_text(value),
+            instead=in_words,
         )
     except UnknownFile as error:
         raise click.UsageError(str(error)) from error

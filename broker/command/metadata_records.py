@@ -1,25 +1,26 @@
-"""Records of the metadata that have a secret in them, as `ottla dump-log` may print them.
+"""Records of the metadata that `ottla dump-log` prints in words: those that have a secret in them,
+and those whose numbers tell nobody anything.
 
 Dynamic configs of brokers here, since the broker knows which of its keys are secret; the others are
-`controller.metadata.secret_records`'. They are told by what they are, not by where they lie: a
+`controller.metadata.security_records`'. They are told by what they are, not by where they lie: a
 segment may have been copied elsewhere. Prints nothing itself.
 """
 
 from __future__ import annotations
 
 from broker.config.keys import is_sensitive
+from controller.metadata import security_records
 from controller.metadata.image import ResourceType
 from controller.metadata.records import FRAME_VERSION, MetadataRecordError, decode_record
-from controller.metadata.secret_records import shown_instead
 from protocol.messages.metadata_records import ConfigRecord
 
 _CONFIG = bytes((FRAME_VERSION, ConfigRecord.API_KEY))
 
 
-def without_secret(value: bytes) -> str | None:
-    """What stands for the record in `value`; None where all of it may be shown."""
+def in_words(value: bytes) -> str | None:
+    """What stands for the record in `value`; None where all of it may be shown as it is."""
     if not value.startswith(_CONFIG):
-        return shown_instead(value)
+        return security_records.in_words(value)
     try:
         record = decode_record(value)
     except MetadataRecordError:

@@ -1,0 +1,84 @@
+"""Users, ACLs and delegation tokens in the metadata log, as people may read them: `ottla dump-log
+--records`.
+
+A SCRAM credential is shown by its user and mechanism. From its salt and keys a password can be
+guessed, one try after the other, so these are shown to nobody. In the others nothing is secret:
+nobody logs in by a token's id alone.
+
+Owns: the text of each such record. Never: hides what is not a metadata record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from controller.metadata.acl import acl_of
+from controller.metadata.records import (
+    FRAME_VERSION,
+    MetadataRecord,
+    MetadataRecordError,
+    decode_record,
+    record_name,
+)
+from controller.metadata.scram_credential import ScramMechanism
+from protocol.messages import metadata_records as m
+from protocol.primitives import uuid_to_string
+
+
+def in_words(value: bytes) -> str | None:
+    """What stands for the record in `value`; None where all of it may be shown as it is."""
+    if not value.startswith(_BEGINNINGS):
+        return None
+    try:
+        record = decode_record(value)
+    except MetadataRecordError:
+        return None
+    return f"{record_name(record)} {_WORDS[type(record)](record)}"
+
+
+def _removed_credential(record: MetadataRecord) -> str:
+    known = [one.mechanism_name for one in ScramMechanism if one == record.mechanism]
+    mechanism = known[0] if known else str(record.mechanism)
+    return f"name: {_shown(record.name)} mechanism: {mechanism}"
+
+
+def _credential(record: MetadataRecord) -> str:
+    hidden = "(salt and keys are not shown)"
+    return f"{_removed_credential(record)} iterations: {record.iterations} {hidden}"
+
+
+def _removed_acl(record: MetadataRecord) -> str:
+    return f"id: {uuid_to_string(record.id)}"
+
+
+def _acl(record: MetadataRecord) -> str:
+    return f"{_removed_acl(record)} {_shown(str(acl_of(record)))}"
+
+
+def _removed_token(record: MetadataRecord) -> str:
+    return f"id: {_shown(record.token_id)}"
+
+
+def _token(record: MetadataRecord) -> str:
+    renewers = ", ".join(record.renewers) or "nobody"
+    return (
+        f"{_removed_token(record)} owner: {_shown(record.owner)} requester: "
+        f"{_shown(record.requester)} renewers: {_shown(renewers)} issued: {record.issue_timestamp}"
+        f" expires: {record.expiration_timestamp} at most: {record.max_timestamp}"
+    )
+
+
+def _shown(name: str) -> str:
+    """Names are whatever a client sent, and would act on a terminal."""
+    return name if name.isprintable() else repr(name)
+
+
+_WORDS: dict[MetadataRecord, Callable[[MetadataRecord], str]] = {
+    m.UserScramCredentialRecord: _credential,
+    m.RemoveUserScramCredentialRecord: _removed_credential,
+    m.AccessControlEntryRecord: _acl,
+    m.RemoveAccessControlEntryRecord: _removed_acl,
+    m.DelegationTokenRecord: _token,
+    m.RemoveDelegationTokenRecord: _removed_token,
+}
+_BEGINNINGS = tuple(bytes((FRAME_VERSION, record.API_KEY)) for record in _WORDS)
