@@ -65,20 +65,7 @@ def row(acl: Acl) -> Row:
 def add(call: Call, acls: Sequence[Acl]) -> None:
     """Add entries; those that are there already stay. Raises Refused, which tells each one that
     was not added: others were."""
-    request = CreateAclsRequest(
-        [
-            AclCreation(
-                acl.resource,
-                acl.name,
-                acl.pattern,
-                acl.principal,
-                acl.host,
-                acl.operation,
-                acl.permission,
-            )
-            for acl in acls
-        ]
-    )
+    request = CreateAclsRequest([AclCreation(*acl) for acl in acls])
     refused: dict[str, list[Acl]] = {}
     for acl, result in zip(acls, call(request).results, strict=True):
         if result.error_code:
@@ -99,18 +86,7 @@ def filters_of(patterns: Mapping[Pattern, Sequence[Acl]]) -> list[Filter]:
     for pattern, acls in patterns.items():
         if not acls:
             found.append(Filter(pattern.resource, pattern.name, pattern.pattern))
-        found += [
-            Filter(
-                acl.resource,
-                acl.name,
-                acl.pattern,
-                acl.principal,
-                acl.host,
-                acl.operation,
-                acl.permission,
-            )
-            for acl in acls
-        ]
+        found += [Filter(*acl) for acl in acls]
     return found
 
 
