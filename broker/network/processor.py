@@ -134,8 +134,11 @@ class Processor:
         """Close each connection as soon as its request under way is answered; those whose TLS
         handshake is under way, or waits for its turn, at once."""
         self._stopping = True
-        for task in list(self._opening):
-            task.cancel()
+        if self._shakes_hands:
+            # A plain connection is up within a turn or two. And uvloop tells a protocol nothing of
+            # its end, if whoever opened it is cancelled just after it was up.
+            for task in list(self._opening):
+                task.cancel()
         for connection in list(self._connections):
             connection.shut_down()
 
@@ -155,6 +158,11 @@ class Processor:
             self._timer = None
 
     # --- opening -------------------------------------------------------------------------------
+
+    @property
+    def _shakes_hands(self) -> bool:
+        guard = self._listener.guard
+        return guard is not None and guard.tls_context is not None
 
     async def _open(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         connection: Connection | None = None
@@ -204,8 +212,7 @@ class Processor:
                 self._handshakes.ended()
 
     def _not_opened(self, name: str, client_host: str, error: BaseException) -> None:
-        guard = self._listener.guard
-        if guard is None or guard.tls_context is None or isinstance(error, asyncio.CancelledError):
+        if not self._shakes_hands or isinstance(error, asyncio.CancelledError):
             _log.info("connection of %s failed to open: %s", client_host, error)
         else:
             reason = f"SSL handshake failed: {_why(error)}"

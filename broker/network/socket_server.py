@@ -157,9 +157,12 @@ class SocketServer:
         except TimeoutError:
             for processor in self.processors:
                 processor.abort("the broker stops")
-            async with asyncio.timeout(_ABORT_TIMEOUT_S):
-                for processor in self.processors:
-                    await processor.wait_empty()
+            try:
+                async with asyncio.timeout(_ABORT_TIMEOUT_S):
+                    for processor in self.processors:
+                        await processor.wait_empty()
+            except TimeoutError:  # what else is to be stopped, the logs first of all, still is
+                _log.error("%d connection(s) did not close: this is a bug", self.connection_count)
         for processor in self.processors:
             processor.close()
 
