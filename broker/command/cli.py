@@ -71,7 +71,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         return EXIT_REFUSED_BY_CLUSTER
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        return _refused(f"{named}{error.strerror or error}")
+        return _refused(f"{named}{error.strerror or str(error) or type(error).__name__}")
     except (click.Abort, KeyboardInterrupt):
         return 130
     return code if isinstance(code, int) else 0  # click gives the code of an Exit back

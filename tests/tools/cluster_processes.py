@@ -235,13 +235,13 @@ class ClusterProcesses:
         try:
             code = node.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            node.deaths.append(f"did not stop within {timeout_s} s of SIGTERM")
+            node.deaths.append(f"did not stop within {timeout_s} s of SIGTERM{_end_of_log(node)}")
             node.process.kill()
             code = node.process.wait()
         else:
             # A JVM ends by the signal (143) after its shutdown hooks.
             if code not in (0, 143, -signal.SIGTERM) or (self.peer == OTTLA and code != 0):
-                node.deaths.append(f"exit code {code} after SIGTERM")
+                node.deaths.append(f"exit code {code} after SIGTERM{_end_of_log(node)}")
         node.process = None
         if self.links is not None:
             self.links.refuse(node.node_id)
@@ -425,3 +425,9 @@ class ClusterProcesses:
     def _pid_of(self, node_id: int) -> int | None:
         node = self.nodes[node_id]
         return node.process.pid if node.process is not None else None
+
+
+def _end_of_log(node: NodeProcess) -> str:
+    """Why, as the node itself has said it."""
+    lines = node.log_text().splitlines()[-20:]
+    return "; its last lines:\n" + "\n".join(lines)
