@@ -63,14 +63,6 @@ def kafka(broker: str) -> Iterator[Kafka]:
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
 
 
-@pytest.fixture(scope="module")
-def leaks_end_here() -> Iterator[None]:
-    """What clients left open is collected now, while the module still expects the warning: later it
-    would be said of any other test."""
-    yield
-    gc.collect()
-
-
 @pytest.fixture
 def topic(tools: KafkaTools) -> str:
     """A new topic of three partitions."""

@@ -18,11 +18,11 @@ from tests.clients.group_conversation import describing, fetching
 from tests.clients.transactional_clients import open_producer, open_reader, read_until
 from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.clients.wire_client import WireClient
+from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.usefixtures("leaks_end_here"),
     pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python"]),
+    *CLIENTS_LEAVE_THINGS_OPEN,
 ]
 RECORDS = 60
 LAST = b"last"

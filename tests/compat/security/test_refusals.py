@@ -29,13 +29,9 @@ from tests.compat.security.ways import (
     SSL,
     Way,
 )
+from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
-pytestmark = [
-    pytest.mark.usefixtures("leaks_end_here"),
-    # What a client leaves open whose start has failed.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-]
+pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 LINE_WITHIN_S = 2.0
 BAD_PASSWORD = "guess-me-not"

@@ -28,13 +28,9 @@ from tests.compat.security.ways import (
     SHA_512,
     SSL,
 )
+from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
-pytestmark = [
-    pytest.mark.usefixtures("leaks_end_here"),
-    # What kafka-python and aiokafka leave open at their end.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-]
+pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 PAIRS = {
     "confluent-kafka": (

@@ -14,18 +14,12 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from tests.compat.security import ways
 from tests.compat.security.secured_broker import SESSION_MS, SecuredBroker
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, SHA_256, SHA_512, Way
+from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
-pytestmark = [
-    pytest.mark.usefixtures("leaks_end_here"),
-    # What kafka-python and aiokafka leave open at their end.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-]
+pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 SESSIONS = 3
 LASTS_S = SESSIONS * SESSION_MS / 1000 + 0.1
