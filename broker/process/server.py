@@ -20,7 +20,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from broker.config.dynamic import SecurityValidator, nothing_to_load
@@ -47,7 +47,7 @@ from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
-from storage.filesystem import LocalFilesystem
+from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.descriptors import SPARES
 from storage.ports import Scheduler
 
@@ -74,7 +74,7 @@ def run(config: BrokerConfig, on_ready: OnReady) -> None:
     faulthandler.register(signal.SIGQUIT)  # says where each thread is, and goes on: as a JVM does
     gc.freeze()  # modules stay as long as the process: no collection need ever look at them
     gc.enable()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(config, on_ready))
 
 
@@ -96,7 +96,8 @@ def open_files_max() -> int:
     return UNLIMITED if soft == resource.RLIM_INFINITY else soft
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """What makes the event loop of a broker."""
     try:
         import uvloop
     except ImportError:  # not built for this platform: slower, otherwise the same
@@ -134,10 +135,21 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
         await server.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a server takes from its machine; a broker under test takes some of it from elsewhere."""
+
+    filesystem: Callable[[int, tuple[str, ...]], Filesystem] = LocalFilesystem
+    scheduler: Callable[[asyncio.AbstractEventLoop], Scheduler] = LoopScheduler
+
+
+_OF_THIS_MACHINE = Surroundings()
+
+
 class Server:
     """A node with its sockets, threads and disk. To be used on a running event loop."""
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, surroundings: Surroundings = _OF_THIS_MACHINE) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
@@ -146,8 +158,8 @@ class Server:
         self._controller_pool: BlockingPool | None = None
         self.network, self.controller_network = self._networks(loop)
         self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
-        filesystem = LocalFilesystem(SPARES, private_folders(config))
-        scheduler = LoopScheduler(loop)
+        filesystem = surroundings.filesystem(SPARES, private_folders(config))
+        scheduler = surroundings.scheduler(loop)
         warn_of_readers(config)
         self._plugins_pool: BlockingPool | None = None
         self._plugins = self._load_plugins(loop, scheduler)

@@ -49,6 +49,7 @@ SHELL = (
     "broker/security/tls/stores.py",
     "broker/process/server.py",
     "broker/process/standard_streams.py",
+    "broker/testing/",
     "broker/command/status_command.py",
     "ottla/",
     "protocol/generate.py",

@@ -25,6 +25,10 @@ GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
 # Reached by name from outside: the console script, the pytest entry point, `python -m`.
 ENTRY_POINTS = (
     "broker/__main__.py",
+    "broker/testing/child.py",
+    "broker/testing/host.py",
+    "ottla/testing/broker.py",
+    "ottla/testing/host_main.py",
     "ottla/testing/pytest_plugin.py",
     "protocol/generate.py",
     "storage/cleaning/cleaner_worker.py",

@@ -1,0 +1,273 @@
+"""The host of brokers under test: one for each process of tests, which forks a broker at once.
+
+It has every module loaded, one thread and no event loop, so a fork is whole and takes milliseconds.
+It owns the processes of the brokers and the folder in which all their files are. Its one channel is
+a socket pair to the process of the tests: when that ends, in whatever way, the host kills what
+still runs, removes the folder and ends.
+
+Where there is no fork to be trusted (macOS), a broker is a process of its own with the same
+channel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from broker.testing.parent_death import die_with_parent
+from broker.testing.test_folders import TestFolders
+from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
+
+CHILD = "broker.testing.child"
+"""Loaded when the first broker is asked for, with all that a broker is."""
+_READ_BYTES = 1 << 16
+_FDS_MAX = 16
+_CHECK_PARENT_S = 1.0
+
+Arguments = Mapping[str, Json]
+
+
+class NotDone(Exception):
+    """What was asked cannot be done; told to whoever asked."""
+
+
+@dataclass(slots=True)
+class _Wait:
+    """Somebody waits for the end of a process."""
+
+    number: Json
+    pid: int
+
+
+class Host:
+    """See the module."""
+
+    def __init__(self, pair: socket.socket, script: str, can_fork: bool) -> None:
+        """`script`: the file by which a process of ours is started."""
+        self._pair = pair
+        self._script = script
+        self._can_fork = can_fork
+        self._pid = os.getpid()
+        self._parent_pid = os.getppid()
+        self._selector = selectors.DefaultSelector()
+        self._reader = FrameReader()
+        self._greeted = False
+        self._fds: list[int] = []
+        self._codes: dict[int, int | None] = {}
+        """By pid of each process that was begun: how it ended, None while it runs."""
+        self._popened: dict[int, subprocess.Popen[bytes]] = {}
+        self._waits: list[_Wait] = []
+        self._folders = TestFolders()
+        self._woken, self._wake = os.pipe()
+        self._operations: dict[str, Callable[[Arguments], Json]] = {
+            "load": self._load,
+            "folder": self._folder,
+            "start": self._start,
+            "run": self._run_command,
+            "signal": self._signal,
+            "drop": self._drop,
+        }
+
+    def run(self) -> None:
+        """Until the tests' process is gone."""
+        for end in (self._woken, self._wake):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector.register(self._pair, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        try:
+            self._pair.sendall(encode(HELLO))
+            while self._turn():
+                pass
+        except (BrokenFrame, ConnectionError):
+            pass
+        finally:
+            self._end()
+
+    def _turn(self) -> bool:
+        """Do what there is to do; whether the tests' process is still there."""
+        ready = {key.fileobj for key, _ in self._selector.select(_CHECK_PARENT_S)}
+        if self._woken in ready:
+            os.read(self._woken, 4096)
+        self._reap()
+        if self._pair in ready:
+            return self._receive()
+        return os.getppid() == self._parent_pid
+
+    def _receive(self) -> bool:
+        data, fds, _, _ = socket.recv_fds(self._pair, _READ_BYTES, _FDS_MAX)
+        self._fds += fds
+        for message in self._reader.feed(data):
+            if self._greeted:
+                self._take(message)
+            else:
+                check_hello(message)
+                self._greeted = True
+        return bool(data)
+
+    def _take(self, message: Message) -> None:
+        number, op, args = message["id"], message["op"], message["args"]
+        count = message.get("fds", 0)
+        fds, self._fds = self._fds[:count], self._fds[count:]
+        if op == "wait":
+            self._waits.append(_Wait(number, args["pid"]))
+            self._reap()
+            return
+        try:
+            result = self._operations[op]({**args, "fds": fds})
+        except (NotDone, OSError) as error:
+            self._answer({"id": number, "error": {"kind": "failed", "text": str(error)}})
+        else:
+            self._answer({"id": number, "result": result})
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _answer(self, message: Message) -> None:
+        self._pair.sendall(encode(message))
+
+    # --- operations -----------------------------------------------------------------------------
+
+    def _load(self, _args: Arguments) -> Json:
+        """Import all that a broker is, so that the next fork has it."""
+        if self._can_fork and CHILD not in sys.modules:
+            gc.disable()
+            __import__(CHILD)
+            gc.freeze()
+        return None
+
+    def _folder(self, args: Arguments) -> Json:
+        """A new folder for the files of one broker."""
+        return self._folders.make(args["name"], keep=bool(args.get("keep")))
+
+    def _drop(self, args: Arguments) -> Json:
+        """Remove a folder."""
+        self._folders.remove(args["folder"])
+        return None
+
+    def _start(self, args: Arguments) -> Json:
+        """A broker's process with the channel that came with the call; its pid."""
+        (channel,) = args["fds"]
+        if not self._can_fork:
+            command = [sys.executable, "-P", self._script, "child", str(channel)]
+            return self._spawn(command, args["log"], args.get("environment"), (channel,))
+        self._load({})
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(channel, args["log"])
+        self._codes[pid] = None
+        return pid
+
+    def _run_command(self, args: Arguments) -> Json:
+        """Any command, such as `ottla serve`; its pid."""
+        return self._spawn(args["command"], args["log"], args.get("environment"), ())
+
+    def _signal(self, args: Arguments) -> Json:
+        """Send a signal to a process that was begun here; whether it was there."""
+        pid = args["pid"]
+        if pid not in self._codes:
+            raise NotDone(f"no process {pid} was started here")
+        if self._codes[pid] is not None:
+            return False
+        os.kill(pid, args["signal"])  # not reaped yet, so nobody else has the number
+        return True
+
+    def _spawn(
+        self,
+        command: Sequence[str],
+        log: str,
+        environment: Mapping[str, str] | None,
+        fds: Sequence[int],
+    ) -> int:
+        with open(log, "ab") as output:
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                pass_fds=fds,
+                preexec_fn=die_with_parent(self._pid),
+            )
+        self._popened[process.pid] = process
+        self._codes[process.pid] = None
+        return process.pid
+
+    # --- processes ------------------------------------------------------------------------------
+
+    def _become_child(self, channel: int, log: str) -> NoReturn:
+        """After the fork: nothing of the host's is left, and nothing returns to it."""
+        code = 70
+        try:
+            die_with_parent(self._pid)()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self._selector.close()
+            self._pair.close()
+            self._folders.leave()
+            for fd in (self._woken, self._wake):
+                os.close(fd)
+            _redirect(log)
+            from broker.testing.child import serve
+
+            code = serve(socket.socket(fileno=channel))
+        except BaseException:  # noqa: BLE001 - it goes to the log, and never back into the host
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self) -> None:
+        """Note who has ended, and tell those who wait for it."""
+        for pid, code in list(self._codes.items()):
+            if code is None:
+                self._codes[pid] = self._code_of(pid)
+        for wait in list(self._waits):
+            code = self._codes.get(wait.pid, -1)
+            if code is not None:
+                self._waits.remove(wait)
+                self._answer({"id": wait.number, "result": code})
+
+    def _code_of(self, pid: int) -> int | None:
+        process = self._popened.get(pid)
+        if process is not None:
+            return process.poll()
+        found, status = os.waitpid(pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if found else None
+
+    def _end(self) -> None:
+        running = [pid for pid, code in self._codes.items() if code is None]
+        for pid in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 5
+        while running and time.monotonic() < deadline:
+            running = [pid for pid in running if self._code_of(pid) is None]
+            time.sleep(0.002)
+        self._folders.remove_all()
+
+
+def _redirect(log: str) -> None:
+    """What the process prints goes into its own file."""
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    for number in (1, 2):
+        os.dup2(output, number)
+    os.close(output)
+    os.close(nothing)

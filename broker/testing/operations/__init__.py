@@ -1,0 +1,1 @@
+"""What can be asked of a broker under test; each file registers its operations."""

@@ -1,0 +1,38 @@
+"""Start, stop, and whether it is there: the operations that every broker under test has."""
+
+from __future__ import annotations
+
+import os
+
+from broker.config.file import load_config
+from broker.process.logging_setup import configure_logging
+from broker.process.server import format_folders
+from broker.testing.control import Arguments, operation
+from broker.testing.served import Served
+from ottla.testing.frames import Json
+
+
+@operation("ping")
+async def ping(_broker: Served, _args: Arguments) -> Json:
+    """Whether it answers."""
+    return {"pid": os.getpid()}
+
+
+@operation("start")
+async def start(broker: Served, args: Arguments) -> Json:
+    """`properties` above the single-node profile, or for a node of a cluster with `cluster_id`."""
+    config = load_config(None, [f"{key}={value}" for key, value in args["properties"].items()])
+    configure_logging(config.ottla_log_level, config.ottla_log_format)
+    cluster_id = args.get("cluster_id")
+    if cluster_id is not None:
+        format_folders(config, cluster_id)
+    port = await broker.start(config)
+    return {"port": port, "node_id": config.node_id, "pid": os.getpid()}
+
+
+@operation("stop")
+async def stop(broker: Served, _args: Arguments) -> Json:
+    """As SIGTERM does; the process ends after the answer."""
+    await broker.stop()
+    broker.end(0)
+    return None

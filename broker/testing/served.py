@@ -1,0 +1,56 @@
+"""One broker under test, as its operations see it.
+
+Owns the server and the order of its states: made, started, stopped. Never reads a channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from broker.config.values import BrokerConfig
+from broker.node.node import Node
+from broker.process.server import Server, Surroundings
+
+
+class Served:
+    """See the module. To be used on the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[int], None]) -> None:
+        """`end(code)` ends the process, when what was asked is answered."""
+        self.loop = loop
+        self.end = end
+        self.surroundings = Surroundings()
+        self._config: BrokerConfig | None = None
+        self._server: Server | None = None
+
+    @property
+    def config(self) -> BrokerConfig:
+        """Of the broker that was started."""
+        assert self._config is not None, "the broker was not started"
+        return self._config
+
+    @property
+    def server(self) -> Server:
+        """Its sockets, pools and node."""
+        assert self._server is not None, "the broker was not started"
+        return self._server
+
+    @property
+    def node(self) -> Node:
+        """Its cores: `node.broker.requests` answers requests, `node.image` is the metadata."""
+        return self.server.node
+
+    async def start(self, config: BrokerConfig) -> int:
+        """Start; the port of the first listener. Raises StartError."""
+        assert self._server is None, "the broker is running already"
+        self._config = config
+        self._server = Server(config, self.surroundings)
+        endpoints = await self._server.start()
+        return endpoints[0].port
+
+    async def stop(self) -> None:
+        """Stop it as SIGTERM does."""
+        if self._server is not None:
+            await self._server.stop()
+            self._server = None

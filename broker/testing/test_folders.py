@@ -1,0 +1,92 @@
+"""The folders of brokers under test: one of the host, with one of each broker in it.
+
+The host's folder has a file that the host locks for as long as it lives. Where the lock is free,
+the host was killed before it could tidy up, and the next host removes the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+PREFIX = "ottla-test-"
+_OWNER = ".owner"
+_YOUNG_S = 60.0
+"""A folder may be made and not locked yet."""
+
+
+class TestFolders:
+    """Of one host. Nothing is made before the first broker wants a folder."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self._root: Path | None = None
+        self._lock = -1
+        self._kept: set[str] = set()
+        self._count = 0
+
+    def make(self, name: str, *, keep: bool = False) -> str:
+        """A new folder; with `keep` it is there when everything has ended."""
+        root = self._root or self._make_root()
+        self._count += 1
+        folder = root / f"{name}-{self._count}"
+        folder.mkdir(mode=0o700)
+        if keep:
+            self._kept.add(str(folder))
+        return str(folder)
+
+    def remove(self, folder: str) -> None:
+        """Remove one, unless it is kept."""
+        assert self._root is not None and Path(folder).parent == self._root, folder
+        if folder not in self._kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def remove_all(self) -> None:
+        """Remove what is not kept, and the lock with it."""
+        if self._root is None:
+            return
+        if not self._kept:
+            shutil.rmtree(self._root, ignore_errors=True)
+            return
+        for one in self._root.iterdir():
+            if str(one) not in self._kept and one.is_dir():
+                shutil.rmtree(one, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            (self._root / _OWNER).unlink()
+
+    def leave(self) -> None:
+        """In a process that was forked from the host: they are none of its business."""
+        if self._lock != -1:
+            os.close(self._lock)
+
+    def _make_root(self) -> Path:
+        sweep(Path(tempfile.gettempdir()))
+        root = self._root = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = os.open(root / _OWNER, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return root
+
+
+def sweep(folder: Path) -> None:
+    """Remove what hosts have left that were killed. A folder without an owner's file is kept."""
+    for root in folder.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - root.stat().st_mtime > _YOUNG_S and _is_left(root / _OWNER):
+                shutil.rmtree(root, ignore_errors=True)
+
+
+def _is_left(owner: Path) -> bool:
+    lock = os.open(owner, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True

@@ -1,0 +1,232 @@
+"""A real broker for a test: there in a moment, gone with whoever wanted it.
+
+    with Broker() as broker:
+        Producer({"bootstrap.servers": broker.bootstrap_servers})
+
+It is a process of its own, forked from the host (`ottla.testing.host`). Every call is synchronous;
+from a coroutine, `async with Broker()` and `await asyncio.to_thread(broker.restart)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from ottla.testing.channel import CALL_TIMEOUT_S, Channel
+from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
+from ottla.testing.frames import Json
+from ottla.testing.host import HostProcess, the_host
+from ottla.testing.ports import HOST, HeldPort
+
+START_TIMEOUT_S = 30.0
+_STOP_TIMEOUT_S = 30.0
+_SHOWN_LINES = 200
+
+
+class Broker:
+    """One broker. It keeps its port and its data when it is started again.
+
+    `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`
+    `data_dir`    an existing folder to keep; else a temporary one, removed by `close()`
+    `port`        0 takes a free one
+    `keep_data`   leave the temporary folder where it is
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str] | None = None,
+        *,
+        data_dir: Path | str | None = None,
+        port: int = 0,
+        start_timeout_s: float = START_TIMEOUT_S,
+        keep_data: bool = False,
+        cluster_id: str | None = None,
+        name: str = "broker",
+    ) -> None:
+        self.properties = {key: str(value) for key, value in (properties or {}).items()}
+        self._host: HostProcess = the_host()
+        self._folder = self._host.folder(name, keep=keep_data)
+        self._port = _held(port)
+        self.data_dir = Path(data_dir) if data_dir is not None else self._folder / "data"
+        self.log_file = self._folder / "broker.log"
+        self._start_timeout_s = start_timeout_s
+        self._cluster_id = cluster_id
+        self._pid: int | None = None
+        self._channel: Channel | None = None
+        self._last_output = ""
+        self._closed = False
+
+    @property
+    def port(self) -> int:
+        """Where clients connect."""
+        return self._port.number
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` for a client."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id while it runs."""
+        if self._pid is None:
+            raise Misuse("the broker is not running: start() it")
+        return self._pid
+
+    @property
+    def running(self) -> bool:
+        """Whether its process lives."""
+        return self._pid is not None and self._host.running and self._host.signal(self._pid, _NONE)
+
+    def start(self) -> Broker:
+        """Start and return once it accepts connections. Raises StartFailed, with what it said."""
+        if self.running:
+            raise Misuse("the broker is running already: stop() or restart() it")
+        if self._closed:
+            raise Misuse("the broker was closed, and its data removed: make a new one")
+        self._forget()
+        deadline = time.monotonic() + self._start_timeout_s
+        ours, theirs = socket.socketpair()
+        with theirs, self._port:
+            channel = Channel(ours, f"the broker on {self.bootstrap_servers}")
+            # Under way before there is anybody to read it.
+            number = channel.begin("start", self._start_arguments(), deadline)
+            self._pid = self._host.start(theirs, self.log_file)
+            theirs.close()
+            try:
+                channel.result(number, "start", deadline)
+            except OttlaError as error:
+                text = f"the broker did not start: {error}; it said:\n{self.output()}"
+                channel.close()
+                self.kill()
+                raise StartFailed(text) from None
+        self._channel = channel
+        return self
+
+    def stop(self, timeout_s: float = _STOP_TIMEOUT_S) -> int:
+        """Stop it as SIGTERM does and wait; its exit code. StartFailed' like OttlaError if not."""
+        if self._pid is None:
+            return 0
+        with contextlib.suppress(OttlaError):
+            self._host.signal(self._pid, signal.SIGCONT)  # one that is paused stops, too
+            self._host.signal(self._pid, signal.SIGTERM)
+        try:
+            code = self._host.wait(self._pid, timeout_s)
+        except OttlaError:
+            self.kill()
+            raise OttlaError(
+                f"the broker did not stop within {timeout_s} s; it said:\n{self.output()}"
+            ) from None
+        self._forget()
+        return code
+
+    def kill(self) -> None:
+        """End it as `kill -9` does: nothing is flushed, nobody is told."""
+        if self._pid is not None:
+            self._host.signal(self._pid, signal.SIGKILL)
+            self._host.wait(self._pid, _STOP_TIMEOUT_S)
+            self._forget()
+
+    def pause(self) -> None:
+        """Stop its process where it is: it holds its connections and answers nothing."""
+        self._host.signal(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on after `pause`."""
+        self._host.signal(self.pid, signal.SIGCONT)
+
+    def restart(self) -> Broker:
+        """Stop it if it runs, and start it on the same port and data."""
+        self.stop()
+        return self.start()
+
+    def call(
+        self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
+    ) -> Json:
+        """One operation of the broker's control channel (`broker/testing/operations`)."""
+        if self._channel is None:
+            raise Misuse("the broker is not running: start() it")
+        try:
+            return self._channel.call(op, args, timeout_s=timeout_s)
+        except BrokerGone as error:
+            raise BrokerGone(f"{error}; it said:\n{self.output()}") from None
+
+    def output(self) -> str:
+        """The last lines that it printed and logged, over all its starts."""
+        with contextlib.suppress(FileNotFoundError):
+            text = self.log_file.read_text("utf-8", "replace")
+            self._last_output = "\n".join(text.splitlines()[-_SHOWN_LINES:])
+        return self._last_output
+
+    def close(self) -> None:
+        """Stop it whatever its state, and remove the temporary folder."""
+        if self._closed:
+            return
+        self._closed = True
+        self.output()
+        try:
+            if self._host.running:
+                self.kill() if self._temporary else self.stop(timeout_s=10)
+                self._host.drop(self._folder)
+        finally:
+            self._port.release()
+
+    @property
+    def _temporary(self) -> bool:
+        return self.data_dir.parent == self._folder
+
+    def _start_arguments(self) -> dict[str, Json]:
+        keys = {
+            "listeners": f"PLAINTEXT://{HOST}:{self.port}",
+            "log.dirs": str(self.data_dir),
+            **self.properties,
+        }
+        return {"properties": keys, "cluster_id": self._cluster_id}
+
+    def _forget(self) -> None:
+        self._pid = None
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        self._port.take_again()
+
+    def __enter__(self) -> Broker:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Broker:
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+
+_NONE = 0
+"""No signal: only whether the process is there."""
+
+
+def _held(port: int) -> HeldPort:
+    try:
+        return HeldPort(port)
+    except OSError as error:
+        raise StartFailed(
+            f"port {port} is not free ({error.strerror}): choose another one, or 0 for any"
+        ) from error

@@ -1,0 +1,86 @@
+"""The control channel's frames: four bytes of length, then JSON.
+
+Both ends use this file. The first frame each way is `HELLO`; then requests
+`{"id", "op", "args"}` go one way, and answers `{"id", "result"}` or
+`{"id", "error": {"kind", "text"}}` the other. Bytes travel as `{"b64": "…"}`.
+
+Never: reads or writes a socket.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+VERSION = 1
+HELLO = {"version": VERSION}
+FRAME_BYTES_MAX = 256 * 1024 * 1024
+_SIZE_BYTES = 4
+
+Json = Any
+"""What JSON can say, and bytes."""
+Message = dict[str, Any]
+
+
+class BrokenFrame(Exception):
+    """The other end does not speak this protocol."""
+
+
+def encode(message: Message) -> bytes:
+    """One frame."""
+    text = json.dumps(message, default=_as_json, separators=(",", ":")).encode()
+    return len(text).to_bytes(_SIZE_BYTES, "big") + text
+
+
+class FrameReader:
+    """Cuts messages out of what arrives, in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are whole with `data`. Raises BrokenFrame."""
+        self._rest += data
+        while len(self._rest) >= _SIZE_BYTES:
+            size = int.from_bytes(self._rest[:_SIZE_BYTES], "big")
+            if size > FRAME_BYTES_MAX:
+                raise BrokenFrame(f"a frame of {size} bytes")
+            end = _SIZE_BYTES + size
+            if len(self._rest) < end:
+                return
+            text = bytes(self._rest[_SIZE_BYTES:end])
+            del self._rest[:end]
+            yield _decoded(text)
+
+
+def check_hello(message: Message) -> None:
+    """Raise BrokenFrame unless the other end speaks this version."""
+    if message.get("version") != VERSION:
+        raise BrokenFrame(
+            f"version {message.get('version')} of the control channel, not {VERSION}: "
+            "two installations of Ottla are mixed"
+        )
+
+
+def _decoded(text: bytes) -> Message:
+    try:
+        message = json.loads(text, object_hook=_from_json)
+    except ValueError as error:
+        raise BrokenFrame(f"a frame that is no JSON: {error}") from error
+    if not isinstance(message, dict):
+        raise BrokenFrame("a frame that is no JSON object")
+    return message
+
+
+def _as_json(value: object) -> dict[str, str]:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"b64": base64.b64encode(value).decode()}
+    raise TypeError(f"{type(value).__name__} cannot go over the control channel")
+
+
+def _from_json(value: dict[str, Any]) -> object:
+    if len(value) == 1 and isinstance(value.get("b64"), str):
+        return base64.b64decode(value["b64"])
+    return value

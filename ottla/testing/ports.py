@@ -1,0 +1,56 @@
+"""A port that stays ours while nobody listens on it.
+
+A socket is bound to it and never listens: a broker beside it may (both say SO_REUSEADDR), a
+connection to a broker that was killed is refused, and no outgoing connection is given the number.
+So a broker that is started again has its port.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+
+HOST = "127.0.0.1"
+_SHARED = sys.platform.startswith("linux")
+"""Elsewhere two sockets cannot be bound so; the port is given up for the moment of a start."""
+
+
+class HeldPort:
+    """One port of 127.0.0.1. Raises OSError where a number that was chosen is taken."""
+
+    def __init__(self, number: int = 0) -> None:
+        self._socket: socket.socket | None = None
+        self.number = number
+        self._take()
+
+    def __enter__(self) -> None:
+        """A broker is about to listen on it."""
+        if not _SHARED:
+            self.release()
+
+    def __exit__(self, *_: object) -> None:
+        """It listens, or it does not."""
+
+    def take_again(self) -> None:
+        """The broker listens no more."""
+        if self._socket is None:
+            with contextlib.suppress(OSError):
+                self._take()
+
+    def release(self) -> None:
+        """Give it up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _take(self) -> None:
+        one = socket.socket()
+        try:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind((HOST, self.number))
+        except OSError:
+            one.close()
+            raise
+        self.number = int(one.getsockname()[1])
+        self._socket = one
