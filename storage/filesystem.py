@@ -14,7 +14,7 @@ import fcntl
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from storage.linux_calls import fallocate, sync_file_range
 
@@ -264,6 +264,9 @@ class LocalFilesystem:
     What it makes at the paths `private`, or below them, is for the owner of the process alone.
     """
 
+    opened: ClassVar[type[LocalFile]] = LocalFile
+    """What `open` makes."""
+
     def __init__(self, spares: int = 0, private: Sequence[str] = ()) -> None:
         self._private = tuple(path.rstrip("/") for path in private)
         self._spares_wanted = spares
@@ -303,7 +306,7 @@ class LocalFilesystem:
 
     def open(self, path: str, *, create: bool = False) -> LocalFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return LocalFile(path, self._sparing(lambda: os.open(path, flags, self._mode(path))))
+        return self.opened(path, self._sparing(lambda: os.open(path, flags, self._mode(path))))
 
     def make_with_room(self, path: str, size: int) -> None:
         call = fallocate()

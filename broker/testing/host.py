@@ -12,7 +12,6 @@ channel.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import selectors
 import signal
@@ -20,16 +19,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from broker.testing.host_folders import HostFolders
 from broker.testing.parent_death import die_with_parent
-from broker.testing.test_folders import TestFolders
+from broker.testing.preload import load_broker, load_more
 from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
 
-CHILD = "broker.testing.child"
-"""Loaded when the first broker is asked for, with all that a broker is."""
 _READ_BYTES = 1 << 16
 _FDS_MAX = 16
 _CHECK_PARENT_S = 1.0
@@ -67,7 +65,9 @@ class Host:
         """By pid of each process that was begun: how it ended, None while it runs."""
         self._popened: dict[int, subprocess.Popen[bytes]] = {}
         self._waits: list[_Wait] = []
-        self._folders = TestFolders()
+        self._folders = HostFolders()
+        self._loaded = False
+        self._to_load: Iterator[str] = iter(())
         self._woken, self._wake = os.pipe()
         self._operations: dict[str, Callable[[Arguments], Json]] = {
             "load": self._load,
@@ -97,7 +97,8 @@ class Host:
 
     def _turn(self) -> bool:
         """Do what there is to do; whether the tests' process is still there."""
-        ready = {key.fileobj for key, _ in self._selector.select(_CHECK_PARENT_S)}
+        more = next(self._to_load, None)
+        ready = {key.fileobj for key, _ in self._selector.select(0 if more else _CHECK_PARENT_S)}
         if self._woken in ready:
             os.read(self._woken, 4096)
         self._reap()
@@ -141,10 +142,10 @@ class Host:
 
     def _load(self, _args: Arguments) -> Json:
         """Import all that a broker is, so that the next fork has it."""
-        if self._can_fork and CHILD not in sys.modules:
-            gc.disable()
-            __import__(CHILD)
-            gc.freeze()
+        if self._can_fork and not self._loaded:
+            self._loaded = True
+            load_broker()
+            self._to_load = load_more()
         return None
 
     def _folder(self, args: Arguments) -> Json:

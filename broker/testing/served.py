@@ -11,6 +11,8 @@ from collections.abc import Callable
 from broker.config.values import BrokerConfig
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
+from broker.testing.unsynced_filesystem import UnsyncedFilesystem
+from storage.filesystem import LocalFilesystem
 
 
 class Served:
@@ -20,7 +22,6 @@ class Served:
         """`end(code)` ends the process, when what was asked is answered."""
         self.loop = loop
         self.end = end
-        self.surroundings = Surroundings()
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
 
@@ -41,11 +42,13 @@ class Served:
         """Its cores: `node.broker.requests` answers requests, `node.image` is the metadata."""
         return self.server.node
 
-    async def start(self, config: BrokerConfig) -> int:
+    async def start(self, config: BrokerConfig, *, durable: bool = False) -> int:
         """Start; the port of the first listener. Raises StartError."""
         assert self._server is None, "the broker is running already"
+        filesystem = LocalFilesystem if durable else UnsyncedFilesystem
+        surroundings = Surroundings(filesystem=filesystem)
         self._config = config
-        self._server = Server(config, self.surroundings)
+        self._server = Server(config, surroundings)
         endpoints = await self._server.start()
         return endpoints[0].port
 

@@ -10,23 +10,29 @@ from a coroutine, `async with Broker()` and `await asyncio.to_thread(broker.rest
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
-from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
+from ottla.testing.errors import (
+    BrokerGone,
+    DeadlinePassed,
+    Misuse,
+    OttlaError,
+    StartFailed,
+    StopFailed,
+)
 from ottla.testing.frames import Json
 from ottla.testing.host import HostProcess, the_host
-from ottla.testing.ports import HOST, HeldPort
+from ottla.testing.log_lines import last_lines
+from ottla.testing.ports import HOST, HeldPort, held
 
 START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 30.0
-_SHOWN_LINES = 200
 
 
 class Broker:
@@ -48,17 +54,20 @@ class Broker:
         keep_data: bool = False,
         cluster_id: str | None = None,
         name: str = "broker",
+        controller_port: Sequence[HeldPort] = (),
     ) -> None:
         self.properties = {key: str(value) for key, value in (properties or {}).items()}
         self._host: HostProcess = the_host()
         self._folder = self._host.folder(name, keep=keep_data)
-        self._port = _held(port)
+        self._port = held(port)
+        self._ports = (self._port, *controller_port)
         self.data_dir = Path(data_dir) if data_dir is not None else self._folder / "data"
         self.log_file = self._folder / "broker.log"
         self._start_timeout_s = start_timeout_s
         self._cluster_id = cluster_id
         self._pid: int | None = None
         self._channel: Channel | None = None
+        self._starting: tuple[Channel, int, float] | None = None
         self._last_output = ""
         self._closed = False
 
@@ -86,6 +95,11 @@ class Broker:
 
     def start(self) -> Broker:
         """Start and return once it accepts connections. Raises StartFailed, with what it said."""
+        self.begin_start()
+        return self.finish_start()
+
+    def begin_start(self) -> None:
+        """The first half of `start`: its process is there. A node of several waits for others."""
         if self.running:
             raise Misuse("the broker is running already: stop() or restart() it")
         if self._closed:
@@ -93,38 +107,49 @@ class Broker:
         self._forget()
         deadline = time.monotonic() + self._start_timeout_s
         ours, theirs = socket.socketpair()
-        with theirs, self._port:
+        with theirs:
             channel = Channel(ours, f"the broker on {self.bootstrap_servers}")
             # Under way before there is anybody to read it.
             number = channel.begin("start", self._start_arguments(), deadline)
+            for port in self._ports:
+                port.lend()
             self._pid = self._host.start(theirs, self.log_file)
-            theirs.close()
-            try:
-                channel.result(number, "start", deadline)
-            except OttlaError as error:
-                text = f"the broker did not start: {error}; it said:\n{self.output()}"
-                channel.close()
-                self.kill()
-                raise StartFailed(text) from None
+        self._starting = channel, number, deadline
+
+    def finish_start(self) -> Broker:
+        """The second half: it accepts connections."""
+        assert self._starting is not None, "begin_start() comes first"
+        (channel, number, deadline), self._starting = self._starting, None
+        try:
+            channel.result(number, "start", deadline)
+        except OttlaError as error:
+            text = f"the broker did not start: {error}; it said:\n{self.output()}"
+            channel.close()
+            self.kill()
+            raise StartFailed(text) from None
         self._channel = channel
         return self
 
     def stop(self, timeout_s: float = _STOP_TIMEOUT_S) -> int:
-        """Stop it as SIGTERM does and wait; its exit code. StartFailed' like OttlaError if not."""
+        """Stop it as SIGTERM does and wait; its exit code. StopFailed if it does not end."""
         if self._pid is None:
             return 0
-        with contextlib.suppress(OttlaError):
-            self._host.signal(self._pid, signal.SIGCONT)  # one that is paused stops, too
-            self._host.signal(self._pid, signal.SIGTERM)
+        self.begin_stop()
         try:
             code = self._host.wait(self._pid, timeout_s)
-        except OttlaError:
+        except DeadlinePassed:
             self.kill()
-            raise OttlaError(
+            raise StopFailed(
                 f"the broker did not stop within {timeout_s} s; it said:\n{self.output()}"
             ) from None
         self._forget()
         return code
+
+    def begin_stop(self) -> None:
+        """The first half of `stop`: it is told to."""
+        if self._pid is not None:
+            self._host.signal(self._pid, signal.SIGCONT)  # one that is paused stops, too
+            self._host.signal(self._pid, signal.SIGTERM)
 
     def kill(self) -> None:
         """End it as `kill -9` does: nothing is flushed, nobody is told."""
@@ -157,44 +182,55 @@ class Broker:
         except BrokerGone as error:
             raise BrokerGone(f"{error}; it said:\n{self.output()}") from None
 
-    def output(self) -> str:
-        """The last lines that it printed and logged, over all its starts."""
-        with contextlib.suppress(FileNotFoundError):
-            text = self.log_file.read_text("utf-8", "replace")
-            self._last_output = "\n".join(text.splitlines()[-_SHOWN_LINES:])
-        return self._last_output
+    def output(self, offset: int = 0) -> str:
+        """The last lines that it printed and logged, over all its starts.
+
+        `offset` leaves out what stands before it in the file (`output_size`).
+        """
+        if not self._closed:
+            self._last_output = last_lines(self.log_file)
+        return last_lines(self.log_file, offset) if offset else self._last_output
+
+    @property
+    def output_size(self) -> int:
+        """How much it has printed and logged so far."""
+        return self.log_file.stat().st_size if self.log_file.exists() else 0
 
     def close(self) -> None:
         """Stop it whatever its state, and remove the temporary folder."""
         if self._closed:
             return
-        self._closed = True
         self.output()
+        self._closed = True
         try:
             if self._host.running:
                 self.kill() if self._temporary else self.stop(timeout_s=10)
                 self._host.drop(self._folder)
         finally:
-            self._port.release()
+            for port in self._ports:
+                port.release()
 
     @property
     def _temporary(self) -> bool:
         return self.data_dir.parent == self._folder
 
     def _start_arguments(self) -> dict[str, Json]:
+        controllers = "".join(f",CONTROLLER://{HOST}:{one.number}" for one in self._ports[1:])
         keys = {
-            "listeners": f"PLAINTEXT://{HOST}:{self.port}",
+            "listeners": f"PLAINTEXT://{HOST}:{self.port}{controllers}",
             "log.dirs": str(self.data_dir),
             **self.properties,
         }
-        return {"properties": keys, "cluster_id": self._cluster_id}
+        durable = not self._temporary
+        return {"properties": keys, "cluster_id": self._cluster_id, "durable": durable}
 
     def _forget(self) -> None:
         self._pid = None
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        self._port.take_again()
+        for port in self._ports:
+            port.take_again()
 
     def __enter__(self) -> Broker:
         return self.start()
@@ -221,12 +257,3 @@ class Broker:
 
 _NONE = 0
 """No signal: only whether the process is there."""
-
-
-def _held(port: int) -> HeldPort:
-    try:
-        return HeldPort(port)
-    except OSError as error:
-        raise StartFailed(
-            f"port {port} is not free ({error.strerror}): choose another one, or 0 for any"
-        ) from error

@@ -1,30 +1,29 @@
-"""An Ottla broker in a process of its own: for tests, and for whoever scripts one.
+"""`ottla serve` in a process of its own: for tests of the command, and for whoever scripts one.
 
-Owns the process, its port, its data folder and its log file. It knows nothing of pytest
-(`ottla.testing.pytest_plugin` does) and imports nothing of the broker itself: what it runs is the
-command.
+`ottla.testing.Broker` starts sooner and can do more. Here the process is the command itself,
+started by the host (`ottla.testing.host`), with which it ends. Owns its port, its data folder and
+its log file.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import signal
 import socket
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
 from ottla.__main__ import READY, ottla_command
+from ottla.testing.errors import DeadlinePassed, StartFailed, StopFailed
+from ottla.testing.host import the_host
+from ottla.testing.log_lines import last_lines
+from ottla.testing.ports import HOST, held
 
-HOST = "127.0.0.1"
-_PORT_ATTEMPTS = 5
 _POLL_S = 0.01
-_SHOWN_LINES = 200
+_NO_SIGNAL = 0
+_KILL_TIMEOUT_S = 30.0
 
 
 class BrokerProcess:
@@ -44,13 +43,14 @@ class BrokerProcess:
         start_timeout_s: float = 30,
     ) -> None:
         self.properties = dict(properties or {})
-        self.port = port
-        self._keeps_data = data_dir is not None
-        self._folder = Path(tempfile.mkdtemp(prefix="ottla-"))
+        self._held = held(0) if port == 0 else None
+        self.port = port if self._held is None else self._held.number
+        self._host = the_host()
+        self._folder = self._host.folder("process")
         self.data_dir = Path(data_dir) if data_dir is not None else self._folder / "data"
         self.log_file = self._folder / "broker.log"
         self._start_timeout_s = start_timeout_s
-        self._process: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -60,65 +60,57 @@ class BrokerProcess:
     @property
     def pid(self) -> int:
         """The process id while it runs."""
-        assert self._process is not None, "the broker is not running"
-        return self._process.pid
+        assert self._pid is not None, "the broker is not running"
+        return self._pid
 
     @property
     def running(self) -> bool:
         """Whether the process lives."""
-        return self._process is not None and self._process.poll() is None
+        return (
+            self._pid is not None
+            and self._host.running
+            and self._host.signal(self._pid, _NO_SIGNAL)
+        )
 
     def start(self) -> BrokerProcess:
-        """Start and return once it accepts connections. RuntimeError, with its output, if not."""
+        """Start and return once it accepts connections. StartFailed, with its output, if not."""
         assert not self.running, "the broker is running already"
-        chosen = self.port != 0
-        for attempt in range(_PORT_ATTEMPTS):
-            if not chosen:
-                self.port = free_port()
-            if self._came_up():
-                return self
-            taken = "address already in use" in self.output().lower()
-            if chosen or not taken or attempt == _PORT_ATTEMPTS - 1:
-                break
+        if self._came_up():
+            return self
         text = self.output()
         self.kill()
-        raise RuntimeError(f"the broker did not start; it said:\n{text}")
+        raise StartFailed(f"the broker did not start; it said:\n{text}")
 
     def stop(self, timeout_s: float = 30) -> int:
-        """Stop it as SIGTERM does and wait; its exit code. RuntimeError if it does not end."""
-        if self._process is None:
+        """Stop it as SIGTERM does and wait; its exit code. StopFailed if it does not end."""
+        if self._pid is None:
             return 0
-        self._process.send_signal(signal.SIGTERM)
+        self._host.signal(self._pid, signal.SIGTERM)
         try:
-            code = self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
+            code = self._host.wait(self._pid, timeout_s)
+        except DeadlinePassed:
             self.kill()
-            raise RuntimeError(
+            raise StopFailed(
                 f"the broker did not stop within {timeout_s} s; it said:\n{self.output()}"
             ) from None
-        self._process = None
+        self._ended()
         return code
 
     def kill(self) -> None:
         """End it as `kill -9` does: nothing is flushed, nobody is told."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self._pid is not None:
+            self._host.signal(self._pid, signal.SIGKILL)
+            self._host.wait(self._pid, _KILL_TIMEOUT_S)
+            self._ended()
 
     def restart(self) -> BrokerProcess:
         """Stop it if it runs, and start it on the same port and data."""
-        if self.running:
-            self.stop()
-        self._process = None
+        self.stop()
         return self.start()
 
     def output(self) -> str:
         """The last lines that it printed and logged, over all its starts."""
-        with contextlib.suppress(FileNotFoundError):
-            text = self.log_file.read_text("utf-8", "replace")
-            return "\n".join(text.splitlines()[-_SHOWN_LINES:])
-        return ""
+        return last_lines(self.log_file)
 
     def close(self) -> None:
         """Stop it whatever its state, and remove the temporary folder."""
@@ -126,8 +118,11 @@ class BrokerProcess:
             if self.running:
                 self.stop(timeout_s=10)
         finally:
-            self.kill()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            if self._host.running:
+                self.kill()
+                self._host.drop(self._folder)
+            if self._held is not None:
+                self._held.release()
 
     def __enter__(self) -> BrokerProcess:
         return self.start()
@@ -143,23 +138,24 @@ class BrokerProcess:
     def _came_up(self) -> bool:
         """Start the process and wait for its line; False when it ended or took too long."""
         offset = self.log_file.stat().st_size if self.log_file.exists() else 0
-        with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                self._command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            )
+        if self._held is not None:
+            self._held.lend()
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        self._pid = self._host.run(self._command(), self.log_file, environment)
         deadline = time.monotonic() + self._start_timeout_s
         while time.monotonic() < deadline:
-            ended = self._process.poll() is not None
+            ended = not self.running
             if READY.encode() in self.log_file.read_bytes()[offset:]:
                 return True
             if ended:
                 return False
             time.sleep(_POLL_S)
         return False
+
+    def _ended(self) -> None:
+        self._pid = None
+        if self._held is not None:
+            self._held.take_again()
 
     def _command(self) -> list[str]:
         keys = {

@@ -18,6 +18,12 @@ class StartFailed(OttlaError, RuntimeError):
     kind = "start"
 
 
+class StopFailed(OttlaError, RuntimeError):
+    """The broker did not stop in time, and was killed."""
+
+    kind = "stop"
+
+
 class BrokerGone(OttlaError):
     """The broker's process has ended: it was stopped, killed, or it crashed."""
 
@@ -44,6 +50,7 @@ class NotPossible(OttlaError):
 
 _CLASSES: tuple[type[OttlaError], ...] = (
     StartFailed,
+    StopFailed,
     BrokerGone,
     DeadlinePassed,
     Misuse,

@@ -11,6 +11,8 @@ import contextlib
 import socket
 import sys
 
+from ottla.testing.errors import StartFailed
+
 HOST = "127.0.0.1"
 _SHARED = sys.platform.startswith("linux")
 """Elsewhere two sockets cannot be bound so; the port is given up for the moment of a start."""
@@ -24,13 +26,10 @@ class HeldPort:
         self.number = number
         self._take()
 
-    def __enter__(self) -> None:
+    def lend(self) -> None:
         """A broker is about to listen on it."""
         if not _SHARED:
             self.release()
-
-    def __exit__(self, *_: object) -> None:
-        """It listens, or it does not."""
 
     def take_again(self) -> None:
         """The broker listens no more."""
@@ -54,3 +53,13 @@ class HeldPort:
             raise
         self.number = int(one.getsockname()[1])
         self._socket = one
+
+
+def held(number: int) -> HeldPort:
+    """A port, 0 for any. Raises StartFailed where the one that was chosen is taken."""
+    try:
+        return HeldPort(number)
+    except OSError as error:
+        raise StartFailed(
+            f"port {number} is not free ({error.strerror}): choose another one, or 0 for any"
+        ) from error

@@ -1,9 +1,14 @@
-"""The pytest plugin that ships with Ottla: a real broker as a fixture.
+"""The pytest plugin that ships with Ottla: real brokers as fixtures.
 
-`ottla_broker` is one broker in a process of its own, on a free port, with a temporary data folder;
-`ottla_broker_factory(properties={…})` makes more of them, or others. How long `ottla_broker` lives
-is set by `ottla_broker_scope` in the pytest configuration: function (default), class, module,
-package or session. What a broker printed is shown with the test that failed.
+`ottla`                one broker for the whole session, emptied before each test: the quick one
+`ottla_broker`         a fresh broker; `ottla_broker_scope` in the configuration says for how long
+`ottla_broker_factory` makes brokers: `ottla_broker_factory(properties={…})`
+`ottla_cluster`        three brokers that form a cluster
+
+`@pytest.mark.ottla(properties={…}, topics=[…])` says what a test needs of them. What the brokers of
+a test printed is shown with it when it fails. `--ottla-keep-data` leaves their folders. With
+`OTTLA_BOOTSTRAP_SERVERS`, `ottla` and `ottla_broker` are a cluster that runs already, and a test of
+what cannot be done there is skipped.
 
 It is loaded into every pytest run of the environment, so it imports nothing but pytest until a
 fixture is used.
@@ -11,68 +16,228 @@ fixture is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import os
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
 if TYPE_CHECKING:
-    from ottla.testing.broker_process import BrokerProcess
+    from ottla.testing.broker import Broker
+    from ottla.testing.cluster import Cluster
+    from ottla.testing.session import SessionBrokers
 
 _SCOPES = ("function", "class", "module", "package", "session")
-_FIXTURES = ("ottla_broker", "ottla_broker_factory")
 _Scope = Literal["session", "package", "module", "class", "function"]
-_RUNNING = pytest.StashKey[list["BrokerProcess"]]()
+_MARKER = (
+    "ottla(properties=None, topics=()): server keys and topics that the test needs of the fixtures "
+    "ottla, ottla_broker and ottla_cluster"
+)
+_KEPT = "--ottla-keep-data"
+_REAL_CLUSTER = "OTTLA_BOOTSTRAP_SERVERS"
+
+
+@dataclass
+class _Made:
+    """Brokers, by who made them: a fixture while it was set up, or a test."""
+
+    under_way: list[str] = field(default_factory=list)
+    """The fixtures that are set up now, innermost last, and the test below them."""
+    brokers: dict[str, list[tuple[Broker, int]]] = field(default_factory=dict)
+    """With where in each one's output that begins which is of interest here."""
+
+    def add(self, *brokers: Broker, offset: int = 0) -> None:
+        """Whoever is under way has these."""
+        maker = self.under_way[-1] if self.under_way else ""
+        self.brokers.setdefault(maker, []).extend((one, offset) for one in brokers)
+
+    def of(self, makers: list[str]) -> list[tuple[Broker, int]]:
+        return [one for maker in makers for one in self.brokers.get(maker, ())]
+
+    def end(self, maker: str) -> None:
+        """The maker is through: its brokers end with it."""
+        for one, _ in self.brokers.pop(maker, ()):
+            one.close()
+
+
+_MADE = pytest.StashKey[_Made]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the one setting."""
+    """Declare the settings."""
     parser.addini(
         "ottla_broker_scope", "how long ottla_broker lives: function … session", default="function"
     )
+    parser.getgroup("ottla").addoption(
+        _KEPT, action="store_true", help="keep the data folders of brokers, and say where they are"
+    )
 
 
-def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a wrong setting in one line, before anything runs."""
+    config.addinivalue_line("markers", _MARKER)
+    config.stash[_MADE] = _Made()
     scope = str(config.getini("ottla_broker_scope"))
     if scope not in _SCOPES:
         raise pytest.UsageError(
             f"ottla_broker_scope is {scope}; it must be one of {', '.join(_SCOPES)}"
         )
-    return cast(_Scope, scope)
+
+
+def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
+    return cast(_Scope, str(config.getini("ottla_broker_scope")))
+
+
+# --- fixtures -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
-def ottla_broker_factory(
-    request: pytest.FixtureRequest,
-) -> Iterator[Callable[..., BrokerProcess]]:
+def _ottla_session(request: pytest.FixtureRequest) -> Iterator[SessionBrokers]:
+    from ottla.testing.session import SessionBrokers
+
+    brokers = SessionBrokers(keep_data=_keeps(request.config))
+    yield brokers
+    brokers.close()
+
+
+@pytest.fixture
+def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Iterator[Broker]:
+    """The session's broker, emptied; `ottla.bootstrap_servers` is what a client needs."""
+    properties, topics = _wanted(request)
+    broker = _ottla_session.emptied(properties)
+    made = request.config.stash[_MADE]
+    made.add(broker, offset=broker.output_size)
+    _with_topics(broker, topics)
+    yield broker
+    made.brokers.pop("ottla", None)  # it goes on
+
+
+@pytest.fixture(scope="session")
+def ottla_broker_factory(request: pytest.FixtureRequest) -> Callable[..., Broker]:
     """Start brokers: `ottla_broker_factory(properties={"num.partitions": "3"})`.
 
-    Arguments are those of `ottla.testing.broker_process.BrokerProcess`. All are stopped when the
-    session ends; `close()` stops one before.
+    Arguments are those of `ottla.testing.Broker`. A broker ends with the fixture that made it, or
+    with the test; `close()` ends it before.
     """
-    from ottla.testing.broker_process import BrokerProcess
+    _refuse_real_cluster("ottla_broker_factory")
+    from ottla.testing.broker import Broker
 
-    running = request.config.stash.setdefault(_RUNNING, [])
+    made = request.config.stash[_MADE]
 
-    def make(*arguments: Any, **options: Any) -> BrokerProcess:
-        process = BrokerProcess(*arguments, **options)
-        running.append(process)
-        return process.start()
+    def make(*arguments: Any, **options: Any) -> Broker:
+        options.setdefault("keep_data", _keeps(request.config))
+        broker = Broker(*arguments, **options)
+        try:
+            broker.start()
+        except BaseException:
+            broker.close()
+            raise
+        made.add(broker)
+        return broker
 
-    yield make
-    while running:
-        running.pop().close()
+    return make
 
 
 @pytest.fixture(scope=_scope)
 def ottla_broker(
-    request: pytest.FixtureRequest, ottla_broker_factory: Callable[..., BrokerProcess]
-) -> Iterator[BrokerProcess]:
-    """One running broker; `ottla_broker.bootstrap_servers` is what a client needs."""
-    process = ottla_broker_factory()
-    yield process
-    request.config.stash[_RUNNING].remove(process)
-    process.close()
+    request: pytest.FixtureRequest, ottla_broker_factory: Callable[..., Broker]
+) -> Broker:
+    """One fresh broker; `ottla_broker.bootstrap_servers` is what a client needs."""
+    properties, topics = _wanted(request)
+    broker = ottla_broker_factory(properties)
+    _with_topics(broker, topics)
+    return broker
+
+
+@pytest.fixture
+def ottla_cluster(request: pytest.FixtureRequest) -> Cluster:
+    """Three fresh brokers that form a cluster, for one test."""
+    _refuse_real_cluster("ottla_cluster")
+    from ottla.testing.cluster import Cluster
+
+    properties, topics = _wanted(request)
+    cluster = Cluster(properties=properties, keep_data=_keeps(request.config))
+    request.config.stash[_MADE].add(*cluster.brokers)
+    cluster.start()
+    _with_topics(cluster.brokers[0], topics)
+    return cluster
+
+
+def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], list[str]]:
+    """What the marker of the test, its class or its module says."""
+    marker = request.node.get_closest_marker("ottla")
+    if marker is None:
+        return {}, []
+    unknown = set(marker.kwargs) - {"properties", "topics"}
+    if marker.args or unknown:
+        raise pytest.UsageError(f"@pytest.mark.ottla takes properties and topics: {marker}")
+    return marker.kwargs.get("properties") or {}, list(marker.kwargs.get("topics") or ())
+
+
+def _with_topics(broker: Broker, topics: list[str]) -> None:
+    for name in topics:
+        broker.call("topic.create", {"name": name})
+
+
+def _keeps(config: pytest.Config) -> bool:
+    return bool(config.getoption(_KEPT))
+
+
+def _refuse_real_cluster(fixture: str) -> None:
+    if os.environ.get(_REAL_CLUSTER):
+        pytest.skip(f"{fixture} starts brokers: not with {_REAL_CLUSTER}")
+
+
+# --- who made what, and what is shown -------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Know whose the brokers are that are made meanwhile."""
+    under_way = request.config.stash[_MADE].under_way
+    under_way.append(fixturedef.argname)
+    try:
+        return (yield)
+    finally:
+        under_way.pop()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_fixture_post_finalizer(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> None:
+    """End the brokers that the fixture made."""
+    request.config.stash[_MADE].end(fixturedef.argname)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End the brokers that a test made."""
+    made = item.config.stash[_MADE]
+    made.under_way.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        made.under_way.remove(item.nodeid)
+        made.end(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip what cannot be done with a real cluster."""
+    try:
+        return (yield)
+    except Exception as error:
+        errors = sys.modules.get("ottla.testing.errors")
+        if errors is None or not os.environ.get(_REAL_CLUSTER):
+            raise
+        if isinstance(error, errors.NotPossible):
+            pytest.skip(str(error))
+        raise
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,9 +246,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the brokers printed to the report of a test that used them and failed."""
     report = yield
-    names = getattr(item, "fixturenames", ())
-    if report.failed and any(name in names for name in _FIXTURES):
-        for process in item.config.stash.get(_RUNNING, []):
-            title = f"Ottla broker on {process.bootstrap_servers}"
-            report.sections.append((title, process.output()))
+    if report.failed:
+        makers = [item.nodeid, *getattr(item, "fixturenames", ())]
+        for broker, offset in item.config.stash[_MADE].of(makers):
+            title = f"Ottla broker on {broker.bootstrap_servers}"
+            report.sections.append((title, broker.output(offset) or "(it printed nothing)"))
+            if _keeps(item.config):
+                report.sections.append((f"{title}: data", str(broker.data_dir)))
     return report

@@ -7,6 +7,7 @@ import os
 from broker.config.file import load_config
 from broker.process.logging_setup import configure_logging
 from broker.process.server import format_folders
+from broker.process.standard_streams import say
 from broker.testing.control import Arguments, operation
 from broker.testing.served import Served
 from ottla.testing.frames import Json
@@ -20,13 +21,17 @@ async def ping(_broker: Served, _args: Arguments) -> Json:
 
 @operation("start")
 async def start(broker: Served, args: Arguments) -> Json:
-    """`properties` above the single-node profile, or for a node of a cluster with `cluster_id`."""
+    """With `properties` above the single-node profile; a node of several has a `cluster_id`.
+
+    With `durable`, what it writes is on its disk as any broker's is.
+    """
     config = load_config(None, [f"{key}={value}" for key, value in args["properties"].items()])
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     cluster_id = args.get("cluster_id")
     if cluster_id is not None:
         format_folders(config, cluster_id)
-    port = await broker.start(config)
+    port = await broker.start(config, durable=bool(args.get("durable")))
+    say(f"ottla: node {config.node_id} is ready: connect to port {port}")
     return {"port": port, "node_id": config.node_id, "pid": os.getpid()}
 
 

@@ -6,28 +6,50 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[4]
 
-# Replaces the process by an object that counts, before the fixtures import it.
+# Replaces brokers by objects that count, before the fixtures import them.
 STAND_IN = """
-import pytest, ottla.testing.broker_process
+import pytest, ottla.testing.broker, ottla.testing.cluster
+from ottla.testing.errors import NotPossible, StartFailed
 
-class Process:
+class Broker:
     started = 0
-    def __init__(self, properties=None, **options):
-        self.properties = properties or {}
-        self.closed = False
-        self.bootstrap_servers = "127.0.0.1:1"
+    def __init__(self, properties=None, keep_data=False, **options):
+        self.properties, self.keep_data = dict(properties or {}), keep_data
+        self.running, self.calls, self.data_dir = False, [], "the folder"
+        Broker.started += 1
+        self.number = Broker.started
+        self.bootstrap_servers = f"127.0.0.1:{self.number}"
+        self.output_size = 0
     def start(self):
-        Process.started += 1
+        if "wrong" in self.properties:
+            raise StartFailed("it did not start")
+        self.running = True
         return self
-    def output(self):
-        return "what the broker said"
+    def call(self, op, args=None, *, timeout_s=30):
+        if not self.running:
+            raise StartFailed("it is gone")
+        self.calls.append(op)
+        self.output_size = 1
+    def kill(self):
+        raise NotPossible("ottla.kill() cannot be done there")
+    def output(self, offset=0):
+        return f"what broker {self.number} said from {offset}"
     def close(self):
-        self.closed = True
-        print("closed a broker")
+        self.running = False
 
-ottla.testing.broker_process.BrokerProcess = Process
+class Cluster:
+    def __init__(self, brokers=3, properties=None, **options):
+        self.brokers = [Broker(properties) for _ in range(brokers)]
+    def start(self):
+        for one in self.brokers:
+            one.start()
+
+ottla.testing.broker.Broker = Broker
+ottla.testing.cluster.Cluster = Cluster
 """
 
 STRICT = """
@@ -36,30 +58,48 @@ addopts = "--strict-markers --strict-config -p ottla.testing.pytest_plugin"
 """
 
 
-def run(folder: Path, test: str, settings: str = STRICT) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, test: str, settings: str = STRICT, *options: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(STAND_IN)
     (folder / "pyproject.toml").write_text(settings)
-    (folder / "test_it.py").write_text(test)
+    (folder / "test_it.py").write_text(f"import pytest\n{test}")
     command = [sys.executable, "-P", "-m", "pytest", "-p", "no:randomly", "-rA", "-q", str(folder)]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        [*command, *options],
+        cwd=folder,
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
-def test_the_fixture_gives_each_test_its_own_broker(tmp_path: Path) -> None:
+def passed(found: subprocess.CompletedProcess[str], count: int) -> bool:
+    assert f"{count} passed" in found.stdout, found.stdout + found.stderr
+    return found.returncode == 0
+
+
+def test_each_test_has_its_own_broker(tmp_path: Path) -> None:
     found = run(
         tmp_path,
         "seen = []\n"
         "def test_a(ottla_broker): seen.append(ottla_broker)\n"
         "def test_b(ottla_broker):\n"
-        "    assert seen[0].closed and seen[0] is not ottla_broker\n"
+        "    assert not seen[0].running and seen[0] is not ottla_broker\n"
         "def test_c(ottla_broker_factory):\n"
         "    one = ottla_broker_factory({'num.partitions': '3'})\n"
-        "    assert one.properties == {'num.partitions': '3'} and not one.closed\n",
+        "    seen.append(one)\n"
+        "    assert one.properties == {'num.partitions': '3'} and one.running\n"
+        "def test_d(): assert not seen[-1].running\n"
+        "@pytest.fixture(scope='module')\n"
+        "def mine(ottla_broker_factory): return ottla_broker_factory()\n"
+        "def test_e(mine): seen.append(mine)\n"
+        "def test_f(mine): assert mine is seen[-1] and mine.running\n"
+        "def test_g(ottla_cluster): assert len(ottla_cluster.brokers) == 3\n",
     )
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "3 passed" in found.stdout
+    assert passed(found, 7)
 
 
 def test_the_scope_is_a_setting(tmp_path: Path) -> None:
@@ -67,23 +107,85 @@ def test_the_scope_is_a_setting(tmp_path: Path) -> None:
         tmp_path,
         "seen = []\n"
         "def test_a(ottla_broker): seen.append(ottla_broker)\n"
-        "def test_b(ottla_broker): assert seen[0] is ottla_broker and not seen[0].closed\n",
+        "def test_b(ottla_broker): assert seen[0] is ottla_broker and ottla_broker.running\n",
         STRICT + 'ottla_broker_scope = "session"\n',
     )
-    assert found.returncode == 0, found.stdout + found.stderr
-    wrong = run(tmp_path, "def test_a(ottla_broker): pass", STRICT + 'ottla_broker_scope = "x"\n')
-    assert wrong.returncode != 0
-    assert "ottla_broker_scope is x; it must be one of function" in wrong.stdout + wrong.stderr
+    assert passed(found, 2)
 
 
-def test_a_failure_shows_what_the_broker_said(tmp_path: Path) -> None:
+def test_a_wrong_scope_is_one_line(tmp_path: Path) -> None:
+    wrong = run(tmp_path, "def test_a(): pass", STRICT + 'ottla_broker_scope = "x"\n')
+    said = wrong.stdout + wrong.stderr
+    assert wrong.returncode == 4
+    assert said.strip().splitlines() == [
+        "ERROR: ottla_broker_scope is x; it must be one of "
+        "function, class, module, package, session"
+    ]
+
+
+def test_one_broker_of_the_session_is_emptied_for_each_test(tmp_path: Path) -> None:
     found = run(
         tmp_path,
-        "def test_bad(ottla_broker): assert False\ndef test_unrelated(): assert False\n",
+        "seen = []\n"
+        "def test_a(ottla): seen.append(ottla); assert ottla.calls == []\n"
+        "def test_b(ottla): assert ottla is seen[0] and ottla.calls == ['reset']\n"
+        "@pytest.mark.ottla(properties={'num.partitions': 4}, topics=['a', 'b'])\n"
+        "def test_c(ottla):\n"
+        "    assert ottla is not seen[0] and ottla.properties == {'num.partitions': 4}\n"
+        "    assert ottla.calls == ['topic.create', 'topic.create']\n"
+        "def test_d(ottla): assert ottla is seen[0]; ottla.close()\n"
+        "def test_e(ottla): assert ottla is not seen[0] and ottla.running\n",
     )
-    assert "2 failed" in found.stdout
-    assert found.stdout.count("Ottla broker on 127.0.0.1:1") == 1
-    assert "what the broker said" in found.stdout
+    assert passed(found, 5)
+
+
+def test_a_failure_shows_what_its_own_brokers_said(tmp_path: Path) -> None:
+    found = run(
+        tmp_path,
+        "def test_a(ottla_broker_factory): ottla_broker_factory()\n"  # 1
+        "def test_bad(ottla_broker): assert False\n"  # 2
+        "def test_two(ottla_broker_factory):\n"
+        "    ottla_broker_factory(), ottla_broker_factory(); assert False\n"  # 3, 4
+        "def test_wrong(ottla_broker_factory): ottla_broker_factory({'wrong': ''})\n"  # 5
+        "def test_ottla_a(ottla): pass\n"  # 6
+        "def test_ottla_b(ottla): assert False\n"
+        "def test_unrelated(): assert False\n",
+    )
+    shown = [line for line in found.stdout.splitlines() if line.startswith("what broker")]
+    assert shown == [
+        "what broker 2 said from 0",
+        "what broker 3 said from 0",
+        "what broker 4 said from 0",
+        "what broker 6 said from 1",
+    ]
+    assert "5 failed" in found.stdout
+
+
+def test_data_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
+    test = "def test_a(ottla_broker): assert not ottla_broker.keep_data\n"
+    found = run(tmp_path, test, STRICT, "--ottla-keep-data")
+    assert "the folder" in found.stdout and "1 failed" in found.stdout
+
+
+def test_with_a_real_cluster_what_cannot_be_done_is_skipped(tmp_path: Path) -> None:
+    found = run(
+        tmp_path,
+        "def test_a(ottla_broker_factory): pass\n"
+        "def test_b(ottla_cluster): pass\n"
+        "from ottla.testing.errors import NotPossible\n"
+        "def test_c(): raise NotPossible('ottla.kill() cannot be done there')\n",
+        STRICT,
+        OTTLA_BOOTSTRAP_SERVERS="localhost:9092",
+    )
+    assert "3 skipped" in found.stdout, found.stdout
+    assert "ottla.kill() cannot be done there" in found.stdout
+    assert "ottla_cluster starts brokers: not with OTTLA_BOOTSTRAP_SERVERS" in found.stdout
+
+
+@pytest.mark.parametrize("marker", ["'a'", "property={}"])
+def test_a_marker_that_says_something_else_is_refused(tmp_path: Path, marker: str) -> None:
+    found = run(tmp_path, f"@pytest.mark.ottla({marker})\ndef test_a(ottla_broker): pass\n")
+    assert "@pytest.mark.ottla takes properties and topics" in found.stdout
 
 
 def test_nothing_heavy_is_imported_until_a_fixture_is_used() -> None:

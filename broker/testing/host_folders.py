@@ -20,10 +20,8 @@ _YOUNG_S = 60.0
 """A folder may be made and not locked yet."""
 
 
-class TestFolders:
+class HostFolders:
     """Of one host. Nothing is made before the first broker wants a folder."""
-
-    __test__ = False
 
     def __init__(self) -> None:
         self._root: Path | None = None

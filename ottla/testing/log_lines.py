@@ -1,0 +1,18 @@
+"""The end of a log file: what is shown with a test that failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SHOWN_LINES = 200
+
+
+def last_lines(file: Path, offset: int = 0) -> str:
+    """The last lines of what stands from `offset` on; empty where there is no such file."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            text = stream.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-SHOWN_LINES:])
