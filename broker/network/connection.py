@@ -180,10 +180,10 @@ class Connection(asyncio.BufferedProtocol):
         self._later = Responder(self)
         return self._later
 
-    def close_after_answers(self) -> None:
-        """Close once what has been answered is sent."""
+    def close_after_answers(self, last: ResponseParts | None = None) -> None:
+        """Close once what has been answered is sent, and `last`, an answer or a part of one."""
         self.core.leave()
-        self.core.answered(None)
+        self.core.answered(last)
         self._go_on_behind_handler()
 
     def fail(self, error: BaseException) -> None:

@@ -83,8 +83,8 @@ class Answered(Protocol):
     def answer(self, parts: ResponseParts | None) -> None:
         """Send the response of the request under way; None: there is none."""
 
-    def close_after_answers(self) -> None:
-        """Close once what has been answered is sent."""
+    def close_after_answers(self, last: ResponseParts | None = None) -> None:
+        """Close once what has been answered is sent, and `last`, an answer or a part of one."""
 
 
 class Requester(Answered, Protocol):
@@ -120,6 +120,13 @@ class Responder:
             self._requester = None
             requester.answer(parts)
 
+    def last(self, data: bytes) -> None:
+        """Send these bytes, a response or a part of one, and close the connection."""
+        requester = self._requester
+        if requester is not None:
+            self._requester = None
+            requester.close_after_answers(data)
+
     def close(self) -> None:
         """Close the connection instead of answering, after earlier answers have been sent."""
         requester = self._requester
@@ -137,7 +144,7 @@ class _Kept:
         assert isinstance(parts, (bytes, bytearray, memoryview)), "an answer in parts, or none"
         self.whole = bytes(parts)
 
-    def close_after_answers(self) -> None:
+    def close_after_answers(self, last: ResponseParts | None = None) -> None:
         raise ProtocolError("the answer cannot be written")
 
 

@@ -22,7 +22,8 @@ from broker.node.broker_server import BrokerServer, Started
 from broker.node.parts import broker_parts
 from broker.node.shared_server import NodePorts, SharedServer
 from broker.requests.context import Connection
-from broker.requests.request_handler import Reply, RequestHandler
+from broker.requests.interference import Reply
+from broker.requests.request_handler import RequestHandler
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
 from storage.log_config import LogConfig

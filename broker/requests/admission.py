@@ -22,6 +22,7 @@ class Admission:
         """Of the judgements: one with another epoch says nothing about today."""
         self.may_prepare = True
         """Whether a judgement about one request holds for the next one like it."""
+        self._watchers = 0
         self._judge: Judge | None = None
         self._audit: Audit | None = None
 
@@ -55,5 +56,12 @@ class Admission:
     def prepare_nothing(self) -> None:
         """Each request is to be seen from now on: by an interceptor, by an authorizer whose word
         holds once, by who injects faults."""
+        self._watchers += 1
         self.may_prepare = False
         self.changed()
+
+    def prepare_again(self) -> None:
+        """One of those who asked for that need not see each request any more."""
+        assert self._watchers, "nobody has asked to see each request"
+        self._watchers -= 1
+        self.may_prepare = not self._watchers

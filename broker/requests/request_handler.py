@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from broker.requests.admission import Admission
 from broker.requests.context import (
@@ -33,6 +34,7 @@ from broker.requests.context import (
     RequestContext,
     RequestMetrics,
 )
+from broker.requests.interference import Interference, Meeting, Reply
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
@@ -43,6 +45,7 @@ from protocol.frames.message_codec import (
     response_parts,
     skip_header_tags,
 )
+from protocol.message import Message
 from protocol.primitives import StringTooLong
 from protocol.rights import Rights
 
@@ -53,16 +56,6 @@ Header = tuple[int, int, int, str | None]
 
 _NOT_YET = object()
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
-
-
-class Reply(Protocol):
-    """The way back to one request's connection."""
-
-    def __call__(self, parts: Any) -> None:
-        """Send a response: one bytes-like or a list of bytes and slices; None: nothing to send."""
-
-    def close(self) -> None:
-        """Close the connection instead of answering."""
 
 
 class _Served:
@@ -99,6 +92,7 @@ class RequestHandler:
         self.prepared = PreparedRequests(self.admission, prepared_max_bytes, identity)
         self._prepares = prepared_max_bytes > 0
         self._served: dict[int, _Served] = {}
+        self._interference: Interference | None = None
         self.serve(apis)
 
     def serve(self, apis: Iterable[Api]) -> None:
@@ -106,6 +100,10 @@ class RequestHandler:
         for api in apis:
             self.apis[int(api.key)] = api
             self._served[int(api.key)] = _Served(api)
+
+    def interfere_by(self, interference: Interference | None) -> None:
+        """Who comes between each request and its API from now on; None: nobody."""
+        self._interference = interference
 
     def served(self) -> list[Api]:
         """All APIs."""
@@ -190,6 +188,9 @@ class RequestHandler:
         rights = self.admission.rights_of(connection, client_id, api_key, version)
         context = _context(connection, api_key, version, correlation_id, client_id, rights)
         request = decode(served.request, frame, pos, version)
+        if self._interference is not None and failure is None:
+            self._meet(self._interference, served, context, request, reply)
+            return
         respond = partial(_respond, context, reply)
         prepares = self._prepares and served.api.prepare is not None and failure is None
         if not prepares or self.prepared.find(connection, frame) is not None:
@@ -198,6 +199,19 @@ class RequestHandler:
         first = _First(self.prepared, context, served.metrics, self.admission.epoch, respond)
         self._ask(served, context, request, first.respond, failure)
         self._prepare(served.api, first, frame, request)
+
+    def _meet(
+        self,
+        interference: Interference,
+        served: _Served,
+        context: RequestContext,
+        request: Message,
+        reply: Reply,
+    ) -> None:
+        refusal = partial(self.refusal, context.api_key)
+        ask, write = partial(self._ask, served, context), partial(_respond, context)
+        say_range = partial(self._answer_range, served, replace(context, api_version=0), reply)
+        interference.meet(Meeting(context, request, reply, ask, refusal, write, say_range))
 
     def _say_range(
         self, served: _Served, connection: Connection, frame: memoryview, reply: Reply
@@ -211,6 +225,10 @@ class RequestHandler:
         served.metrics.begun()
         rights = self.admission.rights_of(connection, client_id, api_key, 0)
         context = _context(connection, api_key, 0, correlation_id, client_id, rights)
+        self._answer_range(served, context, reply)
+
+    def _answer_range(self, served: _Served, context: RequestContext, reply: Reply) -> None:
+        """Say in version 0, which any client reads, that a version is not served (KIP-511)."""
         respond = partial(_unsupported, partial(_respond, context, reply))
         self._ask(served, context, messages_of(served.api.key).request(), respond)
 
@@ -354,6 +372,9 @@ class _Collected:
 
     def close(self) -> None:
         raise ProtocolError("the answer cannot be written")
+
+    def last(self, data: bytes) -> None:
+        raise ProtocolError(f"a connection that ends with {len(data)} bytes")
 
 
 def _context(

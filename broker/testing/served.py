@@ -11,6 +11,8 @@ from collections.abc import Callable
 from broker.config.values import BrokerConfig
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
+from broker.testing.faults.faults import Faults
+from broker.testing.faults.of_node import faults_of
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
 from storage.filesystem import LocalFilesystem
 
@@ -24,6 +26,7 @@ class Served:
         self.end = end
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
+        self._faults: Faults | None = None
 
     @property
     def config(self) -> BrokerConfig:
@@ -42,6 +45,13 @@ class Served:
         """Its cores: `node.broker.requests` answers requests, `node.image` is the metadata."""
         return self.server.node
 
+    @property
+    def faults(self) -> Faults:
+        """What becomes of its requests; nothing meets them before a test asks for that."""
+        if self._faults is None:
+            self._faults = faults_of(self.node)
+        return self._faults
+
     async def start(self, config: BrokerConfig, *, durable: bool = False) -> int:
         """Start; the port of the first listener. Raises StartError."""
         assert self._server is None, "the broker is running already"
@@ -55,5 +65,8 @@ class Served:
     async def stop(self) -> None:
         """Stop it as SIGTERM does."""
         if self._server is not None:
+            if self._faults is not None:
+                self._faults.clear()  # nobody waits for what is left unanswered
+                self._faults = None
             await self._server.stop()
             self._server = None

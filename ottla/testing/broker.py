@@ -26,6 +26,7 @@ from ottla.testing.errors import (
     StartFailed,
     StopFailed,
 )
+from ottla.testing.faults import Faults
 from ottla.testing.frames import Json
 from ottla.testing.host import HostProcess, the_host
 from ottla.testing.log_lines import last_lines
@@ -181,6 +182,11 @@ class Broker:
             return self._channel.call(op, args, timeout_s=timeout_s)
         except BrokerGone as error:
             raise BrokerGone(f"{error}; it said:\n{self.output()}") from None
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong with its requests, on demand."""
+        return Faults(self.call)
 
     def output(self, offset: int = 0) -> str:
         """The last lines that it printed and logged, over all its starts.

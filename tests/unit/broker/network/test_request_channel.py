@@ -41,8 +41,8 @@ class Requester:
     def later(self) -> Responder:
         return Responder(self)
 
-    def close_after_answers(self) -> None:
-        self.log.append(f"{self.name} closes")
+    def close_after_answers(self, last: ResponseParts | None = None) -> None:
+        self.log.append(f"{self.name} closes" + ("" if last is None else f" after {last!r}"))
 
     def fail(self, error: BaseException) -> None:
         self.log.append(f"{self.name} fails: {error}")
@@ -179,7 +179,10 @@ def test_a_responder_works_once():
     assert requester.answers == [None]
     assert log == []
     Responder(requester).close()
-    assert log == ["a closes"]
+    respond = Responder(requester)
+    respond.last(b"par")
+    respond.last(b"again")
+    assert log == ["a closes", "a closes after b'par'"]
 
 
 def test_the_queue_needs_room():

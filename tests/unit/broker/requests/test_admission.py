@@ -47,3 +47,13 @@ def test_each_change_begins_an_epoch() -> None:
     epochs.append(admission.epoch)
     assert not admission.may_prepare
     assert epochs == sorted(set(epochs))
+
+
+def test_requests_are_prepared_again_when_nobody_has_to_see_each_of_them() -> None:
+    admission = Admission()
+    admission.prepare_nothing()
+    admission.prepare_nothing()
+    admission.prepare_again()
+    assert not admission.may_prepare
+    admission.prepare_again()
+    assert admission.may_prepare

@@ -1,0 +1,246 @@
+"""The faults of one broker: its rules, and what they do to a request.
+
+Owns the rules, in the order in which they were asked for, and the answers that never come. A delay
+goes on to the next rule, and delays add up; of all else the first rule that meets a request decides
+alone. What was left unanswered is closed when its rule is lifted: a broker that stops does not wait
+for it.
+
+Never knows a socket: bytes are cut and connections closed through `broker.requests.interference`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, Protocol
+
+from broker.requests.admission import Admission
+from broker.requests.context import Respond
+from broker.requests.interference import Meeting, Reply
+from broker.testing.faults.answers import Concerns, joined, put_into, refusing
+from broker.testing.faults.cut_answer import cut
+from broker.testing.faults.places import Real, ways_of
+from broker.testing.faults.rule import Asked, Deed, Rule
+from broker.testing.faults.subjects import (
+    NameOf,
+    asks_for_all_topics,
+    groups_of,
+    is_of_a_node,
+    split,
+    topics_of,
+    transactional_ids_of,
+)
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.frames.message_codec import ResponseParts
+from protocol.message import Message, replace
+from protocol.messages.fetch import FetchResponse
+from storage.ports import Scheduler
+
+
+class Sessions(Protocol):
+    """What consumers fetch in sessions, whose requests name only what is new."""
+
+    def topics(self, session_id: int) -> Iterable[str]:
+        """The topics of a session; none where there is no such session."""
+
+    def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
+        """Add to a Fetch's answer what it leaves out for lack of news, of the topics that
+        `concerns` means; and look at all of that for the next answer of the session."""
+
+
+class Faults:
+    """See the module; `broker.requests.interference.Interference`."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        name_of: NameOf,
+        sessions: Sessions,
+        admissions: Sequence[Admission],
+    ) -> None:
+        """`admissions`: of all request handlers that these faults meet."""
+        self._scheduler = scheduler
+        self._name_of = name_of
+        self._sessions = sessions
+        self._admissions = admissions
+        self._rules: dict[int, Rule] = {}
+        self._numbers = count(1)
+        self._unanswered: dict[int, list[Reply]] = {}
+
+    # --- what a test asks for -------------------------------------------------------------------
+
+    def add(self, rule: Rule) -> int:
+        """A fault, from now on; its number."""
+        number = next(self._numbers)
+        if not self._rules:
+            for admission in self._admissions:
+                admission.prepare_nothing()
+        self._rules[number] = rule
+        return number
+
+    def rule(self, number: int) -> Rule | None:
+        """The rule of this number, unless it was lifted."""
+        return self._rules.get(number)
+
+    def rules(self) -> list[tuple[int, Rule]]:
+        """All of them, with their numbers."""
+        return list(self._rules.items())
+
+    def lift(self, number: int) -> None:
+        """This fault is no more; what it left unanswered has its connection closed."""
+        if self._rules.pop(number, None) is None:
+            return
+        for reply in self._unanswered.pop(number, ()):
+            reply.close()
+        if not self._rules:
+            for admission in self._admissions:
+                admission.prepare_again()
+
+    def clear(self) -> None:
+        """No fault any more."""
+        for number in list(self._rules):
+            self.lift(number)
+
+    # --- what they do ---------------------------------------------------------------------------
+
+    def meet(self, meeting: Meeting) -> None:
+        """See `Interference.meet`."""
+        asked = self._asked(meeting)
+        delay_ms = 0.0
+        for number, rule in self.rules():
+            if not rule.meets(asked):
+                continue
+            if rule.deed is Deed.DELAY:
+                delay_ms += rule.delay_ms
+            else:
+                respond = partial(self._late, meeting, delay_ms + rule.delay_ms)
+                self._do(number, rule, meeting, respond)
+                return
+        meeting.carry_out(meeting.request, partial(self._late, meeting, delay_ms))
+
+    def _asked(self, meeting: Meeting) -> Asked:
+        context, request = meeting.context, meeting.request
+        api = ApiKey(context.api_key)
+        topics = set(topics_of(request, self._name_of))
+        if api is ApiKey.FETCH and request.session_id:
+            topics.update(self._sessions.topics(request.session_id))
+        return Asked(
+            api,
+            context.client_id or "",
+            topics,
+            asks_for_all_topics(api, context.api_version, request),
+            set(groups_of(api, request)),
+            set(transactional_ids_of(api, request)),
+            is_of_a_node(api, request),
+        )
+
+    def _late(self, meeting: Meeting, delay_ms: float, response: object) -> None:
+        """Answer so many milliseconds from now."""
+        answer = partial(meeting.answer, meeting.reply, response)
+        if delay_ms > 0:
+            self._scheduler.call_later(delay_ms, answer)
+        else:
+            answer()
+
+    def _do(self, number: int, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+        if rule.deed is Deed.ERROR:
+            self._refuse(rule, meeting, respond)
+        elif rule.deed is Deed.DISCONNECT:
+            meeting.reply.close()
+        elif rule.deed is Deed.CUT:
+            part = _PartOfAnswer(meeting.reply, rule.cut_at)
+            meeting.carry_out(meeting.request, partial(meeting.answer, part))
+        else:
+            self._unanswered.setdefault(number, []).append(meeting.reply)
+            if rule.deed is Deed.UNANSWERED:
+                meeting.carry_out(meeting.request, _forget)
+
+    def _refuse(self, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+        """Answer with the rule's error what it is about, and have the rest carried out."""
+        api, version = ApiKey(meeting.context.api_key), meeting.context.api_version
+        if api is ApiKey.API_VERSIONS and rule.error is ErrorCode.UNSUPPORTED_VERSION:
+            meeting.say_range()
+            return
+        meant, rest = meeting.request, None
+        if rule.aim.topic is not None:
+            meant, rest = split(meeting.request, rule.aim.means_topic, self._name_of)
+        for way in ways_of(api, rule.error):
+            if isinstance(way, Real):
+                if _has(api, version, way):
+                    self._put_into_real(rule, meeting, way, respond)
+                    return
+                continue
+            refused = refusing(way, api, version, meant, rule.error, meeting.refusal)
+            if refused is not None and rest is not None:
+                meeting.carry_out(rest, partial(_respond_joined, respond, refused))
+                return
+            if refused is not None:
+                respond(refused)
+                return
+        rule.missed()  # there is nothing in this request that could have an error
+        meeting.carry_out(meeting.request, respond)
+
+    def _put_into_real(self, rule: Rule, meeting: Meeting, way: Real, respond: Respond) -> None:
+        concerns: Concerns = rule.aim.means_topic
+        if way.path == ("results",):  # of log directories, which belong to no topic
+            concerns = _anything
+
+        def answered(response: Message) -> None:
+            if isinstance(response, FetchResponse):
+                self._sessions.show_all(response, concerns)
+            if not put_into(response, way.path, rule.error, concerns, self._name_of):
+                rule.missed()
+            respond(response)
+
+        meeting.carry_out(_harmless(meeting.request), answered)
+
+
+class _PartOfAnswer:
+    """A way back that takes a part of an answer, and closes the connection."""
+
+    def __init__(self, reply: Reply, share: float) -> None:
+        self._reply = reply
+        self._share = share
+
+    def __call__(self, parts: ResponseParts | None) -> None:
+        if parts is None:
+            self._reply.close()
+        else:
+            self._reply.last(cut(parts, self._share))
+
+    def close(self) -> None:
+        """The answer cannot be written."""
+        self._reply.close()
+
+    def last(self, data: bytes) -> None:
+        """As if there were nobody between."""
+        self._reply.last(data)
+
+
+def _respond_joined(respond: Respond, refused: Message, response: Message) -> None:
+    respond(joined(response, refused))
+
+
+def _anything(_topic: str | None) -> bool:
+    return True
+
+
+def _forget(_response: object) -> None:
+    """The answer of a request that never gets one."""
+
+
+def _has(api: ApiKey, version: int, way: Real) -> bool:
+    """Whether answers of this version have what `way` leads to."""
+    return api is not ApiKey.OFFSET_FETCH or (way.path[0] == "groups") == (version >= 8)
+
+
+def _harmless(request: Message) -> Message:
+    """The same request, which waits for nothing and makes nothing."""
+    changes: dict[str, Any] = {}
+    if hasattr(request, "max_wait_ms"):
+        changes["max_wait_ms"] = 0
+    if hasattr(request, "allow_auto_topic_creation"):
+        changes["allow_auto_topic_creation"] = False
+    return replace(request, **changes) if changes else request
