@@ -12,6 +12,7 @@ from broker.config.values import BrokerConfig
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.testing.faults.faults import Faults
+from broker.testing.faults.full_disk import FillableFilesystem, Room
 from broker.testing.faults.of_node import faults_of
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
 from storage.filesystem import LocalFilesystem
@@ -24,6 +25,8 @@ class Served:
         """`end(code)` ends the process, when what was asked is answered."""
         self.loop = loop
         self.end = end
+        self.room = Room()
+        """On its disk."""
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
         self._faults: Faults | None = None
@@ -55,7 +58,11 @@ class Served:
     async def start(self, config: BrokerConfig, *, durable: bool = False) -> int:
         """Start; the port of the first listener. Raises StartError."""
         assert self._server is None, "the broker is running already"
-        filesystem = LocalFilesystem if durable else UnsyncedFilesystem
+
+        def filesystem(spares: int, private: tuple[str, ...]) -> FillableFilesystem:
+            real = LocalFilesystem if durable else UnsyncedFilesystem
+            return FillableFilesystem(real(spares, private), self.room)
+
         surroundings = Surroundings(filesystem=filesystem)
         self._config = config
         self._server = Server(config, surroundings)

@@ -159,9 +159,24 @@ class Faults:
         count: int = self._call("connections.close", {})
         return count
 
+    def fill_disk(self, log_dir: str | None = None) -> list[str]:
+        """Let no room be left on the disk, or in one log directory; the directories that are full.
+
+        A broker loses a log directory that it cannot write to, and says KAFKA_STORAGE_ERROR for
+        what was there. If it was the last one, or that of the metadata, the broker stops, as a
+        real one does: give it a second one by `log.dirs`, or restart it, which frees the disk.
+        """
+        full: list[str] = self._call("disk.fill", {"log_dir": log_dir})
+        return full
+
+    def free_disk(self) -> None:
+        """Let there be room again. A log directory that was lost comes back with a restart."""
+        self._call("disk.free", {})
+
     def clear(self) -> None:
-        """Lift all faults."""
+        """Lift all faults; the disk has room."""
         self._call("fault.clear", {})
+        self._call("disk.free", {})
 
     def _add(self, deed: str, api: str | None, meant: Meant, **how: Json) -> Fault:
         probability, topic, seed = (

@@ -89,7 +89,14 @@ def test_a_seed_that_was_drawn_can_be_asked_for_again(channel: Channel) -> None:
 def test_all_at_once(channel: Channel) -> None:
     assert Faults(channel).disconnect_all() == 3
     Faults(channel).clear()
-    assert [op for op, _ in channel.calls] == ["connections.close", "fault.clear"]
+    assert [op for op, _ in channel.calls] == ["connections.close", "fault.clear", "disk.free"]
+
+
+def test_a_full_disk(channel: Channel) -> None:
+    faults = Faults(channel)
+    faults.fill_disk("/data/b")
+    faults.free_disk()
+    assert channel.calls == [("disk.fill", {"log_dir": "/data/b"}), ("disk.free", {})]
 
 
 def test_shares_are_from_0_to_1(channel: Channel) -> None:

@@ -1,0 +1,152 @@
+"""A disk that is full as soon as a test says so.
+
+Owns which paths are on it. What would take more room there fails with ENOSPC, as on a real one, and
+nothing of it is kept. What frees room, or takes none, goes on. Compaction works in a process of its
+own, on the disk that the machine has.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+
+from storage.filesystem import BytesLike, File, Filesystem, Lock, Usage
+
+_TEXT = "No space left on device"
+
+
+class Room:
+    """What is left on the disk: nothing below some paths, or as much as the machine has."""
+
+    def __init__(self) -> None:
+        self._full: tuple[str, ...] = ()
+
+    def fill(self, path: str) -> None:
+        """No room is left at this path, and below it."""
+        self._full = (*self._full, f"{path}/")
+
+    def free(self) -> None:
+        """There is room again."""
+        self._full = ()
+
+    def is_full(self, path: str) -> bool:
+        """Whether nothing can be written there."""
+        return bool(self._full) and f"{path}/".startswith(self._full)
+
+    def want(self, path: str) -> None:
+        """Raises OSError where there is no room for more."""
+        if self.is_full(path):
+            raise OSError(errno.ENOSPC, _TEXT, path)
+
+
+class FillableFile:
+    """A `storage.filesystem.File` on such a disk."""
+
+    __slots__ = ("__weakref__", "_file", "_room", "path")
+
+    def __init__(self, file: File, room: Room) -> None:
+        self._file = file
+        self._room = room
+        self.path = file.path
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    def append(self, data: BytesLike) -> None:
+        self._room.want(self.path)
+        self._file.append(data)
+
+    def append_parts(self, parts: Sequence[BytesLike]) -> None:
+        self._room.want(self.path)
+        self._file.append_parts(parts)
+
+    def pread(self, size: int, offset: int) -> bytes:
+        return self._file.pread(size, offset)
+
+    def write_at(self, data: BytesLike, offset: int) -> None:
+        if offset + len(data) > self._file.size:
+            self._room.want(self.path)
+        self._file.write_at(data, offset)
+
+    def truncate(self, size: int) -> None:
+        self._file.truncate(size)
+
+    def sync(self) -> None:
+        self._file.sync()
+
+    def write_back(self, offset: int, size: int) -> None:
+        self._file.write_back(offset, size)
+
+    def give_back_room(self) -> None:
+        self._file.give_back_room()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
+class FillableFilesystem:
+    """A `storage.filesystem.Filesystem` on such a disk."""
+
+    def __init__(self, filesystem: Filesystem, room: Room) -> None:
+        self._real = filesystem
+        self._room = room
+
+    def open(self, path: str, *, create: bool = False) -> FillableFile:
+        return FillableFile(self._real.open(path, create=create), self._room)
+
+    def make_with_room(self, path: str, size: int) -> None:
+        self._room.want(path)
+        self._real.make_with_room(path, size)
+
+    def read(self, path: str) -> bytes:
+        return self._real.read(path)
+
+    def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
+        self._room.want(path)
+        self._real.replace_atomically(path, data, sync=sync)
+
+    def rename(self, source: str, target: str) -> None:
+        self._real.rename(source, target)
+
+    def remove(self, path: str) -> None:
+        self._real.remove(path)
+
+    def remove_tree(self, path: str) -> None:
+        self._real.remove_tree(path)
+
+    def list_dir(self, path: str) -> list[str]:
+        return self._real.list_dir(path)
+
+    def make_dirs(self, path: str) -> None:
+        if not self._real.exists(path):
+            self._room.want(path)
+        self._real.make_dirs(path)
+
+    def exists(self, path: str) -> bool:
+        return self._real.exists(path)
+
+    def is_dir(self, path: str) -> bool:
+        return self._real.is_dir(path)
+
+    def real_path(self, path: str) -> str:
+        return self._real.real_path(path)
+
+    def size(self, path: str) -> int:
+        return self._real.size(path)
+
+    def modified_ms(self, path: str) -> int:
+        return self._real.modified_ms(path)
+
+    def sync_dir(self, path: str) -> None:
+        self._real.sync_dir(path)
+
+    def lock(self, path: str) -> Lock | None:
+        return self._real.lock(path)
+
+    def usage(self, path: str) -> Usage:
+        usage = self._real.usage(path)
+        return Usage(usage.total_bytes, 0) if self._room.is_full(path) else usage
