@@ -155,8 +155,7 @@ class SocketServer:
                 for processor in self.processors:
                     await processor.wait_empty()
         except TimeoutError:
-            for processor in self.processors:
-                processor.abort("the broker stops")
+            self.close_connections("the broker stops")
             try:
                 async with asyncio.timeout(_ABORT_TIMEOUT_S):
                     for processor in self.processors:
@@ -165,6 +164,11 @@ class SocketServer:
                 _log.error("%d connection(s) did not close: this is a bug", self.connection_count)
         for processor in self.processors:
             processor.close()
+
+    def close_connections(self, reason: str) -> None:
+        """Close those that are open now, at once; new ones are taken."""
+        for processor in self.processors:
+            processor.abort(reason)
 
     def close_excess_connections(self) -> None:
         """A protected listener has taken a connection over the limit: others give up one each."""

@@ -41,7 +41,7 @@ from broker.node.storage_folders import RandomBytes, format_storage, is_formatte
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.standard_streams import is_heard
-from broker.requests.request_handler import RequestHandler
+from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
@@ -141,6 +141,8 @@ class Surroundings:
 
     filesystem: Callable[[int, tuple[str, ...]], Filesystem] = LocalFilesystem
     scheduler: Callable[[asyncio.AbstractEventLoop], Scheduler] = LoopScheduler
+    entrance: Callable[[RequestHandler], Entrance] = lambda requests: requests
+    """Who stands between clients and the broker's APIs."""
 
 
 _OF_THIS_MACHINE = Surroundings()
@@ -189,7 +191,7 @@ class Server:
             raise _unusable_folder(config, error) from error
         except (MetadataRecordError, QuorumStateError) as error:
             raise StartError(f"{config.metadata_log_dir}: {error}") from error
-        self.sockets, self.controller_sockets = self._socket_servers(loop)
+        self.sockets, self.controller_sockets = self._socket_servers(loop, surroundings)
         register_node_metrics(self.node, self.sockets)
         if self.guards is not None:
             register_login_metrics(self.node.metrics, self.guards.logins())
@@ -213,7 +215,7 @@ class Server:
         return to_brokers, NetworkClient(loop, max_bytes, ways.to_controllers)
 
     def _socket_servers(
-        self, loop: asyncio.AbstractEventLoop
+        self, loop: asyncio.AbstractEventLoop, surroundings: Surroundings
     ) -> tuple[SocketServer | None, SocketServer | None]:
         """Those of the broker and of the controller: neither's requests wait for the other's."""
         node, config = self.node, self.config
@@ -222,13 +224,14 @@ class Server:
         if node.broker is not None:
             requests = node.broker.requests
             listeners = self._listeners(config.broker_listeners, requests)
+            entrance = surroundings.entrance(requests)
             brokers = SocketServer(
                 listeners,
                 config,
-                requests.handle,
+                entrance.handle,
                 self.io_pool,
-                at_once=requests.handle_at_once,
-                expect=requests.expect,
+                at_once=entrance.handle_at_once,
+                expect=entrance.expect,
                 room=self._connections_left,
             )
         if node.controller_server is not None:

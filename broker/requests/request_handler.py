@@ -19,7 +19,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from broker.requests.admission import Admission
 from broker.requests.context import (
@@ -56,6 +56,21 @@ Header = tuple[int, int, int, str | None]
 
 _NOT_YET = object()
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
+
+
+class Entrance(Protocol):
+    """Where frames come in from the network: `RequestHandler`, or who stands before it."""
+
+    def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        """See `RequestHandler`."""
+
+    def handle_at_once(
+        self, connection: AskingConnection, frame: memoryview, later: Later
+    ) -> Answer | None:
+        """See `RequestHandler`."""
+
+    def expect(self, connection: AskingConnection, message: memoryview) -> Expected | None:
+        """See `RequestHandler`."""
 
 
 class _Served:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from broker.config.values import BrokerConfig
@@ -140,7 +141,12 @@ class TransactionCoordinator:
         )
 
     def _expire_ids(self) -> None:
-        self._runtime.submit_to_all(TransactionShard.expire_ids, _log_expiry)
+        self.expire_ids(self._config.transactional_id_expiration_ms)
+
+    def expire_ids(self, after_ms: int) -> None:
+        """Forget the ids led here without a sign of life for `after_ms`, now."""
+        expire = partial(TransactionShard.expire_ids, after_ms=after_ms)
+        self._runtime.submit_to_all(expire, _log_expiry)
 
     # -- finding -------------------------------------------------------------------------------
 

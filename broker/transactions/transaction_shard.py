@@ -353,9 +353,9 @@ class TransactionShard:
             transactional_id, True, following, then=self._send_markers, after=AT_ONCE
         )
 
-    def expire_ids(self) -> Outcome[None]:
-        """Forget ids without a sign of life for `transactional.id.expiration.ms`."""
-        latest = self._scheduler.wall_ms() - self._config.transactional_id_expiration_ms
+    def expire_ids(self, after_ms: int) -> Outcome[None]:
+        """Forget ids without a sign of life for `after_ms`, unless their transaction is open."""
+        latest = self._scheduler.wall_ms() - after_ms
         records = [
             transaction_tombstone(one.id)
             for one in self.transactions.values()
