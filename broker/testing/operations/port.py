@@ -1,0 +1,81 @@
+"""What operations use of the world: one way to ask a node, clocks, and what only we can do.
+
+An operation is an async function that takes a `World` and plain values (of JSON, and bytes), and
+returns such values. What does not go as asked raises `OperationError`, whose text is for the user.
+
+Versions of requests are fixed where they are asked: those that Apache Kafka 2.8 to 4.3 and Ottla
+all have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from protocol.errors import ErrorCode
+
+POLL_S = 0.01
+"""Between two looks at something that is to become true."""
+
+
+class OperationError(Exception):
+    """An operation did not do what it was asked for.
+
+    `kind` is one of `ottla.testing.errors`: "failed" where a broker refuses it or nobody answers,
+    "deadline" where something did not become true, "misuse", "not possible".
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+class Ask(Protocol):
+    """The way to a node: its answer to one request. Raises OperationError where there is none."""
+
+    def __call__(self, node_id: int | None, message: Any, version: int) -> Awaitable[Any]:
+        """`node_id` None: any of them."""
+
+
+class Inside(Protocol):
+    """What no request can do: only for a broker in this process."""
+
+    def forget_transactional_ids(self) -> None:
+        """All of them, but those that are in the midst of a transaction."""
+
+    def changed_configs(self) -> list[tuple[int, str, dict[str, str | None]]]:
+        """Configs that are others than at first, but those of topics: type and name of each
+        resource, and what each key was; None: it was not set."""
+
+    def close_connections(self) -> int:
+        """Those of clients, at once; how many there were."""
+
+    def forget(self) -> None:
+        """Faults, requests that were recorded, and what was prepared for clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What operations use."""
+
+    ask: Ask
+    now_s: Callable[[], float]
+    """A clock for deadlines, which a test cannot move."""
+    wall_ms: Callable[[], int]
+    """The broker's own time: of new records."""
+    pause: Callable[[float], Awaitable[None]]
+    """Lets so many seconds pass."""
+    inside: Inside | None = None
+    """None where the brokers are elsewhere."""
+
+
+def check(code: int, what: str, words: str | None = None) -> None:
+    """Raises OperationError where `code` is an error; `what` did not work."""
+    if code != ErrorCode.NONE:
+        raise OperationError("failed", f"{what}: {name_of(code)}{f' ({words})' if words else ''}")
+
+
+def name_of(code: int) -> str:
+    """An error as Kafka calls it."""
+    return ErrorCode(code).name
