@@ -11,9 +11,11 @@ from collections.abc import Callable
 from broker.config.values import BrokerConfig
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
+from broker.requests.request_handler import Entrance, RequestHandler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
 from broker.testing.faults.of_node import faults_of
+from broker.testing.sent_requests import SentRequests
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
 from storage.filesystem import LocalFilesystem
 
@@ -30,6 +32,13 @@ class Served:
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
         self._faults: Faults | None = None
+        self._sent: SentRequests | None = None
+
+    @property
+    def sent(self) -> SentRequests:
+        """What clients have sent to it."""
+        assert self._sent is not None, "the broker was not started"
+        return self._sent
 
     @property
     def config(self) -> BrokerConfig:
@@ -63,11 +72,18 @@ class Served:
             real = LocalFilesystem if durable else UnsyncedFilesystem
             return FillableFilesystem(real(spares, private), self.room)
 
-        surroundings = Surroundings(filesystem=filesystem)
+        surroundings = Surroundings(filesystem=filesystem, entrance=self._entrance)
         self._config = config
         self._server = Server(config, surroundings)
         endpoints = await self._server.start()
         return endpoints[0].port
+
+    def forget(self) -> None:
+        """What a test has asked for, and what it has caused, is no more."""
+        if self._faults is not None:
+            self._faults.clear()
+        self.room.free()
+        self.sent.forget()
 
     async def stop(self) -> None:
         """Stop it as SIGTERM does."""
@@ -77,3 +93,7 @@ class Served:
                 self._faults = None
             await self._server.stop()
             self._server = None
+
+    def _entrance(self, requests: RequestHandler) -> Entrance:
+        sent = self._sent = SentRequests(requests, lambda: self.node.ports.scheduler.wall_ms())
+        return sent

@@ -1,0 +1,48 @@
+"""Asking a broker in this process: its own APIs, with unlimited rights and without a network.
+
+What is asked so is not seen by faults, quotas or whoever records what clients send. Owns nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from broker.requests.context import RequestContext
+from broker.requests.request_handler import RequestHandler
+from broker.testing.operations.port import OperationError
+from protocol.errors import ProtocolError
+from protocol.rights import UNLIMITED
+
+CLIENT_ID = "ottla-testing"
+
+
+class InProcess:
+    """See the module (`port.Ask`). `node_id` is not looked at: there is one node."""
+
+    def __init__(self, requests: RequestHandler, listener_name: str) -> None:
+        """`listener_name`: whose addresses are told, as those of nodes."""
+        self._requests = requests
+        self._listener_name = listener_name
+
+    async def __call__(self, node_id: int | None, message: Any, version: int) -> Any:
+        """The answer, whenever it comes."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def respond(response: Any) -> None:
+            if not answer.done():
+                answer.set_result(response)
+
+        api = self._requests.apis.get(message.API_KEY)
+        if api is None:
+            raise OperationError(
+                "not possible", f"the broker does not serve {type(message).__name__}"
+            )
+        context = RequestContext(
+            message.API_KEY, version, 0, CLIENT_ID, "", self._listener_name, "", UNLIMITED
+        )
+        try:
+            api.handle(context, message, respond)
+        except ProtocolError as error:
+            raise OperationError("failed", f"{api.key.name}: {error}") from error
+        return await answer

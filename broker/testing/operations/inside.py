@@ -1,0 +1,66 @@
+"""What a reset does to a broker in this process that no request can (`port.Inside`).
+
+Owns nothing: it knows the node, its sockets, and who is to forget what belongs to a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from broker.node.node import Node
+from controller.metadata.image import ResourceType
+
+
+class Sockets(Protocol):
+    """Those of the broker (`broker.network.socket_server.SocketServer`)."""
+
+    @property
+    def connection_count(self) -> int: ...
+
+    def close_connections(self, reason: str) -> None: ...
+
+
+class InsideNode:
+    """See the module."""
+
+    def __init__(
+        self, node: Node, sockets: Sockets, forgetful: Sequence[Callable[[], None]] = ()
+    ) -> None:
+        """`forgetful`: who else has something of a test: faults, requests that were kept."""
+        assert node.broker is not None, "a broker"
+        self._node = node
+        self._broker = node.broker
+        self._sockets = sockets
+        self._forgetful = forgetful
+        self._configs = node.image.configs
+
+    def forget_transactional_ids(self) -> None:
+        """All of them, but those that are in the midst of a transaction."""
+        self._broker.parts.transactions.coordinator.expire_ids(0)
+
+    def changed_configs(self) -> list[tuple[int, str, dict[str, str | None]]]:
+        """Those that are others than at first, but topics': the topics go."""
+        now, found = self._node.image.configs, []
+        for resource in dict.fromkeys([*self._configs, *now]):
+            before, after = self._configs.get(resource, {}), now.get(resource, {})
+            changed = {
+                key: before.get(key)
+                for key in {**before, **after}
+                if before.get(key) != after.get(key)
+            }
+            if changed and resource[0] != ResourceType.TOPIC:
+                found.append((*resource, changed))
+        return found
+
+    def close_connections(self) -> int:
+        """Those of clients, at once; how many there were."""
+        count = self._sockets.connection_count
+        self._sockets.close_connections("the broker was reset")
+        return count
+
+    def forget(self) -> None:
+        """Faults, requests that were kept, and what was prepared for clients."""
+        for one in self._forgetful:
+            one()
+        self._broker.requests.admission.changed()

@@ -1,0 +1,113 @@
+"""What tests may ask by name of topics, records, groups and requests: the operations, registered.
+
+Owns which world they are done in: that of the broker in this process, or over the network that of
+a cluster, where this broker is one of several or where `connect` has named one that runs already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from broker.network.network_client import NetworkClient
+from broker.testing.control import Arguments, Refused, operation
+from broker.testing.operations import decoded_requests, groups, records, topics
+from broker.testing.operations.in_process import InProcess
+from broker.testing.operations.inside import InsideNode
+from broker.testing.operations.over_network import OverNetwork
+from broker.testing.operations.port import OperationError, World
+from broker.testing.operations.reset import reset
+from broker.testing.served import Served
+from ottla.testing.frames import Json
+
+RESPONSE_BYTES_MAX = 128 * 1024 * 1024
+
+Asked = Callable[..., Awaitable[Any]]
+
+_worlds: dict[Served, World] = {}
+_ASKED: dict[str, Asked] = {
+    "topic.create": topics.create,
+    "topic.grow": topics.grow,
+    "topic.delete": topics.delete,
+    "topic.describe": topics.describe,
+    "records.seed": records.seed,
+    "records.consume": records.consume,
+    "group.list": groups.list_groups,
+    "group.describe": groups.describe,
+    "group.progress": groups.progress,
+    "group.rebalance": groups.rebalance,
+    "group.delete": groups.delete,
+    "reset": reset,
+}
+
+
+def _register(name: str, asked: Asked) -> None:
+    @operation(name)
+    async def ask(broker: Served, args: Arguments) -> Json:
+        try:
+            return await asked(_world(broker), **args)
+        except OperationError as error:
+            raise Refused(str(error), error.kind) from error
+
+
+for _name, _asked in _ASKED.items():
+    _register(_name, _asked)
+
+
+@operation("connect")
+async def connect(broker: Served, args: Arguments) -> Json:
+    """Ask a cluster that runs already, by its addresses: `bootstrap` is pairs of host and port."""
+    network = NetworkClient(broker.loop, RESPONSE_BYTES_MAX)
+    bootstrap = [(str(host), int(port)) for host, port in args["bootstrap"]]
+    _worlds[broker] = _world_of(
+        OverNetwork(network, bootstrap), lambda: time.time_ns() // 1_000_000
+    )
+    try:
+        return await topics.nodes(_worlds[broker])
+    except OperationError as error:
+        raise Refused(str(error), error.kind) from error
+
+
+@operation("requests")
+async def requests(broker: Served, args: Arguments) -> Json:
+    """What clients have sent, decoded: see `decoded_requests.decoded`."""
+    if broker in _worlds and _worlds[broker].inside is None:
+        raise Refused("what is sent to a cluster that is not ours is not seen", "not possible")
+    image = broker.node.image
+
+    def topic_name(topic_id: bytes) -> str | None:
+        found = image.topics.get_by_id(topic_id)
+        return None if found is None else found.name
+
+    try:
+        return decoded_requests.decoded(broker.sent.kept, topic_name, **args)
+    except OperationError as error:
+        raise Refused(str(error), error.kind) from error
+
+
+def _world(broker: Served) -> World:
+    found = _worlds.get(broker)
+    if found is None:
+        found = _worlds[broker] = _own_world(broker)
+    return found
+
+
+def _own_world(broker: Served) -> World:
+    node, server = broker.node, broker.server
+    listener = node.config.inter_broker_listener_name
+    assert node.broker is not None and server.sockets is not None, "a broker"
+    inside = InsideNode(node, server.sockets, [broker.forget])
+    wall_ms = node.ports.scheduler.wall_ms
+    if node.shared.alone:
+        return _world_of(InProcess(node.broker.requests, listener), wall_ms, inside)
+    ours = next(one for one in node.config.broker_listeners if one.listener_name == listener)
+    address = ours.host or "localhost", server.sockets.ports[listener]
+    return _world_of(OverNetwork(server.network, [address]), wall_ms, inside)
+
+
+def _world_of(
+    ask: InProcess | OverNetwork, wall_ms: Callable[[], int], inside: InsideNode | None = None
+) -> World:
+    return World(ask, time.monotonic, wall_ms, asyncio.sleep, inside)

@@ -1,0 +1,226 @@
+"""Topics: made and led when that is told, deleted and gone when that is told, and what is in them.
+
+Every broker is asked, so that a client that asks any of them finds what the test was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from broker.testing.operations.port import POLL_S, OperationError, World, check, name_of
+from protocol.errors import ErrorCode
+from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+METADATA_VERSION = 9
+CREATE_TOPICS_VERSION = 5
+CREATE_PARTITIONS_VERSION = 2
+DELETE_TOPICS_VERSION = 4
+LIST_OFFSETS_VERSION = 5
+TIMEOUT_S = 10.0
+
+EARLIEST = -2
+LATEST = -1
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+
+Leaders = dict[str, dict[int, int]]
+"""By topic and partition; -1 where nobody leads."""
+Partition = tuple[str, int]
+
+
+async def create(
+    world: World,
+    name: str,
+    partitions: int = 1,
+    replication: int = -1,
+    configs: Mapping[str, str] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> dict[str, Any]:
+    """A topic that every broker knows and whose leaders serve; `replication` -1: as the brokers
+    have it for their default. One that is there already is refused."""
+    settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
+    topic = CreatableTopic(name, partitions, replication, [], settings)
+    request = CreateTopicsRequest([topic], int(timeout_s * 1000))
+    answer = await world.ask(None, request, CREATE_TOPICS_VERSION)
+    for one in answer.topics:
+        check(one.error_code, f"topic {name} was not created", one.error_message)
+    leaders = await led(world, [name], timeout_s)
+    return {"name": name, "partitions": sorted(leaders[name])}
+
+
+async def grow(
+    world: World, name: str, partitions: int, timeout_s: float = TIMEOUT_S
+) -> dict[str, Any]:
+    """More partitions: so many in all."""
+    request = CreatePartitionsRequest(
+        [CreatePartitionsTopic(name, partitions, None)], int(timeout_s * 1000)
+    )
+    answer = await world.ask(None, request, CREATE_PARTITIONS_VERSION)
+    for one in answer.results:
+        check(one.error_code, f"topic {name} has no more partitions", one.error_message)
+    leaders = await led(world, [name], timeout_s, partitions)
+    return {"name": name, "partitions": sorted(leaders[name])}
+
+
+async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_S) -> None:
+    """Topics that no broker knows any more; those that are not there are none."""
+    if not names:
+        return
+    request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=int(timeout_s * 1000))
+    answer = await world.ask(None, request, DELETE_TOPICS_VERSION)
+    for one in answer.responses:
+        if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            check(one.error_code, f"topic {one.name} was not deleted", one.error_message)
+    deadline_s = world.now_s() + timeout_s
+    for node in await nodes(world):
+        while found := [name for name in names if name in await leaders_at(world, node, names)]:
+            if world.now_s() >= deadline_s:
+                raise OperationError(
+                    "deadline", f"node {node} still names {', '.join(found)} after {timeout_s:g} s"
+                )
+            await world.pause(POLL_S)
+
+
+async def describe(world: World, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """By topic and partition: leader, start and end of the log. `names` None: all topics that are
+    not the brokers' own. One that is not there is left out."""
+    leaders = await leaders_at(world, None, names)
+    partitions = [(name, index) for name in leaders for index in sorted(leaders[name])]
+    starts = await offsets(world, leaders, partitions, EARLIEST)
+    ends = await offsets(world, leaders, partitions, LATEST)
+    found: dict[str, Any] = {name: {} for name in leaders}
+    for name, index in partitions:
+        found[name][str(index)] = {
+            "leader": leaders[name][index],
+            "start": starts.get((name, index)),
+            "end": ends.get((name, index)),
+        }
+    return found
+
+
+# --- for other operations ------------------------------------------------------------------------
+
+
+async def nodes(world: World) -> list[int]:
+    """The brokers that are there now."""
+    view = await _metadata(world, None, [])
+    return [broker.node_id for broker in view.brokers]
+
+
+async def leaders_at(world: World, node: int | None, names: Sequence[str] | None) -> Leaders:
+    """Topics as a node sees them; those that it does not know are left out. `names` None: all that
+    are not the brokers' own."""
+    view = await _metadata(world, node, names)
+    return {
+        topic.name or "": {one.partition_index: one.leader_id for one in topic.partitions}
+        for topic in view.topics
+        if not topic.error_code and not (names is None and topic.is_internal)
+    }
+
+
+async def led(world: World, names: Sequence[str], timeout_s: float, partitions: int = 1) -> Leaders:
+    """Every broker knows these topics, and the leaders of all their partitions serve."""
+    deadline_s = world.now_s() + timeout_s
+    for node in await nodes(world):
+        while True:
+            leaders = await leaders_at(world, node, names)
+            lacking = await _lacking(world, leaders, names, partitions)
+            if not lacking:
+                break
+            if world.now_s() >= deadline_s:
+                raise OperationError(
+                    "deadline", f"after {timeout_s:g} s node {node} says: {lacking}"
+                )
+            await world.pause(POLL_S)
+    return leaders
+
+
+async def offsets(
+    world: World,
+    leaders: Leaders,
+    partitions: Sequence[Partition],
+    timestamp: int,
+    isolation: int = READ_UNCOMMITTED,
+) -> dict[Partition, int]:
+    """Of each partition whose leader tells it."""
+    found: dict[Partition, int] = {}
+    for (name, index), (code, offset) in (
+        await _list_offsets(world, leaders, partitions, timestamp, isolation)
+    ).items():
+        if code == ErrorCode.NONE:
+            found[name, index] = offset
+    return found
+
+
+def by_leader(leaders: Leaders, partitions: Sequence[Partition]) -> dict[int, dict[str, list[int]]]:
+    """Which topics and partitions to ask each node for; those without a leader are left out."""
+    found: dict[int, dict[str, list[int]]] = {}
+    for name, index in partitions:
+        leader = leaders.get(name, {}).get(index, -1)
+        if leader >= 0:
+            found.setdefault(leader, {}).setdefault(name, []).append(index)
+    return found
+
+
+async def _metadata(
+    world: World, node: int | None, names: Sequence[str] | None
+) -> MetadataResponse:
+    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+    answer: MetadataResponse = await world.ask(
+        node, MetadataRequest(topics, False), METADATA_VERSION
+    )
+    return answer
+
+
+async def _lacking(
+    world: World, leaders: Leaders, names: Sequence[str], partitions: int
+) -> str | None:
+    """What is not there yet; None: nothing."""
+    for name in names:
+        if len(leaders.get(name, ())) < partitions:
+            return f"topic {name} has {len(leaders.get(name, ()))} partitions"
+    every = [(name, index) for name in names for index in leaders[name]]
+    for name, index in every:
+        if leaders[name][index] < 0:
+            return f"{name}-{index} has no leader"
+    answers = await _list_offsets(world, leaders, every, LATEST, READ_UNCOMMITTED)
+    for (name, index), (code, _) in answers.items():
+        if code != ErrorCode.NONE:
+            return f"{name}-{index}: {name_of(code)} at its leader, node {leaders[name][index]}"
+    return None
+
+
+async def _list_offsets(
+    world: World,
+    leaders: Leaders,
+    partitions: Sequence[Partition],
+    timestamp: int,
+    isolation: int,
+) -> dict[Partition, tuple[int, int]]:
+    """Error and offset of each partition that has a leader."""
+    found: dict[Partition, tuple[int, int]] = {}
+    for leader, topics in by_leader(leaders, partitions).items():
+        asked = [
+            ListOffsetsTopic(name, [ListOffsetsPartition(one, -1, timestamp) for one in indexes])
+            for name, indexes in topics.items()
+        ]
+        answer = await world.ask(
+            leader, ListOffsetsRequest(-1, isolation, asked), LIST_OFFSETS_VERSION
+        )
+        for topic in answer.topics:
+            for one in topic.partitions:
+                found[topic.name, one.partition_index] = one.error_code, one.offset
+    return found

@@ -1,0 +1,52 @@
+"""What a reset does to a broker that no request can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from tests.unit.broker.testing.operations.transaction import Producer
+from tests.unit.broker.testing.operations.world import one_node
+
+
+async def test_configs_are_compared_with_those_at_first(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        inside = node.world.inside
+        assert inside is not None
+        assert inside.changed_configs() == []
+        keys = [
+            AlterableConfig("log.retention.ms", 0, "1"),
+            AlterableConfig("min.insync.replicas", 0, "2"),
+        ]
+        resource = AlterConfigsResource(4, "", keys)
+        await node.ask(None, IncrementalAlterConfigsRequest([resource]), 1)
+        changed = {"log.retention.ms": None, "min.insync.replicas": "1"}
+        assert inside.changed_configs() == [(4, "", changed)]
+
+
+async def test_an_open_transaction_is_not_forgotten(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        inside, broker = node.world.inside, node.running.node.broker
+        assert inside is not None and broker is not None
+        node.running.create("t")
+        producer = await Producer.begin(node.world, "open", "t")
+        await producer.send(b"x")
+        await Producer.begin(node.world, "idle", "t")
+        inside.forget_transactional_ids()
+        coordinator = broker.parts.transactions.coordinator
+        assert [coordinator.describe(one).error_code for one in ("open", "idle")] == [0, 105]
+
+
+async def test_connections_end_and_what_was_prepared_is_old(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        inside, broker = node.world.inside, node.running.node.broker
+        assert inside is not None and broker is not None
+        assert (inside.close_connections(), inside.close_connections()) == (2, 0)
+        epoch = broker.requests.admission.epoch
+        inside.forget()
+        assert broker.requests.admission.epoch > epoch
+        assert node.forgotten == [True]

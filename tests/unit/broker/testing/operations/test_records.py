@@ -1,0 +1,82 @@
+"""Records into topics and out of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.testing.operations import records, topics
+from broker.testing.operations.port import OperationError
+from tests.unit.broker.testing.operations.world import OneNode, one_node
+
+
+async def consumed(node: OneNode, topic: str, **how: Any) -> list[tuple[Any, ...]]:
+    found = await records.consume(node.world, topic, **how)
+    return [(one["partition"], one["offset"], one["key"], one["value"]) for one in found["records"]]
+
+
+async def test_what_is_seeded_is_consumed(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        await topics.create(node.world, "orders", 2)
+        seeded = [
+            {"key": b"k", "value": b"1", "headers": [["h", b"v"], ["n", None]], "timestamp": 17},
+            {"value": b"2"},
+            {"value": None, "partition": 1},
+        ]
+        placed = await records.seed(node.world, "orders", seeded, compression="gzip")
+        assert placed == [[0, 0], [0, 1], [1, 0]]
+        found = await records.consume(node.world, "orders")
+        first, second, third = found["records"]
+        assert first == {"partition": 0, "offset": 0, **seeded[0]}
+        assert (second["partition"], second["value"]) == (0, b"2")
+        assert second["timestamp"] == pytest.approx(node.world.wall_ms(), abs=1000)
+        assert (third["key"], third["value"], third["headers"]) == (None, None, [])
+        assert found["positions"] == {"0": 2, "1": 1}
+        assert (await records.consume(node.world, "orders", found["positions"]))["records"] == []
+
+
+async def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        await topics.create(node.world, "orders")
+        await records.seed(node.world, "orders", [{"value": b"%d" % one} for one in range(5)])
+        first = await records.consume(node.world, "orders", count=2)
+        assert first["positions"] == {"0": 2}
+        rest = await consumed(node, "orders", positions=first["positions"], count=3)
+        assert [value for *_, value in rest] == [b"2", b"3", b"4"]
+
+
+async def test_it_waits_for_records_and_for_the_topic(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        began = node.world.now_s()
+        found = await records.consume(node.world, "orders", count=1, timeout_s=2)
+        assert found == {"records": [], "positions": {}, "exists": False}
+        assert 2 <= node.world.now_s() - began < 2.5
+        await topics.create(node.world, "orders")
+        began = node.world.now_s()
+        found = await records.consume(node.world, "orders", count=1, timeout_s=2)
+        assert (found["records"], found["exists"]) == ([], True)
+        assert 2 <= node.world.now_s() - began < 2.5
+
+
+async def test_many_records_are_many_batches(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        await topics.create(node.world, "orders")
+        seeded = [{"value": bytes(100_000)} for _ in range(9)]
+        placed = await records.seed(node.world, "orders", seeded)
+        assert placed == [[0, offset] for offset in range(9)]
+        assert len(await consumed(node, "orders")) == 9
+
+
+async def test_what_cannot_be_seeded_says_why(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        with pytest.raises(OperationError, match="there is no topic orders"):
+            await records.seed(node.world, "orders", [{"value": b"x"}])
+        await topics.create(node.world, "orders")
+        with pytest.raises(OperationError, match="no partition 3: it has 1"):
+            await records.seed(node.world, "orders", [{"value": b"x", "partition": 3}])
+        with pytest.raises(OperationError, match="no compression rar: none, gzip"):
+            await records.seed(node.world, "orders", [{"value": b"x"}], compression="rar")
+        with pytest.raises(OperationError, match="orders-0: MESSAGE_TOO_LARGE"):
+            await records.seed(node.world, "orders", [{"value": bytes(2_000_000)}])

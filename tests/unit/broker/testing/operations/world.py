@@ -1,0 +1,76 @@
+"""A node in virtual time, asked by operations as in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from broker.testing.operations.in_process import InProcess
+from broker.testing.operations.inside import InsideNode
+from broker.testing.operations.port import World
+from tests.unit.broker.node_fixture import Running
+
+_LONGEST_MS = 100_000
+
+
+class NoSockets:
+    """Of a node without a network."""
+
+    def __init__(self, connection_count: int = 2) -> None:
+        self.connection_count = connection_count
+        self.closed: list[str] = []
+
+    def close_connections(self, reason: str) -> None:
+        self.closed.append(reason)
+        self.connection_count = 0
+
+
+class OneNode:
+    """A running node, and the world of operations around it."""
+
+    def __init__(self, folder: Path, **overrides: str) -> None:
+        self.running = Running(folder, **overrides)
+        self.sockets = NoSockets()
+        self.forgotten: list[bool] = []
+        waiting = asyncio.current_task()
+        assert waiting is not None
+        self.waiting = waiting
+        node, scheduler = self.running.node, self.running.scheduler
+        assert node.broker is not None
+        inside = InsideNode(node, self.sockets, [lambda: self.forgotten.append(True)])
+        self.ask = InProcess(node.broker.requests, "PLAINTEXT")
+        self.world = World(
+            self.ask,
+            lambda: scheduler.monotonic_ms() / 1000,
+            scheduler.wall_ms,
+            self._pause,
+            inside,
+        )
+
+    async def _pause(self, seconds: float) -> None:
+        scheduler = self.running.scheduler
+        until = scheduler.monotonic_ms() + seconds * 1000
+        while scheduler.monotonic_ms() < until:
+            await asyncio.sleep(0)
+
+    async def _pass_time(self) -> None:
+        scheduler = self.running.scheduler
+        end = scheduler.monotonic_ms() + _LONGEST_MS
+        while scheduler.monotonic_ms() < end:
+            scheduler.run_for(1)
+            await asyncio.sleep(0)
+        self.waiting.cancel("nothing came of it within 100 s of virtual time")
+
+
+@asynccontextmanager
+async def one_node(folder: Path, **overrides: str) -> AsyncIterator[OneNode]:
+    """Time passes there as long as anybody waits."""
+    node = OneNode(folder, **overrides)
+    passing = asyncio.create_task(node._pass_time())
+    try:
+        yield node
+    finally:
+        passing.cancel()
+        node.running.stop()
