@@ -88,14 +88,14 @@ class Host:
         self._selector.register(self._woken, selectors.EVENT_READ)
         try:
             self._pair.sendall(encode(HELLO))
-            while self._turn():
+            while self.turn():
                 pass
         except (BrokenFrame, ConnectionError):
             pass
         finally:
             self._end()
 
-    def _turn(self) -> bool:
+    def turn(self) -> bool:
         """Do what there is to do; whether the tests' process is still there."""
         more = next(self._to_load, None)
         ready = {key.fileobj for key, _ in self._selector.select(0 if more else _CHECK_PARENT_S)}

@@ -155,6 +155,8 @@ class Channel:
 
     def _send(self, data: bytes, fds: Sequence[int], deadline: float) -> None:
         with self._sending:
+            if self._end is not None:
+                raise BrokerGone(f"{self._who} has ended: {self._end}")
             view = memoryview(data)
             while view:
                 try:

@@ -1,0 +1,120 @@
+"""A cluster: who of its nodes is a controller, and that all or none of them run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from ottla.testing import cluster
+from ottla.testing.cluster import Cluster
+from ottla.testing.errors import Misuse, StartFailed
+from ottla.testing.ports import HeldPort
+
+
+class StandIn:
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        *,
+        start_timeout_s: float,
+        keep_data: bool,
+        cluster_id: str,
+        name: str,
+        controller_port: Sequence[HeldPort],
+    ) -> None:
+        self.properties = dict(properties)
+        self.cluster_id = cluster_id
+        self.name = name
+        self.ports = controller_port
+        self.bootstrap_servers = f"{name}:1"
+        self.did: list[str] = []
+        self.running = False
+
+    def begin_start(self) -> None:
+        self.did.append("begin")
+
+    def finish_start(self) -> None:
+        if self.properties.get("wrong") == "" and self.name == "node-2":
+            raise StartFailed("no")
+        self.running = True
+
+    def begin_stop(self) -> None:
+        self.did.append("told")
+
+    def stop(self) -> None:
+        self.running = False
+
+    def kill(self) -> None:
+        self.did.append("killed")
+        self.running = False
+
+    def close(self) -> None:
+        self.did.append("closed")
+        self.running = False
+        for port in self.ports:
+            port.release()
+
+
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "Broker", StandIn)
+
+
+def nodes(one: Cluster) -> list[StandIn]:
+    return list(one.brokers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("count", "controllers"), [(1, 1), (2, 1), (3, 3), (4, 3), (5, 5), (9, 5)])
+def test_an_odd_number_of_nodes_are_controllers(count: int, controllers: int) -> None:
+    with Cluster(count) as one:
+        roles = [node.properties["process.roles"] for node in nodes(one)]
+        assert roles.count("broker,controller") == controllers
+        (voters,) = {node.properties["controller.quorum.voters"] for node in nodes(one)}
+        assert len(voters.split(",")) == controllers
+        assert len({node.cluster_id for node in nodes(one)}) == 1
+        assert one.bootstrap_servers.count(",") == count - 1
+        assert nodes(one)[0].properties["default.replication.factor"] == str(min(count, 3))
+
+
+def test_properties_win() -> None:
+    with Cluster(1, {"broker.session.timeout.ms": "9000"}) as one:
+        assert nodes(one)[0].properties["broker.session.timeout.ms"] == "9000"
+
+
+@pytest.mark.parametrize("count", [0, 10])
+def test_how_many_there_can_be(count: int) -> None:
+    with pytest.raises(Misuse, match="1 to 9 brokers"):
+        Cluster(count)
+
+
+def test_a_node_is_found_by_its_id() -> None:
+    with Cluster(3) as one:
+        assert one.broker(3) is one.brokers[2]
+        for wrong in (0, 4):
+            with pytest.raises(Misuse, match="ids are 1 to 3"):
+                one.broker(wrong)
+
+
+def test_only_those_are_started_that_do_not_run() -> None:
+    with Cluster(3) as one:
+        one.broker(2).kill()
+        one.start()
+        assert [node.did.count("begin") for node in nodes(one)] == [1, 2, 1]
+        one.restart()
+        assert [node.did.count("told") for node in nodes(one)] == [1, 1, 1]
+        one.kill()
+        assert not any(node.running for node in nodes(one))
+
+
+def test_where_one_does_not_start_none_is_left() -> None:
+    made = Cluster(3, {"wrong": ""})
+    with pytest.raises(StartFailed), made:
+        pass
+    assert [node.did for node in nodes(made)] == [["begin", "killed", "closed"]] * 3
+
+
+async def test_with_coroutines() -> None:
+    async with Cluster(1) as one:
+        assert nodes(one)[0].running
+    assert nodes(one)[0].did[-1] == "closed"

@@ -1,0 +1,54 @@
+"""A port that is held: somebody beside us may listen on it, nobody else gets it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import pytest
+
+from ottla.testing.errors import StartFailed
+from ottla.testing.ports import HOST, HeldPort, held
+
+
+def listening(number: int) -> socket.socket:
+    """As a broker does it."""
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind((HOST, number))
+    one.listen()
+    return one
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="two sockets at one port")
+def test_a_broker_listens_beside_it_again_and_again() -> None:
+    port = HeldPort()
+    for _ in range(3):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((HOST, port.number))
+        port.lend()
+        broker = listening(port.number)
+        client = socket.create_connection((HOST, port.number))
+        served, _ = broker.accept()
+        broker.close()  # as a kill does, with a connection that is open
+        served.close()
+        client.close()
+        port.take_again()
+    port.release()
+
+
+def test_nobody_else_gets_it() -> None:
+    port = HeldPort()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((HOST, port.number))
+    port.release()
+    port.release()
+    with listening(port.number):
+        port.take_again()  # too late, and no error
+
+
+def test_one_that_is_taken_is_told() -> None:
+    free = held(0)
+    free.release()
+    with listening(free.number), pytest.raises(StartFailed, match=f"port {free.number} is not"):
+        held(free.number)
