@@ -80,20 +80,30 @@ class Host:
 
     def run(self) -> None:
         """Until the tests' process is gone."""
-        for end in (self._woken, self._wake):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._selector.register(self._pair, selectors.EVENT_READ)
-        self._selector.register(self._woken, selectors.EVENT_READ)
-        try:
+        with self.watching(), contextlib.suppress(BrokenFrame, ConnectionError):
             self._pair.sendall(encode(HELLO))
             while self.turn():
                 pass
-        except (BrokenFrame, ConnectionError):
-            pass
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """`turn` may be called within; at the end nothing is left of what it began."""
+        for end in (self._woken, self._wake):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        before = signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector.register(self._pair, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        try:
+            yield
         finally:
             self._end()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, before)
+            self._selector.close()
+            self._pair.close()
+            for fd in (self._woken, self._wake):
+                os.close(fd)
 
     def turn(self) -> bool:
         """Do what there is to do; whether the tests' process is still there."""

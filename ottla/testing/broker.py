@@ -213,6 +213,7 @@ class Broker:
                 self.kill() if self._temporary else self.stop(timeout_s=10)
                 self._host.drop(self._folder)
         finally:
+            self._forget()
             for port in self._ports:
                 port.release()
 
@@ -239,7 +240,11 @@ class Broker:
             port.take_again()
 
     def __enter__(self) -> Broker:
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(
         self,
@@ -250,7 +255,7 @@ class Broker:
         self.close()
 
     async def __aenter__(self) -> Broker:
-        return await asyncio.to_thread(self.start)
+        return await asyncio.to_thread(self.__enter__)
 
     async def __aexit__(
         self,

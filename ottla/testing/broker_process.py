@@ -125,7 +125,11 @@ class BrokerProcess:
                 self._held.release()
 
     def __enter__(self) -> BrokerProcess:
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(
         self,

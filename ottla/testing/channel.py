@@ -19,6 +19,7 @@ from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message,
 
 CALL_TIMEOUT_S = 30.0
 _READ_BYTES = 1 << 18
+_GONE = "its process is gone"
 
 
 class Channel:
@@ -142,9 +143,9 @@ class Channel:
             data = self._socket.recv(_READ_BYTES)
         except (BlockingIOError, InterruptedError):
             return b"", None
-        except (OSError, ValueError) as error:
-            return b"", str(error)
-        return data, None if data else "its process is gone"
+        except (OSError, ValueError):
+            return b"", _GONE
+        return data, None if data else _GONE
 
     def _take(self, message: Message) -> None:
         if not self._greeted:
@@ -164,8 +165,8 @@ class Channel:
                 except BlockingIOError:
                     self._wait_until_writable(deadline)
                     continue
-                except (OSError, ValueError) as error:
-                    raise BrokerGone(f"{self._who} has ended: {self._end or error}") from error
+                except OSError as error:
+                    raise BrokerGone(f"{self._who} has ended: {self._end or _GONE}") from error
                 view, fds = view[sent:], ()
 
     def _wait_until_writable(self, deadline: float) -> None:

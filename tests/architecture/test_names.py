@@ -27,7 +27,7 @@ ENTRY_POINTS = (
     "broker/__main__.py",
     "broker/testing/child.py",
     "broker/testing/host.py",
-    "ottla/testing/broker.py",
+    "ottla/testing/broker_process.py",
     "ottla/testing/host_main.py",
     "ottla/testing/pytest_plugin.py",
     "protocol/generate.py",

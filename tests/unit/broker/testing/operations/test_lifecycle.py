@@ -1,0 +1,67 @@
+"""Start and stop as operations."""
+
+from __future__ import annotations
+
+import os
+from typing import cast
+
+import pytest
+
+from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
+from broker.testing.operations import lifecycle
+from broker.testing.served import Served
+
+
+class Broker:
+    def __init__(self) -> None:
+        self.started: list[tuple[BrokerConfig, bool]] = []
+        self.did: list[str] = []
+
+    async def start(self, config: BrokerConfig, *, durable: bool) -> int:
+        self.started.append((config, durable))
+        return 9092
+
+    async def stop(self) -> None:
+        self.did.append("stopped")
+
+    def end(self, code: int) -> None:
+        self.did.append(f"ended {code}")
+
+
+@pytest.fixture(autouse=True)
+def formatted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    found: list[str] = []
+    monkeypatch.setattr(lifecycle, "configure_logging", lambda level, style: None)
+    monkeypatch.setattr(lifecycle, "format_folders", lambda config, name: found.append(name))
+    return found
+
+
+async def test_start(formatted: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    broker = Broker()
+    told = await lifecycle.start(
+        cast(Served, broker), {"properties": {"num.partitions": "3"}, "cluster_id": None}
+    )
+    assert told == {"port": 9092, "node_id": 1, "pid": os.getpid()}
+    ((config, durable),) = broker.started
+    assert config.num_partitions == 3 and not durable and formatted == []
+    assert "is ready: connect to port 9092" in capsys.readouterr().out
+
+
+async def test_a_node_of_several_is_formatted_for_its_cluster(formatted: list[str]) -> None:
+    broker = Broker()
+    args = {"properties": {"node.id": "2"}, "cluster_id": "the cluster", "durable": True}
+    await lifecycle.start(cast(Served, broker), args)
+    assert formatted == ["the cluster"] and broker.started[0][1]
+
+
+async def test_a_wrong_key_is_a_line() -> None:
+    with pytest.raises(StartError, match="did you mean num.partitions"):
+        await lifecycle.start(cast(Served, Broker()), {"properties": {"num.partions": "3"}})
+
+
+async def test_stop_and_ping() -> None:
+    broker = Broker()
+    await lifecycle.stop(cast(Served, broker), {})
+    assert broker.did == ["stopped", "ended 0"]
+    assert await lifecycle.ping(cast(Served, broker), {}) == {"pid": os.getpid()}

@@ -1,0 +1,58 @@
+"""One broker under test: started once, stopped, started again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from broker.config.values import BrokerConfig
+from broker.process.server import Surroundings
+from broker.testing import served
+from broker.testing.served import Served
+from broker.testing.unsynced_filesystem import UnsyncedFilesystem
+from storage.filesystem import LocalFilesystem
+
+
+@dataclass
+class EndPoint:
+    port: int
+
+
+class Server:
+    def __init__(self, config: BrokerConfig, surroundings: Surroundings) -> None:
+        self.filesystem = surroundings.filesystem
+        self.node = "the node"
+        self.stopped = False
+
+    async def start(self) -> list[EndPoint]:
+        return [EndPoint(9092), EndPoint(1)]
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+
+CONFIG = cast(BrokerConfig, object())
+
+
+@pytest.mark.parametrize(
+    ("durable", "filesystem"), [(False, UnsyncedFilesystem), (True, LocalFilesystem)]
+)
+async def test_its_life(
+    monkeypatch: pytest.MonkeyPatch, durable: bool, filesystem: type[LocalFilesystem]
+) -> None:
+    monkeypatch.setattr(served, "Server", Server)
+    one = Served(asyncio.get_running_loop(), lambda code: None)
+    await one.stop()
+    for wanted in ("config", "server", "node"):
+        with pytest.raises(AssertionError, match="was not started"):
+            getattr(one, wanted)
+    assert await one.start(CONFIG, durable=durable) == 9092
+    server = cast(Server, one.server)
+    assert one.config is CONFIG and one.node == "the node" and server.filesystem is filesystem
+    with pytest.raises(AssertionError, match="is running already"):
+        await one.start(CONFIG)
+    await one.stop()
+    assert server.stopped

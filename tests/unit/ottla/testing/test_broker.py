@@ -1,0 +1,163 @@
+"""`Broker`, with a stand-in for the host and what a broker answers."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from ottla.testing import broker
+from ottla.testing.broker import Broker
+from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse, StartFailed, StopFailed
+from ottla.testing.frames import HELLO, FrameReader, Json, encode
+
+
+class Host:
+    """Answers what has been sent by the time that a process is wanted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.running = True
+        self.signals: list[int] = []
+        self.kept: list[bool] = []
+        self.ends: list[socket.socket] = []
+        self.started: list[Json] = []
+        self.error: dict[str, str] | None = None
+        self.stubborn = False
+        self.lives = False
+
+    def folder(self, name: str, *, keep: bool) -> Path:
+        self.kept.append(keep)
+        folder = self._folder / f"{name}-{len(self.kept)}"
+        folder.mkdir()
+        return folder
+
+    def start(self, channel: socket.socket, log: Path) -> int:
+        with log.open("a") as file:
+            file.write("a line of the broker\n")
+        end = channel.dup()
+        self.ends.append(end)
+        self.lives = True
+        _, message = FrameReader().feed(end.recv(10000))
+        self.started.append(message["args"])
+        answer = {"result": None} if self.error is None else {"error": self.error}
+        end.sendall(encode(HELLO) + encode({"id": message["id"], **answer}))
+        return 4711
+
+    def signal(self, pid: int, number: int) -> bool:
+        assert pid == 4711
+        if number:
+            self.signals.append(number)
+        return self.lives
+
+    def wait(self, pid: int, timeout_s: float) -> int:
+        if self.stubborn and self.signals[-1] != signal.SIGKILL:
+            raise DeadlinePassed("no")
+        self.ends.pop().close()
+        self.lives = False
+        return -self.signals[-1]
+
+    def drop(self, folder: Path) -> None:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    one = Host(tmp_path)
+    monkeypatch.setattr(broker, "the_host", lambda: one)
+    return one
+
+
+def test_its_life(host: Host) -> None:
+    one = Broker({"num.partitions": 3})  # type: ignore[dict-item]
+    assert not one.running and one.stop() == 0
+    with pytest.raises(Misuse, match="is not running"):
+        _ = one.pid
+    assert one.start() is one and one.running and one.pid == 4711
+    (arguments,) = host.started
+    assert arguments["properties"] == {
+        "listeners": f"PLAINTEXT://{one.bootstrap_servers}",
+        "log.dirs": str(one.data_dir),
+        "num.partitions": "3",
+    }
+    assert arguments["durable"] is False
+    with pytest.raises(Misuse, match="is running already"):
+        one.start()
+    assert one.stop() == -signal.SIGTERM
+    one.restart()
+    one.kill()
+    assert host.signals == [signal.SIGCONT, signal.SIGTERM, signal.SIGKILL]
+    assert one.output() == "a line of the broker\na line of the broker"
+    one.close()
+    one.close()
+    assert not one.log_file.exists() and one.output().startswith("a line")
+    with pytest.raises(Misuse, match="make a new one"):
+        one.start()
+
+
+def test_of_a_session_only_the_end_of_the_output_is_shown(host: Host) -> None:
+    with Broker() as one:
+        offset = one.output_size
+        assert one.output(offset) == ""
+        with one.log_file.open("a") as file:
+            file.write("of this test\n")
+        assert one.output(offset) == "of this test"
+
+
+def test_pause(host: Host) -> None:
+    with Broker() as one:
+        one.pause()
+        one.resume()
+    assert host.signals[:2] == [signal.SIGSTOP, signal.SIGCONT]
+
+
+def test_a_failed_start_is_told_with_what_the_broker_said(host: Host) -> None:
+    host.error = {"kind": "start", "text": "unknown key"}
+    with pytest.raises(StartFailed, match=r"start: unknown key; it said:\na line"), Broker():
+        pass
+    assert host.signals == [signal.SIGKILL]
+
+
+def test_one_that_does_not_stop_is_killed(host: Host) -> None:
+    one = Broker().start()
+    host.stubborn = True
+    with pytest.raises(StopFailed, match="did not stop within 1 s"):
+        one.stop(timeout_s=1)
+    assert not one.running
+    one.close()
+
+
+def test_a_crash_is_told(host: Host) -> None:
+    with Broker() as one:
+        host.ends[0].close()
+        with pytest.raises(BrokerGone, match="has ended: its process is gone; it said:\na line"):
+            one.call("ping", timeout_s=5)
+
+
+def test_data_of_somebodys_own(host: Host, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    with Broker(data_dir=mine, keep_data=True):
+        assert host.kept == [True]
+        assert host.started[0]["durable"] is True and host.started[0]["properties"][
+            "log.dirs"
+        ] == str(mine)
+    assert host.signals[-1] == signal.SIGTERM, "it closes its logs"
+    assert mine.exists()
+
+
+def test_a_host_that_is_gone_is_no_reason_not_to_close(host: Host) -> None:
+    one = Broker().start()
+    host.running = False
+    assert not one.running
+    one.close()
+    host.ends.pop().close()
+
+
+async def test_with_coroutines(host: Host) -> None:
+    async with Broker() as one:
+        assert one.running
+    assert host.signals == [signal.SIGKILL]
