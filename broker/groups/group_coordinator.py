@@ -95,11 +95,9 @@ class GroupCoordinator:
 
     def on_topics_deleted(self, topics: list[str]) -> None:
         """Topics are gone: forget the offsets committed for them."""
-        for topic in topics:
-            what = f"offsets of deleted {topic}"
-            self._runtime.submit_to_all(
-                partial(GroupShard.forget_topic, topic=topic), partial(_log_removal, what)
-            )
+        what = f"offsets of deleted {', '.join(topics)}"
+        forget = partial(GroupShard.forget_topics, topics=topics)
+        self._runtime.submit_to_all(forget, partial(_log_removal, what))
 
     def marker_error(self, partition: int) -> ErrorCode:
         """Why no marker may be written to `partition` of `__consumer_offsets`; NONE where it may.

@@ -10,7 +10,7 @@ Follows Kafka's `GroupCoordinatorShard`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from broker.config.values import BrokerConfig
@@ -304,7 +304,7 @@ class GroupShard:
     def expire_offsets(self) -> Outcome[int]:
         """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then.
 
-        Replies with the number of tombstones, as `forget_topic` does.
+        Replies with the number of tombstones, as `forget_topics` does.
         """
         now = self._scheduler.wall_ms()
         retention = self._config.offsets_retention_minutes * 60_000
@@ -321,9 +321,9 @@ class GroupShard:
                 records += group.tombstones()
         return _removal(records)
 
-    def forget_topic(self, topic: str) -> Outcome[int]:
-        """A topic was deleted: so are the offsets committed for it."""
-        return _removal(self.offsets.delete_topic(topic))
+    def forget_topics(self, topics: Sequence[str]) -> Outcome[int]:
+        """Topics were deleted: so are the offsets committed for them."""
+        return _removal([one for topic in topics for one in self.offsets.delete_topic(topic)])
 
 
 def _removal(records: list[Record]) -> Outcome[int]:

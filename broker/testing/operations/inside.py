@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.node.node import Node
 from controller.metadata.image import ResourceType
+
+_OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 
 
 class Sockets(Protocol):
@@ -34,6 +37,10 @@ class InsideNode:
         self._sockets = sockets
         self._forgetful = forgetful
         self._configs = node.image.configs
+
+    def topics(self) -> list[str]:
+        """All that are not the broker's own: those have many partitions, which a reset leaves."""
+        return [name for name in self._node.image.topics.by_name if name not in _OWN]
 
     def forget_transactional_ids(self) -> None:
         """All of them, but those that are in the midst of a transaction."""

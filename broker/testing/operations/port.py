@@ -41,6 +41,9 @@ class Ask(Protocol):
 class Inside(Protocol):
     """What no request can do: only for a broker in this process."""
 
+    def topics(self) -> list[str]:
+        """All that are not the broker's own."""
+
     def forget_transactional_ids(self) -> None:
         """All of them, but those that are in the midst of a transaction."""
 

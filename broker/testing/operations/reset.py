@@ -14,7 +14,7 @@ from typing import Any
 from broker.testing.operations.groups import TRANSACTION, coordinator, delete, list_groups
 from broker.testing.operations.port import POLL_S, Inside, OperationError, World, check
 from broker.testing.operations.topics import delete as delete_topics
-from broker.testing.operations.topics import leaders_at, nodes
+from broker.testing.operations.topics import nodes
 from protocol.errors import ErrorCode
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -62,7 +62,7 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
     inside.forget()
     connections = inside.close_connections()
     transactional_ids = await _end_transactions(world, deadline_s)
-    topics = list(await leaders_at(world, None, None))
+    topics = inside.topics()
     await delete_topics(world, topics, timeout_s)
     groups = [one["group"] for one in await list_groups(world)]
     await delete(world, groups, timeout_s)
