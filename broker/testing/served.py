@@ -12,6 +12,7 @@ from broker.config.values import BrokerConfig
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
+from broker.testing.clock import MovableScheduler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
 from broker.testing.faults.of_node import faults_of
@@ -29,6 +30,7 @@ class Served:
         self.end = end
         self.room = Room()
         """On its disk."""
+        self.clock = MovableScheduler(loop)
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
         self._faults: Faults | None = None
@@ -64,15 +66,18 @@ class Served:
             self._faults = faults_of(self.node)
         return self._faults
 
-    async def start(self, config: BrokerConfig, *, durable: bool = False) -> int:
-        """Start; the port of the first listener. Raises StartError."""
+    async def start(
+        self, config: BrokerConfig, *, durable: bool = False, ahead_ms: float = 0.0
+    ) -> int:
+        """Start; the port of the first listener. Raises StartError. `ahead_ms`: of the clocks."""
         assert self._server is None, "the broker is running already"
+        self.clock.begin_ahead(ahead_ms)
 
         def filesystem(spares: int, private: tuple[str, ...]) -> FillableFilesystem:
             real = LocalFilesystem if durable else UnsyncedFilesystem
             return FillableFilesystem(real(spares, private), self.room)
 
-        surroundings = Surroundings(filesystem=filesystem, entrance=self._entrance)
+        surroundings = Surroundings(filesystem, lambda _loop: self.clock, self._entrance)
         self._config = config
         self._server = Server(config, surroundings)
         endpoints = await self._server.start()

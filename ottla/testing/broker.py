@@ -14,6 +14,7 @@ import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 
@@ -31,6 +32,7 @@ from ottla.testing.frames import Json
 from ottla.testing.host import HostProcess, the_host
 from ottla.testing.log_lines import last_lines
 from ottla.testing.ports import HOST, HeldPort, held
+from ottla.testing.time_travel import advance
 
 START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 30.0
@@ -70,6 +72,7 @@ class Broker:
         self._channel: Channel | None = None
         self._starting: tuple[Channel, int, float] | None = None
         self._last_output = ""
+        self._ahead_ms = 0.0
         self._closed = False
 
     @property
@@ -188,6 +191,15 @@ class Broker:
         """What goes wrong with its requests, on demand."""
         return Faults(self.call)
 
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> None:
+        """Move its clocks, and have done what is due until then; see `ottla.testing.time_travel`.
+
+        They stay ahead, over a restart too.
+        """
+        self._ahead_ms = advance(self.call, timedelta(days, seconds, 0, 0, minutes, hours))
+
     def output(self, offset: int = 0) -> str:
         """The last lines that it printed and logged, over all its starts.
 
@@ -229,7 +241,12 @@ class Broker:
             **self.properties,
         }
         durable = not self._temporary
-        return {"properties": keys, "cluster_id": self._cluster_id, "durable": durable}
+        return {
+            "properties": keys,
+            "cluster_id": self._cluster_id,
+            "durable": durable,
+            "ahead_ms": self._ahead_ms,
+        }
 
     def _forget(self) -> None:
         self._pid = None

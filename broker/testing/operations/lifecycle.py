@@ -23,14 +23,16 @@ async def ping(_broker: Served, _args: Arguments) -> Json:
 async def start(broker: Served, args: Arguments) -> Json:
     """With `properties` above the single-node profile; a node of several has a `cluster_id`.
 
-    With `durable`, what it writes is on its disk as any broker's is.
+    With `durable`, what it writes is on its disk as any broker's is. Its clocks are ahead of the
+    machine's by `ahead_ms`.
     """
     config = load_config(None, [f"{key}={value}" for key, value in args["properties"].items()])
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     cluster_id = args.get("cluster_id")
     if cluster_id is not None:
         format_folders(config, cluster_id)
-    port = await broker.start(config, durable=bool(args.get("durable")))
+    ahead_ms = float(args.get("ahead_ms") or 0)
+    port = await broker.start(config, durable=bool(args.get("durable")), ahead_ms=ahead_ms)
     say(f"ottla: node {config.node_id} is ready: connect to port {port}")
     return {"port": port, "node_id": config.node_id, "pid": os.getpid()}
 

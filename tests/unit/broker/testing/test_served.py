@@ -11,6 +11,7 @@ import pytest
 from broker.config.values import BrokerConfig
 from broker.process.server import Surroundings
 from broker.testing import served
+from broker.testing.faults.full_disk import FillableFilesystem
 from broker.testing.served import Served
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
 from storage.filesystem import LocalFilesystem
@@ -23,7 +24,10 @@ class EndPoint:
 
 class Server:
     def __init__(self, config: BrokerConfig, surroundings: Surroundings) -> None:
-        self.filesystem = surroundings.filesystem
+        disk = surroundings.filesystem(0, ())
+        assert isinstance(disk, FillableFilesystem)
+        self.filesystem = type(disk._real)
+        self.scheduler = surroundings.scheduler(asyncio.get_running_loop())
         self.node = "the node"
         self.stopped = False
 
@@ -49,9 +53,10 @@ async def test_its_life(
     for wanted in ("config", "server", "node"):
         with pytest.raises(AssertionError, match="was not started"):
             getattr(one, wanted)
-    assert await one.start(CONFIG, durable=durable) == 9092
+    assert await one.start(CONFIG, durable=durable, ahead_ms=5.0) == 9092
     server = cast(Server, one.server)
     assert one.config is CONFIG and one.node == "the node" and server.filesystem is filesystem
+    assert server.scheduler is one.clock and one.clock.ahead_ms == 5.0
     with pytest.raises(AssertionError, match="is running already"):
         await one.start(CONFIG)
     await one.stop()

@@ -15,11 +15,11 @@ from broker.testing.served import Served
 
 class Broker:
     def __init__(self) -> None:
-        self.started: list[tuple[BrokerConfig, bool]] = []
+        self.started: list[tuple[BrokerConfig, bool, float]] = []
         self.did: list[str] = []
 
-    async def start(self, config: BrokerConfig, *, durable: bool) -> int:
-        self.started.append((config, durable))
+    async def start(self, config: BrokerConfig, *, durable: bool, ahead_ms: float) -> int:
+        self.started.append((config, durable, ahead_ms))
         return 9092
 
     async def stop(self) -> None:
@@ -43,16 +43,21 @@ async def test_start(formatted: list[str], capsys: pytest.CaptureFixture[str]) -
         cast(Served, broker), {"properties": {"num.partitions": "3"}, "cluster_id": None}
     )
     assert told == {"port": 9092, "node_id": 1, "pid": os.getpid()}
-    ((config, durable),) = broker.started
-    assert config.num_partitions == 3 and not durable and formatted == []
+    ((config, durable, ahead_ms),) = broker.started
+    assert config.num_partitions == 3 and not durable and formatted == [] and ahead_ms == 0
     assert "is ready: connect to port 9092" in capsys.readouterr().out
 
 
 async def test_a_node_of_several_is_formatted_for_its_cluster(formatted: list[str]) -> None:
     broker = Broker()
-    args = {"properties": {"node.id": "2"}, "cluster_id": "the cluster", "durable": True}
+    args = {
+        "properties": {"node.id": "2"},
+        "cluster_id": "the cluster",
+        "durable": True,
+        "ahead_ms": 5,
+    }
     await lifecycle.start(cast(Served, broker), args)
-    assert formatted == ["the cluster"] and broker.started[0][1]
+    assert formatted == ["the cluster"] and broker.started[0][1:] == (True, 5.0)
 
 
 async def test_a_wrong_key_is_a_line() -> None:

@@ -1,0 +1,35 @@
+"""Time that a test moves: `ottla.testing` asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from broker.testing.control import Arguments, Refused, operation
+from broker.testing.served import Served
+from ottla.testing.frames import Json
+
+_TURNS = 3
+_BLOCKING_S = 5.0
+
+
+@operation("time.advance")
+async def advance(broker: Served, args: Arguments) -> Json:
+    """Move the clocks by `ms`; how many timers fired, and how far ahead the clocks are."""
+    ms = float(args["ms"])
+    if ms < 0:
+        raise Refused(f"time goes on and never back: not by {ms} ms")
+    fired = await broker.clock.advance(ms, lambda: _settle(broker))
+    return {"fired": fired, "ahead_ms": broker.clock.ahead_ms}
+
+
+async def _settle(broker: Served) -> None:
+    """What was begun on the loop and in threads is done."""
+    server = broker.server
+    pools = (server.io_pool, server.background_pool)
+    deadline_s = time.monotonic() + _BLOCKING_S
+    quiet = 0
+    while quiet < _TURNS and time.monotonic() < deadline_s:
+        busy = any(pool.outstanding for pool in pools)
+        quiet = 0 if busy else quiet + 1
+        await asyncio.sleep(0)  # of the end of the threads' work the loop is told

@@ -1,0 +1,45 @@
+"""What `advance` does: the clocks of a broker go on by days, and what is due until then is done.
+
+    broker.advance(days=8)      # what is older than retention.ms is deleted
+
+What is due is done in its order: retention and compaction checks, the end of group sessions and of
+transactions, expiry of offsets, of producers and of transactional ids. When the call returns, it is
+done. What becomes of the rest:
+
+connections         stay. They do not become idle by it: sockets have the machine's own time
+parked requests     a Fetch or a JoinGroup whose time is up is answered, as it would have been
+group members       have sent no heartbeat in all that time: who is gone longer than its session
+                    timeout is no member any more. Its client is told with its next request, and
+                    joins again
+transactions        that were open for longer than their timeout are aborted, and their producer is
+                    fenced
+records             that clients write afterwards have the client's time, which is behind the
+                    broker's by as much: with `message.timestamp.type=LogAppendTime` they have the
+                    broker's
+other brokers       of a cluster are not moved: a broker that is ahead alone finds them silent for
+                    as long, so leaders may be elected anew
+
+A way of up to ten seconds is gone in steps of 10 ms, a longer one in a thousand steps. What repeats
+itself more often than that is done once a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from ottla.testing.errors import Misuse
+from ottla.testing.frames import Json
+
+TIMEOUT_S = 120.0
+_MS = timedelta(milliseconds=1)
+
+
+def advance(call: Callable[..., Json], by: timedelta) -> float:
+    """Move the clocks; by how many milliseconds they are ahead of the machine's now."""
+    if by < timedelta():
+        raise Misuse(f"time goes on and never back: not by {by}")
+    args: Mapping[str, Json] = {"ms": by / _MS}
+    told = call("time.advance", args, timeout_s=TIMEOUT_S)
+    ahead_ms: float = told["ahead_ms"]
+    return ahead_ms
