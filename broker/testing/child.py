@@ -24,6 +24,8 @@ from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Message, check
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
+_FLUSH_S = 1.0
+
 REGISTERED = (clock, disk, faults, lifecycle, of_clients)
 """The files of operations: that they are imported is what counts."""
 
@@ -47,20 +49,27 @@ async def _serve(channel: socket.socket) -> int:
             ended.set_result(code)
 
     broker = Served(loop, end)
-    loop.add_signal_handler(signal.SIGTERM, lambda: loop.create_task(_stop(broker)))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the tests'
-    transport, _ = await loop.create_unix_connection(
+    _, control = await loop.create_unix_connection(
         lambda: ControlProtocol(loop, broker), sock=channel
     )
+    stopping: list[asyncio.Task[None]] = []
+    loop.add_signal_handler(
+        signal.SIGTERM, lambda: stopping.append(loop.create_task(_stop(broker, control)))
+    )
     code = await ended
-    transport.close()
-    with contextlib.suppress(OSError):
-        await asyncio.sleep(0)
+    await control.close()
     return code
 
 
-async def _stop(broker: Served) -> None:
-    await broker.stop()
+async def _stop(broker: Served, control: ControlProtocol) -> None:
+    """As SIGTERM asks for it, also in the midst of a start."""
+    try:
+        await control.give_up()
+        await broker.stop()
+    except Exception:  # noqa: BLE001 - it goes to the log, and the process ends all the same
+        _log.exception("the broker did not stop in order")
+        broker.end(1)
     broker.end(0)
 
 
@@ -74,6 +83,8 @@ class ControlProtocol(asyncio.Protocol):
         self._greeted = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._transport: asyncio.WriteTransport | None = None
+        self._closing = False
+        self._lost = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Say which version this end speaks."""
@@ -91,7 +102,25 @@ class ControlProtocol(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Nobody leads this broker any more."""
-        os._exit(0)
+        self._lost.set()
+        if not self._closing:
+            os._exit(0)
+
+    async def give_up(self) -> None:
+        """End the calls that are under way, without an answer."""
+        under_way = list(self._tasks)
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Let the other end have what was written, then the end of file."""
+        assert self._transport is not None
+        self._closing = True
+        self._transport.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FLUSH_S):
+                await self._lost.wait()
 
     def _take(self, message: Message) -> None:
         if not self._greeted:
@@ -103,6 +132,11 @@ class ControlProtocol(asyncio.Protocol):
         task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, message: Message) -> None:
-        done = await answer(self._broker, message)
         assert self._transport is not None
-        self._transport.write(encode(done))
+        try:
+            done = encode(await answer(self._broker, message))
+        except AssertionError:  # a broken invariant ends any broker
+            _log.critical("the broker stops: %s", message.get("op"), exc_info=True)
+            logging.shutdown()
+            os._exit(1)
+        self._transport.write(done)

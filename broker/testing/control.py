@@ -15,7 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from broker.config.start_error import StartError
-from broker.testing.served import Served
+from broker.testing.served import NotStarted, Served
 from ottla.testing.frames import Json, Message
 from storage.config_def import ConfigError
 
@@ -56,6 +56,9 @@ async def answer(broker: Served, message: Message) -> Message:
         return {"id": number, "result": await found(broker, message.get("args") or {})}
     except Refused as error:
         return _error(number, error.kind, str(error))
+    except NotStarted:
+        text = f"{op} needs a broker that the tests have started: a running cluster has none of it"
+        return _error(number, "not possible", text)
     except (StartError, ConfigError) as error:
         return _error(number, "start", " ".join(str(error).split()))
     except AssertionError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeVar
 
 from broker.config.values import BrokerConfig
 from broker.node.node import Node
@@ -19,6 +20,12 @@ from broker.testing.faults.of_node import faults_of
 from broker.testing.sent_requests import SentRequests
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
 from storage.filesystem import LocalFilesystem
+
+Part = TypeVar("Part")
+
+
+class NotStarted(Exception):
+    """There is no broker in this process: it has not been started, or asks another cluster."""
 
 
 class Served:
@@ -39,20 +46,17 @@ class Served:
     @property
     def sent(self) -> SentRequests:
         """What clients have sent to it."""
-        assert self._sent is not None, "the broker was not started"
-        return self._sent
+        return _there(self._sent)
 
     @property
     def config(self) -> BrokerConfig:
         """Of the broker that was started."""
-        assert self._config is not None, "the broker was not started"
-        return self._config
+        return _there(self._config)
 
     @property
     def server(self) -> Server:
         """Its sockets, pools and node."""
-        assert self._server is not None, "the broker was not started"
-        return self._server
+        return _there(self._server)
 
     @property
     def node(self) -> Node:
@@ -102,3 +106,9 @@ class Served:
     def _entrance(self, requests: RequestHandler) -> Entrance:
         sent = self._sent = SentRequests(requests, lambda: self.node.ports.scheduler.wall_ms())
         return sent
+
+
+def _there(part: Part | None) -> Part:
+    if part is None:
+        raise NotStarted("no broker was started here")
+    return part

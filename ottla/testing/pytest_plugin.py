@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 _SCOPES = ("function", "class", "module", "package", "session")
 _Scope = Literal["session", "package", "module", "class", "function"]
 _MARKER = (
-    "ottla(properties=None, topics=()): server keys and topics that the test needs of the fixtures "
-    "ottla, ottla_broker and ottla_cluster"
+    "ottla(properties={…}, topics=[…]): server keys, and topics (or a mapping to their numbers of "
+    "partitions), that the test needs of the fixtures ottla, ottla_broker and ottla_cluster"
 )
 _KEPT = "--ottla-keep-data"
 _REAL_CLUSTER = "OTTLA_BOOTSTRAP_SERVERS"
@@ -71,7 +72,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "ottla_broker_scope", "how long ottla_broker lives: function … session", default="function"
     )
     parser.getgroup("ottla").addoption(
-        _KEPT, action="store_true", help="keep the data folders of brokers, and say where they are"
+        _KEPT,
+        action="store_true",
+        help="keep the folders of brokers, and show with a failed test where they are",
     )
 
 
@@ -97,7 +100,9 @@ def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
 def _ottla_session(request: pytest.FixtureRequest) -> Iterator[SessionBrokers]:
     from ottla.testing.session import SessionBrokers
 
-    brokers = SessionBrokers(keep_data=_keeps(request.config))
+    brokers = SessionBrokers(
+        keep_data=_keeps(request.config), bootstrap_servers=os.environ.get(_REAL_CLUSTER, "")
+    )
     yield brokers
     brokers.close()
 
@@ -109,8 +114,8 @@ def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Ite
     broker = _ottla_session.emptied(properties)
     made = request.config.stash[_MADE]
     made.add(broker, offset=broker.output_size)
-    _with_topics(broker, topics)
-    yield broker
+    with _topics(broker, topics):
+        yield broker
     made.brokers.pop("ottla", None)  # it goes on
 
 
@@ -141,18 +146,19 @@ def ottla_broker_factory(request: pytest.FixtureRequest) -> Callable[..., Broker
 
 
 @pytest.fixture(scope=_scope)
-def ottla_broker(
-    request: pytest.FixtureRequest, ottla_broker_factory: Callable[..., Broker]
-) -> Broker:
+def ottla_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """One fresh broker; `ottla_broker.bootstrap_servers` is what a client needs."""
     properties, topics = _wanted(request)
-    broker = ottla_broker_factory(properties)
-    _with_topics(broker, topics)
-    return broker
+    if os.environ.get(_REAL_CLUSTER):
+        broker = request.getfixturevalue("_ottla_session").emptied(properties)
+    else:
+        broker = request.getfixturevalue("ottla_broker_factory")(properties)
+    with _topics(broker, topics):
+        yield broker
 
 
 @pytest.fixture
-def ottla_cluster(request: pytest.FixtureRequest) -> Cluster:
+def ottla_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Three fresh brokers that form a cluster, for one test."""
     _refuse_real_cluster("ottla_cluster")
     from ottla.testing.cluster import Cluster
@@ -161,24 +167,31 @@ def ottla_cluster(request: pytest.FixtureRequest) -> Cluster:
     cluster = Cluster(properties=properties, keep_data=_keeps(request.config))
     request.config.stash[_MADE].add(*cluster.brokers)
     cluster.start()
-    _with_topics(cluster.brokers[0], topics)
-    return cluster
+    with _topics(cluster.brokers[0], topics):
+        yield cluster
 
 
-def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], list[str]]:
-    """What the marker of the test, its class or its module says."""
+def _wanted(request: pytest.FixtureRequest) -> tuple[Mapping[str, str], Mapping[str, int]]:
+    """What the marker of the test, its class or its module says; topics with their partitions."""
     marker = request.node.get_closest_marker("ottla")
     if marker is None:
-        return {}, []
-    unknown = set(marker.kwargs) - {"properties", "topics"}
-    if marker.args or unknown:
+        return {}, {}
+    if marker.args or set(marker.kwargs) - {"properties", "topics"}:
         raise pytest.UsageError(f"@pytest.mark.ottla takes properties and topics: {marker}")
-    return marker.kwargs.get("properties") or {}, list(marker.kwargs.get("topics") or ())
+    topics = marker.kwargs.get("topics") or {}
+    if not isinstance(topics, Mapping):
+        topics = dict.fromkeys([topics] if isinstance(topics, str) else topics, 1)
+    return marker.kwargs.get("properties") or {}, topics
 
 
-def _with_topics(broker: Broker, topics: list[str]) -> None:
-    for name in topics:
-        broker.call("topic.create", {"name": name})
+@contextmanager
+def _topics(broker: Broker, topics: Mapping[str, int]) -> Iterator[None]:
+    """Make them; a cluster that goes on is rid of them afterwards."""
+    for name, partitions in topics.items():
+        broker.call("topic.create", {"name": name, "partitions": partitions})
+    yield
+    if topics and os.environ.get(_REAL_CLUSTER):
+        broker.call("topic.delete", {"names": list(topics)})
 
 
 def _keeps(config: pytest.Config) -> bool:
@@ -227,10 +240,23 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip what cannot be done with a real cluster."""
-    try:
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip a test whose fixtures cannot be had of a cluster that runs already."""
+    with _skipping():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip a test that does what cannot be done there."""
+    with _skipping():
+        return (yield)
+
+
+@contextmanager
+def _skipping() -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
         errors = sys.modules.get("ottla.testing.errors")
         if errors is None or not os.environ.get(_REAL_CLUSTER):
@@ -249,8 +275,8 @@ def pytest_runtest_makereport(
     if report.failed:
         makers = [item.nodeid, *getattr(item, "fixturenames", ())]
         for broker, offset in item.config.stash[_MADE].of(makers):
-            title = f"Ottla broker on {broker.bootstrap_servers}"
-            report.sections.append((title, broker.output(offset) or "(it printed nothing)"))
-            if _keeps(item.config):
-                report.sections.append((f"{title}: data", str(broker.data_dir)))
+            text = broker.output(offset) or "(it printed nothing)"
+            if _keeps(item.config) and not os.environ.get(_REAL_CLUSTER):
+                text = f"{text}\nits data are kept in {broker.data_dir}"
+            report.sections.append((f"Ottla broker on {broker.bootstrap_servers}", text))
     return report

@@ -1,28 +1,36 @@
 """The brokers of a whole session of tests: started once, emptied for each test.
 
-Owns them. Tests that want other properties get another one; only a few are kept running.
+Owns them. Tests that want other properties get another one; only a few are kept running. Where
+`OTTLA_BOOTSTRAP_SERVERS` names a cluster that runs already, all get that one, as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from ottla.testing.broker import Broker
-from ottla.testing.errors import OttlaError
+from ottla.testing.errors import NotPossible, OttlaError
+from ottla.testing.remote import VARIABLE, RunningCluster
 
 _RUNNING_MAX = 4
+_RESET_TIMEOUT_S = 15.0
 
 
 class SessionBrokers:
     """See the module."""
 
-    def __init__(self, *, keep_data: bool = False) -> None:
+    def __init__(self, *, keep_data: bool = False, bootstrap_servers: str = "") -> None:
         self._keep_data = keep_data
+        self._bootstrap_servers = bootstrap_servers
+        self._running: RunningCluster | None = None
         self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
         """By properties, the least recently used first."""
 
     def emptied(self, properties: Mapping[str, str]) -> Broker:
-        """A broker with these properties and nothing in it."""
+        """A broker with these properties and nothing in it, or the cluster that runs already."""
+        if self._bootstrap_servers:
+            return self._running_cluster(properties)
         key = tuple(sorted((name, str(value)) for name, value in properties.items()))
         broker = self._brokers.pop(key, None)
         if broker is None or not self._is_emptied(broker):
@@ -34,8 +42,17 @@ class SessionBrokers:
 
     def close(self) -> None:
         """End all of them."""
+        if self._running is not None:
+            self._running.close()
         while self._brokers:
             self._brokers.popitem()[1].close()
+
+    def _running_cluster(self, properties: Mapping[str, str]) -> Broker:
+        if properties:
+            raise NotPossible(f"a running cluster is not given properties, and {VARIABLE} is set")
+        if self._running is None:
+            self._running = RunningCluster(self._bootstrap_servers)
+        return cast(Broker, self._running)  # what it cannot do, it refuses by name
 
     def _started(self, properties: Mapping[str, str]) -> Broker:
         broker = Broker(properties, keep_data=self._keep_data)
@@ -49,7 +66,7 @@ class SessionBrokers:
     def _is_emptied(broker: Broker) -> bool:
         """Whether it is as good as new. One that a test killed or paused is given up."""
         try:
-            broker.call("reset", timeout_s=5)
+            broker.call("reset", timeout_s=_RESET_TIMEOUT_S)
         except OttlaError:
             broker.close()
             return False

@@ -10,7 +10,7 @@ import pytest
 from broker.config.start_error import StartError
 from broker.testing import control
 from broker.testing.control import OPERATIONS, Arguments, Refused, answer, operation
-from broker.testing.served import Served
+from broker.testing.served import NotStarted, Served
 from ottla.testing.frames import Json, Message
 from storage.config_def import ConfigError
 
@@ -44,6 +44,11 @@ def test_a_result() -> None:
         (Refused("nobody came", "deadline"), "deadline", "nobody came"),
         (StartError("a line\n  and more"), "start", "a line and more"),
         (ConfigError("key", "unknown key"), "start", "unknown key"),
+        (
+            NotStarted(),
+            "not possible",
+            "it needs a broker that the tests have started: a running cluster has none of it",
+        ),
         (KeyError("x"), "failed", "it failed: KeyError: 'x'"),
     ],
 )

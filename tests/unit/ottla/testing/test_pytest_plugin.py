@@ -52,6 +52,18 @@ ottla.testing.broker.Broker = Broker
 ottla.testing.cluster.Cluster = Cluster
 """
 
+RUNNING = """
+import ottla.testing.session
+
+class Running(Broker):
+    def __init__(self, bootstrap_servers):
+        super().__init__()
+        self.bootstrap_servers = bootstrap_servers
+        self.running = True
+
+ottla.testing.session.RunningCluster = Running
+"""
+
 STRICT = """
 [tool.pytest.ini_options]
 addopts = "--strict-markers --strict-config -p ottla.testing.pytest_plugin"
@@ -61,7 +73,8 @@ addopts = "--strict-markers --strict-config -p ottla.testing.pytest_plugin"
 def run(
     folder: Path, test: str, settings: str = STRICT, *options: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    (folder / "conftest.py").write_text(STAND_IN)
+    real = variables.get("OTTLA_BOOTSTRAP_SERVERS")
+    (folder / "conftest.py").write_text(STAND_IN + RUNNING if real else STAND_IN)
     (folder / "pyproject.toml").write_text(settings)
     (folder / "test_it.py").write_text(f"import pytest\n{test}")
     command = [sys.executable, "-P", "-m", "pytest", "-p", "no:randomly", "-rA", "-q", str(folder)]
@@ -172,14 +185,21 @@ def test_with_a_real_cluster_what_cannot_be_done_is_skipped(tmp_path: Path) -> N
         tmp_path,
         "def test_a(ottla_broker_factory): pass\n"
         "def test_b(ottla_cluster): pass\n"
-        "from ottla.testing.errors import NotPossible\n"
-        "def test_c(): raise NotPossible('ottla.kill() cannot be done there')\n",
+        "def test_c(ottla): ottla.kill()\n"
+        "@pytest.mark.ottla(properties={'num.partitions': 4})\n"
+        "def test_d(ottla_broker): pass\n"
+        "@pytest.mark.ottla(topics=['a', 'b'])\n"
+        "def test_e(ottla, ottla_broker):\n"
+        "    assert ottla is ottla_broker and ottla.bootstrap_servers == 'localhost:9092'\n"
+        "    assert ottla.calls == ['topic.create'] * 4\n"
+        "def test_f(ottla): assert ottla.calls == ['topic.create'] * 4 + ['topic.delete'] * 2\n",
         STRICT,
         OTTLA_BOOTSTRAP_SERVERS="localhost:9092",
     )
-    assert "3 skipped" in found.stdout, found.stdout
+    assert "2 passed, 4 skipped" in found.stdout, found.stdout
     assert "ottla.kill() cannot be done there" in found.stdout
     assert "ottla_cluster starts brokers: not with OTTLA_BOOTSTRAP_SERVERS" in found.stdout
+    assert "a running cluster is not given properties" in found.stdout
 
 
 @pytest.mark.parametrize("marker", ["'a'", "property={}"])
