@@ -191,6 +191,11 @@ class Broker:
         """What goes wrong with its requests, on demand."""
         return Faults(self.call)
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether its clocks were moved."""
+        return self._ahead_ms > 0
+
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> None:

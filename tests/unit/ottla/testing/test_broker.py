@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import socket
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,13 @@ async def test_with_coroutines(host: Host) -> None:
     async with Broker() as one:
         assert one.running
     assert host.signals == [signal.SIGKILL]
+
+
+def test_clocks_that_were_moved_stay_ahead(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker, "advance", lambda _call, by: by / timedelta(milliseconds=1))
+    with Broker() as one:
+        assert not one.is_ahead
+        one.advance(days=1, hours=1, minutes=1, seconds=1)
+        assert one.is_ahead
+        one.restart()
+    assert [args["ahead_ms"] for args in host.started] == [0.0, 90_061_000.0]

@@ -20,6 +20,7 @@ class StandIn:
         self.resets = 0
         self.closed = False
         self.dead = False
+        self.is_ahead = False
         StandIn.made.append(self)
 
     def start(self) -> StandIn:
@@ -65,6 +66,13 @@ def test_one_that_cannot_be_emptied_is_given_up(brokers: SessionBrokers) -> None
     StandIn.made[0].dead = True
     brokers.emptied({})
     assert [one.closed for one in StandIn.made] == [True, False]
+
+
+def test_one_whose_clocks_were_moved_is_given_up(brokers: SessionBrokers) -> None:
+    brokers.emptied({})
+    StandIn.made[0].is_ahead = True
+    brokers.emptied({})
+    assert [(one.closed, one.resets) for one in StandIn.made] == [(True, 0), (False, 0)]
 
 
 def test_one_that_does_not_start_is_closed(brokers: SessionBrokers) -> None:
