@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
+from ottla.testing.contents import Contents
 from ottla.testing.errors import (
     BrokerGone,
     DeadlinePassed,
@@ -38,7 +39,7 @@ START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 30.0
 
 
-class Broker:
+class Broker(Contents):
     """One broker. It keeps its port and its data when it is started again.
 
     `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`

@@ -58,7 +58,7 @@ async def seed(
     compression: str = "none",
     timeout_s: float = TIMEOUT_S,
 ) -> list[list[int]]:
-    """Write records: partition and offset of each, in their order.
+    """Write records: partition, offset and timestamp of each, in their order.
 
     A record has "key", "value", "headers" (pairs), "timestamp" (ms) and "partition"; what is left
     out is null, none, now, and the partition of its key as Java's clients choose it. Those without
@@ -69,13 +69,15 @@ async def seed(
     leaders = await leaders_at(world, None, [topic])
     if topic not in leaders:
         raise OperationError("misuse", f"there is no topic {topic} to write to: create it before")
-    placed: list[list[int]] = [[0, 0] for _ in records]
+    placed: list[list[int]] = [[] for _ in records]
     for partition, places in _by_partition(topic, records, len(leaders[topic])).items():
         for batch_places in _batches(records, places):
-            batch = _batch([records[at] for at in batch_places], codec, world.wall_ms())
-            offset = await _produce(world, topic, partition, batch, deadline_s)
+            now_ms = world.wall_ms()
+            batch = _batch([records[at] for at in batch_places], codec, now_ms)
+            offset, append_ms = await _produce(world, topic, partition, batch, deadline_s)
             for number, at in enumerate(batch_places):
-                placed[at] = [partition, offset + number]
+                time_ms = _time_of(records[at], now_ms) if append_ms < 0 else append_ms
+                placed[at] = [partition, offset + number, time_ms]
     return placed
 
 
@@ -290,20 +292,25 @@ def _batches(records: Sequence[Mapping[str, Any]], places: Sequence[int]) -> lis
 def _batch(records: Sequence[Mapping[str, Any]], codec: Codec, now_ms: int) -> bytearray:
     builder = RecordBatchBuilder(compression=codec)
     for record in records:
-        timestamp = record.get("timestamp")
         builder.append(
             record.get("key"),
             record.get("value"),
-            now_ms if timestamp is None else timestamp,
+            _time_of(record, now_ms),
             [(name, value) for name, value in record.get("headers") or ()],
         )
     return builder.build()
 
 
+def _time_of(record: Mapping[str, Any], now_ms: int) -> int:
+    timestamp: int | None = record.get("timestamp")
+    return now_ms if timestamp is None else timestamp
+
+
 async def _produce(
     world: World, topic: str, partition: int, batch: bytearray, deadline_s: float
-) -> int:
-    """Its first offset, once all replicas in sync have it."""
+) -> tuple[int, int]:
+    """Its first offset, once all replicas in sync have it, and the log's time for it; -1 where its
+    records keep theirs."""
     while True:
         leader = (await leaders_at(world, None, [topic])).get(topic, {}).get(partition, -1)
         code = int(ErrorCode.LEADER_NOT_AVAILABLE)
@@ -318,8 +325,7 @@ async def _produce(
             (one,) = answer.responses[0].partition_responses
             code = one.error_code
             if code == ErrorCode.NONE:
-                offset: int = one.base_offset
-                return offset
+                return one.base_offset, one.log_append_time_ms
         if code not in _AGAIN or world.now_s() >= deadline_s:
             raise OperationError(
                 "failed", f"nothing was written to {topic}-{partition}: {name_of(code)}"

@@ -35,8 +35,8 @@ async def test_a_broker_and_the_same_as_a_cluster(served: Served) -> None:
     assert await call(served, "topic.create", name="orders", partitions=2)
     port = served.server.sockets.ports["PLAINTEXT"]  # type: ignore[union-attr]
     assert await call(served, "connect", bootstrap=[["127.0.0.1", port]]) == [1]
-    records = [{"key": b"k", "value": b"v"}]
-    assert await call(served, "records.seed", topic="orders", records=records) == [[0, 0]]
+    records = [{"key": b"k", "value": b"v", "timestamp": 17}]
+    assert await call(served, "records.seed", topic="orders", records=records) == [[0, 0, 17]]
     found = await call(served, "records.consume", topic="orders", count=1)
     assert [one["value"] for one in found["records"]] == [b"v"]
     assert (await call(served, "requests"))["kind"] == "not possible"

@@ -1,0 +1,195 @@
+"""A topic of a test: seeded, consumed, asserted about, without a client library.
+
+    orders = ottla.topic("orders", partitions=3)
+    orders.seed([("k1", {"id": 1}), b"raw", Message(value="x", headers={"h": "1"})])
+    first = orders.consume(count=1)[0].json()
+
+Its real name is its own (`orders.name`), so that nothing of another test can come into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from ottla.testing.errors import OttlaError
+from ottla.testing.frames import Json
+from ottla.testing.records import Content, Record, from_channel, to_channel
+
+TIMEOUT_S = 5.0
+SEED_TIMEOUT_S = 30.0
+CALL_MARGIN_S = 10.0
+"""What a call may take beyond the time for what it waits for."""
+_SEED_BYTES = 8 * 1024 * 1024
+_SHOWN_RECORDS = 10
+
+
+class Call(Protocol):
+    """The control channel of a broker, or of whoever asks a cluster."""
+
+    def __call__(
+        self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = 30.0
+    ) -> Json: ...
+
+
+class NotAsExpected(OttlaError, AssertionError):
+    """What a test expects is not so; the text says what is."""
+
+    kind = "unexpected"
+
+
+class Topic:
+    """See the module. `name` is what clients are to be told."""
+
+    def __init__(self, call: Call, name: str, label: str | None = None) -> None:
+        self.name = name
+        self.label = label or name
+        """What the test calls it."""
+        self._call = call
+        self._positions: dict[str, int] = {}
+
+    def seed(self, messages: Iterable[Content], *, compression: str = "none") -> list[Record]:
+        """Write records, acknowledged by all replicas in sync; they come back with partition and
+        offset. See `ottla.testing.records` for what a message may be.
+
+        `compression`: none, gzip, snappy, lz4 or zstd.
+        """
+        written: list[Record] = []
+        for some in _portions(to_channel(messages)):
+            args = {
+                "topic": self.name,
+                "records": some,
+                "compression": compression,
+                "timeout_s": SEED_TIMEOUT_S,
+            }
+            places = self._call("records.seed", args, timeout_s=SEED_TIMEOUT_S + CALL_MARGIN_S)
+            placed = [
+                {**one, "partition": partition, "offset": offset, "timestamp": timestamp}
+                for one, (partition, offset, timestamp) in zip(some, places, strict=True)
+            ]
+            written += from_channel(self.name, placed)
+        return written
+
+    def consume(
+        self, count: int | None = None, *, timeout: float = TIMEOUT_S, committed: bool = True
+    ) -> list[Record]:
+        """Read on from where the last `consume` ended; at first from the start.
+
+        With a `count`, exactly so many, as soon as they are there; NotAsExpected, with what came
+        instead, where they are not within `timeout` seconds. Without, all that is there now. Within
+        a partition records are in order; partitions come one after the other. `committed`: nothing
+        of transactions that are open or were aborted.
+        """
+        __tracebackhide__ = True
+        found, exists = self._read(self._positions, count, timeout, committed)
+        if count is not None and len(found) < count:
+            raise NotAsExpected(
+                f"{_count(count)} of {self.label} expected within {timeout:g} s: "
+                + (self.described(found) if exists else self.absent())
+            )
+        return found
+
+    def records(self, *, committed: bool = True) -> list[Record]:
+        """All that is there now, from the start; `consume` goes on where it was."""
+        found, _ = self._read({}, None, TIMEOUT_S, committed)
+        return found
+
+    def rewind(self) -> None:
+        """The next `consume` begins at the start."""
+        self._positions.clear()
+
+    def grow(self, partitions: int) -> None:
+        """More partitions: so many in all, led on return."""
+        self._call("topic.grow", {"name": self.name, "partitions": partitions})
+
+    def delete(self) -> None:
+        """Delete it; no broker knows it on return."""
+        self._call("topic.delete", {"names": [self.name]})
+        self._positions.clear()
+
+    def ends(self) -> dict[int, int]:
+        """The offset behind the last record of each partition."""
+        found = self._call("topic.describe", {"names": [self.name]})
+        partitions = found.get(self.name, {})
+        return {int(index): one["end"] for index, one in partitions.items()}
+
+    def leader(self, partition: int = 0) -> int:
+        """The node that leads a partition; -1 where none does."""
+        found = self._call("topic.describe", {"names": [self.name]})
+        if self.name not in found:
+            raise NotAsExpected(self.absent())
+        node: int = found[self.name][str(partition)]["leader"]
+        return node
+
+    def read_on(
+        self, positions: dict[str, int], timeout: float, count: int | None
+    ) -> tuple[list[Record], bool]:
+        """For assertions: what comes behind `positions`, which move on; whether the topic is
+        there."""
+        return self._read(positions, count, timeout, True)
+
+    def described(self, found: Sequence[Record]) -> str:
+        """What came, or is there, for a message."""
+        if not found:
+            return "none came" + self._elsewhere()
+        lines = [f"{len(found)} came"]
+        lines += [f"  {one}" for one in found[:_SHOWN_RECORDS]]
+        if len(found) > _SHOWN_RECORDS:
+            lines.append(f"  … and {len(found) - _SHOWN_RECORDS} more")
+        return "\n".join(lines)
+
+    def absent(self) -> str:
+        """That it is not there, and what is."""
+        topics = ", ".join(self._call("topic.describe")) or "none"
+        return f"there is no topic {self.name} (there are: {topics})"
+
+    def _elsewhere(self) -> str:
+        """Which other topics have records: the application may have written there."""
+        topics = self._call("topic.describe")
+        full = [
+            f"{name} ({count})"
+            for name, partitions in topics.items()
+            if name != self.name
+            and (count := sum((p["end"] or 0) - (p["start"] or 0) for p in partitions.values()))
+        ]
+        own = topics.get(self.name, {})
+        before = sum(p["end"] or 0 for p in own.values())
+        words = f"; {before} were there before" if before else ""
+        return words + (f"; topics with records: {', '.join(full)}" if full else "")
+
+    def _read(
+        self, positions: dict[str, int], count: int | None, timeout: float, committed: bool
+    ) -> tuple[list[Record], bool]:
+        args = {
+            "topic": self.name,
+            "positions": positions,
+            "count": count,
+            "timeout_s": timeout,
+            "committed": committed,
+        }
+        found = self._call("records.consume", args, timeout_s=timeout + CALL_MARGIN_S)
+        positions.update(found["positions"])
+        return from_channel(self.name, found["records"]), found["exists"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"Topic({self.name!r})"
+
+
+def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
+    """In pieces that a call may have."""
+    found: list[list[dict[str, Json]]] = [[]]
+    size = 0
+    for one in messages:
+        size += 64 + len(one["key"] or b"") + len(one["value"] or b"")
+        if size > _SEED_BYTES and found[-1]:
+            found.append([])
+            size = 0
+        found[-1].append(one)
+    return found
+
+
+def _count(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
