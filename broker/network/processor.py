@@ -142,10 +142,12 @@ class Processor:
         for connection in list(self._connections):
             connection.shut_down()
 
-    def abort(self, reason: str) -> None:
-        """Close all connections now."""
-        for connection in list(self._connections):
+    def abort(self, reason: str, spared: Callable[[str], bool] = lambda _: False) -> int:
+        """Close all connections now, but the `spared`, by their ids; how many that were."""
+        ended = [one for one in self._connections if not spared(one.context.connection_id)]
+        for connection in ended:
             connection.abort(reason)
+        return len(ended)
 
     async def wait_empty(self) -> None:
         """Until no connection is left."""

@@ -165,10 +165,12 @@ class SocketServer:
         for processor in self.processors:
             processor.close()
 
-    def close_connections(self, reason: str) -> None:
-        """Close those that are open now, at once; new ones are taken."""
-        for processor in self.processors:
-            processor.abort(reason)
+    def close_connections(
+        self, reason: str, spared: Callable[[str], bool] = lambda _: False
+    ) -> int:
+        """Close those that are open now, at once, but the `spared`, by their ids; new ones are
+        taken. How many there were."""
+        return sum(processor.abort(reason, spared) for processor in self.processors)
 
     def close_excess_connections(self) -> None:
         """A protected listener has taken a connection over the limit: others give up one each."""

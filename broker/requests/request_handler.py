@@ -65,11 +65,11 @@ class Entrance(Protocol):
         """See `RequestHandler`."""
 
     def handle_at_once(
-        self, connection: AskingConnection, frame: memoryview, later: Later
+        self, connection: Connection, frame: memoryview, later: Later
     ) -> Answer | None:
         """See `RequestHandler`."""
 
-    def expect(self, connection: AskingConnection, message: memoryview) -> Expected | None:
+    def expect(self, connection: Connection, message: memoryview) -> Expected | None:
         """See `RequestHandler`."""
 
 

@@ -10,12 +10,12 @@ each other is not kept, nor what operations ask (`broker.testing.operations`).
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from broker.requests.context import Answer, AskingConnection, Connection, Expected, Later
+from broker.requests.context import Answer, Connection, Expected, Later
 from broker.requests.interference import Reply
 from broker.requests.request_handler import Entrance
 from protocol.frames.framing import SIZE_BYTES
@@ -25,7 +25,12 @@ TOTAL_BYTES_MAX = 32 * 1024 * 1024
 FRAME_BYTES_MAX = 1024 * 1024
 """What is kept of one request: of a longer one only that it came."""
 
-_BETWEEN_BROKERS = b"broker-"
+_NO_CLIENT = re.compile(
+    rb"broker-\d+-fetcher-\d+|broker-\d+-txn-marker-sender|AddPartitionsToTxnSenderThread-\d+"
+    rb"|node-\d+|broker-probe|ottla-testing"
+).fullmatch
+"""The client ids of nodes, and of whoever asks for a test."""
+_NODE_CONNECTIONS_MAX = 1_000
 _CLIENT_ID_AT = 10
 _FRAME_BYTES = 120
 """What keeping a frame takes besides its bytes: about that much."""
@@ -65,6 +70,7 @@ class SentRequests:
         self._total_bytes_max = total_bytes_max
         self._kept: deque[SentRequest] = deque()
         self._bytes = 0
+        self._of_nodes: dict[str, None] = {}
         self.came = 0
         """How many there were, those included that are not kept any more."""
 
@@ -72,6 +78,10 @@ class SentRequests:
     def kept(self) -> list[SentRequest]:
         """The newest, in the order in which they came."""
         return list(self._kept)
+
+    def is_no_clients(self, connection_id: str) -> bool:
+        """Whether another node asks on a connection, or an operation."""
+        return connection_id in self._of_nodes
 
     def forget(self) -> None:
         """Keep none of those until now."""
@@ -87,7 +97,7 @@ class SentRequests:
         self._behind.handle(connection, frame, reply)
 
     def handle_at_once(
-        self, connection: AskingConnection, frame: memoryview, later: Later
+        self, connection: Connection, frame: memoryview, later: Later
     ) -> Answer | None:
         """What is prepared; else the general way follows, which keeps it."""
         came = bytes(frame[:FRAME_BYTES_MAX])
@@ -96,13 +106,17 @@ class SentRequests:
             self._keep(connection, came, len(frame), True)
         return answer
 
-    def expect(self, connection: AskingConnection, message: memoryview) -> Expected | None:
+    def expect(self, connection: Connection, message: memoryview) -> Expected | None:
         """What is prepared, and looked out for."""
         expected = self._behind.expect(connection, message)
         return expected and _Kept(self, connection, message[SIZE_BYTES:], expected)
 
-    def _keep(self, connection: Any, came: bytes, size: int, prepared: bool) -> None:
-        if came.startswith(_BETWEEN_BROKERS, _CLIENT_ID_AT):
+    def _keep(self, connection: Connection, came: bytes, size: int, prepared: bool) -> None:
+        length = int.from_bytes(came[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
+        if length > 0 and _NO_CLIENT(came, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
+            self._of_nodes[connection.connection_id] = None
+            if len(self._of_nodes) > _NODE_CONNECTIONS_MAX:
+                del self._of_nodes[next(iter(self._of_nodes))]
             return
         self.came += 1
         who = connection.connection_id, connection.principal
@@ -120,7 +134,7 @@ class _Kept:
     def __init__(
         self,
         requests: SentRequests,
-        connection: AskingConnection,
+        connection: Connection,
         frame: memoryview,
         expected: Expected,
     ) -> None:

@@ -17,7 +17,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from ottla.testing.broker import START_TIMEOUT_S, Broker
+from ottla.testing.channel import CALL_TIMEOUT_S
+from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
 from ottla.testing.errors import Misuse, OttlaError
+from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
 
 _BROKERS_MAX = 9
@@ -33,7 +36,7 @@ _QUICK = {
 }
 
 
-class Cluster:
+class Cluster(Contents):
     """See the module.
 
     `brokers`     how many nodes, 1 to 9; their ids count from 1
@@ -81,6 +84,22 @@ class Cluster:
         if not 1 <= node_id <= len(self.brokers):
             raise Misuse(f"there is no node {node_id}: ids are 1 to {len(self.brokers)}")
         return self.brokers[node_id - 1]
+
+    def call(
+        self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
+    ) -> Json:
+        """One operation, done by a node that runs: it asks the others over the network."""
+        for one in self.brokers:
+            if one.running:
+                return one.call(op, args, timeout_s=timeout_s)
+        raise Misuse("no node of the cluster is running: start() it")
+
+    def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
+        """As `Contents.reset`, at all nodes that run."""
+        found = super().reset(timeout_s=timeout_s)
+        for one in [one for one in self.brokers if one.running][1:]:
+            one.call("reset.rest")
+        return found
 
     def start(self) -> Cluster:
         """Start all nodes that do not run, and return once each accepts connections."""

@@ -77,7 +77,8 @@ class Contents(ABC):
     def drop_topics(self) -> None:
         """Delete the topics that `topic` has made."""
         made = self._topics()
-        self.call("topic.delete", {"names": [one.name for one in made.values()]})
+        if made:
+            self.call("topic.delete", {"names": [one.name for one in made.values()]})
         made.clear()
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:

@@ -190,8 +190,10 @@ def _topics(broker: Broker, topics: Mapping[str, int]) -> Iterator[None]:
     for name, partitions in topics.items():
         broker.call("topic.create", {"name": name, "partitions": partitions})
     yield
-    if topics and os.environ.get(_REAL_CLUSTER):
-        broker.call("topic.delete", {"names": list(topics)})
+    if os.environ.get(_REAL_CLUSTER):
+        if topics:
+            broker.call("topic.delete", {"names": list(topics)})
+        broker.drop_topics()
 
 
 def _keeps(config: pytest.Config) -> bool:

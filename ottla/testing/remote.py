@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ottla.testing.broker import Broker
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
+from ottla.testing.contents import Contents
 from ottla.testing.errors import Misuse, NotPossible
 from ottla.testing.frames import Json
 from ottla.testing.host import the_host
@@ -22,7 +23,7 @@ _PLACES = ("data_dir", "log_file")
 """What a broker has, beside what its class has."""
 
 
-class RunningCluster:
+class RunningCluster(Contents):
     """See the module. It is asked over the network, by a process of the host's."""
 
     running = True

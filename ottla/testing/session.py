@@ -70,7 +70,7 @@ class SessionBrokers:
             broker.close()
             return False
         try:
-            broker.call("reset", timeout_s=_RESET_TIMEOUT_S)
+            broker.reset(timeout_s=_RESET_TIMEOUT_S)
         except OttlaError:
             broker.close()
             return False

@@ -7,10 +7,10 @@ Never keeps anything: `broker.testing.sent_requests` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from broker.testing.operations.port import OperationError
 from broker.testing.sent_requests import SentRequest
+from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey, messages_of
 from protocol.compression import Codec
 from protocol.errors import ProtocolError
@@ -47,7 +47,7 @@ def decoded(
     topic: str | None = None,
     client_id: str | None = None,
     after: int = 0,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     """Those of an API, of a topic, of a client id, and with a number above `after`."""
     key = None if api is None else api_key(api)
     found = []
@@ -62,9 +62,9 @@ def decoded(
     return found[-COUNT_MAX:]
 
 
-def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Any]:
+def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Json]:
     """One request; where its bytes are none, "request" is null and "error" says why."""
-    shown: dict[str, Any] = {
+    shown: dict[str, Json] = {
         "number": one.number,
         "time_ms": one.time_ms,
         "connection": one.connection,
@@ -99,7 +99,7 @@ def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Any]:
     return shown
 
 
-def _value(value: Any, topic_name: Names) -> Any:
+def _value(value: Json, topic_name: Names) -> Json:
     if isinstance(value, Message):
         return _fields(value, topic_name)
     if isinstance(value, list | tuple):
@@ -109,8 +109,8 @@ def _value(value: Any, topic_name: Names) -> Any:
     return value
 
 
-def _fields(message: Message, topic_name: Names) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _fields(message: Message, topic_name: Names) -> dict[str, Json]:
+    found: dict[str, Json] = {}
     for name in type(message).__slots__:
         value = getattr(message, name)
         if name == "records":
@@ -125,14 +125,14 @@ def _fields(message: Message, topic_name: Names) -> dict[str, Any]:
     return found
 
 
-def _batches(records: Any) -> list[dict[str, Any]]:
+def _batches(records: bytes | memoryview | None) -> list[dict[str, Json]]:
     """The batches of a Produce, as far as they can be read; then what is wrong with the rest."""
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, Json]] = []
     if not records:
         return found
     try:
         for at, batch in iterate_batches(records):
-            shown: dict[str, Any] = {
+            shown: dict[str, Json] = {
                 "compression": Codec(batch.compression).name.lower(),
                 "producer_id": batch.producer_id,
                 "producer_epoch": batch.producer_epoch,
@@ -156,7 +156,7 @@ def _batches(records: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _names(value: Any, topic: str) -> bool:
+def _names(value: Json, topic: str) -> bool:
     """Whether a topic of that name is somewhere in a request."""
     if isinstance(value, dict):
         if value.get("name") == topic or value.get("topic") == topic:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from broker.testing.operations.port import POLL_S, OperationError, World, check
 from broker.testing.operations.records import visible_after
@@ -22,6 +21,7 @@ from broker.testing.operations.topics import (
     nodes,
     offsets,
 )
+from ottla.testing.frames import Json
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode
 from protocol.messages.consumer_protocol import (
@@ -65,7 +65,7 @@ async def list_groups(world: World) -> list[dict[str, str]]:
     return sorted(found, key=lambda one: one["group"])
 
 
-async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
+async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """State and members; the state of a group that is not there is "Dead"."""
     deadline_s = world.now_s() + timeout_s
     return _shown(await _described(world, group, deadline_s))
@@ -73,7 +73,7 @@ async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> di
 
 async def progress(
     world: World, group: str, topics: Sequence[str] = (), timeout_s: float = TIMEOUT_S
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """State, members, and of each partition: committed offset, end and lag.
 
     Of the partitions that the group has committed or been assigned, and of all those of `topics`.
@@ -97,7 +97,7 @@ async def progress(
     return {**described, "partitions": partitions, "missing": missing}
 
 
-async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
+async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Have all members join anew; told when the group is stable again.
 
     A member comes and leaves before the others have joined, so there is one rebalance.
@@ -184,7 +184,7 @@ async def _stable(world: World, group: str, deadline_s: float, timeout_s: float)
         await world.pause(POLL_S)
 
 
-def _shown(found: DescribedGroup) -> dict[str, Any]:
+def _shown(found: DescribedGroup) -> dict[str, Json]:
     return {
         "group": found.group_id,
         "state": found.group_state,
@@ -237,7 +237,7 @@ async def _lags(
     leaders: Leaders,
     partitions: Sequence[Partition],
     committed: dict[Partition, int],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     ends = await offsets(world, leaders, partitions, LATEST)
     stable = await offsets(world, leaders, partitions, LATEST, READ_COMMITTED)
     never = [one for one in partitions if one not in committed]

@@ -6,11 +6,10 @@ What is asked so is not seen by faults, quotas or whoever records what clients s
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
-from broker.testing.operations.port import OperationError
+from broker.testing.operations.port import OperationError, Request, Response
 from protocol.errors import ProtocolError
 from protocol.rights import UNLIMITED
 
@@ -25,11 +24,11 @@ class InProcess:
         self._requests = requests
         self._listener_name = listener_name
 
-    async def __call__(self, node_id: int | None, message: Any, version: int) -> Any:
+    async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
         """The answer, whenever it comes."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
-        def respond(response: Any) -> None:
+        def respond(response: Response) -> None:
             if not answer.done():
                 answer.set_result(response)
 

@@ -5,7 +5,7 @@ Owns nothing: it knows the node, its sockets, and who is to forget what belongs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
@@ -18,25 +18,32 @@ _OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 class Sockets(Protocol):
     """Those of the broker (`broker.network.socket_server.SocketServer`)."""
 
-    @property
-    def connection_count(self) -> int: ...
-
-    def close_connections(self, reason: str) -> None: ...
+    def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int: ...
 
 
 class InsideNode:
     """See the module."""
 
     def __init__(
-        self, node: Node, sockets: Sockets, forgetful: Sequence[Callable[[], None]] = ()
+        self,
+        node: Node,
+        sockets: Sockets,
+        forget: Callable[[], None],
+        is_no_clients: Callable[[str], bool],
     ) -> None:
-        """`forgetful`: who else has something of a test: faults, requests that were kept."""
+        """`forget`: what others have of a test: faults, requests that were kept.
+        `is_no_clients(connection id)`: no client's."""
         assert node.broker is not None, "a broker"
         self._node = node
         self._broker = node.broker
         self._sockets = sockets
-        self._forgetful = forgetful
+        self._forget = forget
+        self._is_no_clients = is_no_clients
         self._configs = node.image.configs
+
+    def failed_folders(self) -> list[str]:
+        """Log directories that have failed: they stay so until the next start."""
+        return list(self._node.failures.offline_dirs())
 
     def topics(self) -> list[str]:
         """All that are not the broker's own: those have many partitions, which a reset leaves."""
@@ -62,12 +69,9 @@ class InsideNode:
 
     def close_connections(self) -> int:
         """Those of clients, at once; how many there were."""
-        count = self._sockets.connection_count
-        self._sockets.close_connections("the broker was reset")
-        return count
+        return self._sockets.close_connections("the broker was reset", self._is_no_clients)
 
     def forget(self) -> None:
         """Faults, requests that were kept, and what was prepared for clients."""
-        for one in self._forgetful:
-            one()
+        self._forget()
         self._broker.requests.admission.changed()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from broker.network.network_client import NetworkClient
 from broker.testing.control import Arguments, Refused, operation
@@ -18,13 +17,13 @@ from broker.testing.operations.in_process import InProcess
 from broker.testing.operations.inside import InsideNode
 from broker.testing.operations.over_network import OverNetwork
 from broker.testing.operations.port import OperationError, World
-from broker.testing.operations.reset import reset
+from broker.testing.operations.reset import reset, reset_rest
 from broker.testing.served import Served
 from ottla.testing.frames import Json
 
 RESPONSE_BYTES_MAX = 128 * 1024 * 1024
 
-Asked = Callable[..., Awaitable[Any]]
+Asked = Callable[..., Awaitable[Json]]
 
 _worlds: dict[Served, World] = {}
 _ASKED: dict[str, Asked] = {
@@ -40,6 +39,7 @@ _ASKED: dict[str, Asked] = {
     "group.rebalance": groups.rebalance,
     "group.delete": groups.delete,
     "reset": reset,
+    "reset.rest": reset_rest,
 }
 
 
@@ -98,7 +98,7 @@ def _own_world(broker: Served) -> World:
     node, server = broker.node, broker.server
     listener = node.config.inter_broker_listener_name
     assert node.broker is not None and server.sockets is not None, "a broker"
-    inside = InsideNode(node, server.sockets, [broker.forget])
+    inside = InsideNode(node, server.sockets, broker.forget, broker.sent.is_no_clients)
     wall_ms = node.ports.scheduler.wall_ms
     if node.shared.alone:
         return _world_of(InProcess(node.broker.requests, listener), wall_ms, inside)

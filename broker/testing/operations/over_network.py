@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from broker.testing.operations.port import OperationError
+from broker.testing.operations.port import OperationError, Request, Response
 from protocol.api_keys import ApiKey
 from protocol.messages.metadata import MetadataRequest
 from storage.ports import Channel, ChannelFailure
@@ -38,7 +38,7 @@ class OverNetwork:
         self._addresses: dict[int, Address] = {}
         self._channels: dict[tuple[Address, bool], Channel] = {}
 
-    async def __call__(self, node_id: int | None, message: Any, version: int) -> Any:
+    async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
         """The answer of that node; of the first one that answers, where it is None."""
         tried = self._bootstrap if node_id is None else [await self._address_of(node_id)]
         failure = ChannelFailure.REFUSED
@@ -65,7 +65,7 @@ class OverNetwork:
             raise OperationError("failed", f"node {node_id} is not in the cluster now")
         return found
 
-    async def _send(self, address: Address, message: Any, version: int) -> Any:
+    async def _send(self, address: Address, message: Request, version: int) -> Response:
         """The answer, or the ChannelFailure. A channel that lost its connection since is tried once
         more: a node may have been restarted."""
         key = (address, message.API_KEY in _PARKED)
@@ -81,10 +81,10 @@ class OverNetwork:
         return response
 
 
-async def _answer(channel: Channel, message: Any, version: int) -> Any:
-    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+async def _answer(channel: Channel, message: Request, version: int) -> Response:
+    answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
-    def done(response: Any, failure: ChannelFailure | None) -> None:
+    def done(response: Response, failure: ChannelFailure | None) -> None:
         if not answer.done():
             answer.set_result(response if failure is None else failure)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from protocol.errors import ErrorCode
 
@@ -31,15 +31,31 @@ class OperationError(Exception):
         self.kind = kind
 
 
+class Request(Protocol):
+    """The message of a request."""
+
+    @property
+    def API_KEY(self) -> int: ...  # noqa: N802 - as generated messages have it
+
+
+Response: TypeAlias = Any
+"""The message that answers it: of which class, the request says."""
+
+
 class Ask(Protocol):
     """The way to a node: its answer to one request. Raises OperationError where there is none."""
 
-    def __call__(self, node_id: int | None, message: Any, version: int) -> Awaitable[Any]:
+    def __call__(
+        self, node_id: int | None, message: Request, version: int
+    ) -> Awaitable[Response]:
         """`node_id` None: any of them."""
 
 
 class Inside(Protocol):
     """What no request can do: only for a broker in this process."""
+
+    def failed_folders(self) -> list[str]:
+        """Log directories that have failed: they stay so until the next start."""
 
     def topics(self) -> list[str]:
         """All that are not the broker's own."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from math import ceil
-from typing import Any
 
 from broker.testing.operations.partitioner import partition_of
 from broker.testing.operations.port import POLL_S, OperationError, World, check, name_of
@@ -22,6 +21,7 @@ from broker.testing.operations.topics import (
     offsets,
 )
 from broker.testing.operations.visible_records import bytes_of, visible_records
+from ottla.testing.frames import Json
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -54,7 +54,7 @@ _AGAIN = (
 async def seed(
     world: World,
     topic: str,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Mapping[str, Json]],
     compression: str = "none",
     timeout_s: float = TIMEOUT_S,
 ) -> list[list[int]]:
@@ -88,7 +88,7 @@ async def consume(
     count: int | None = None,
     timeout_s: float = TIMEOUT_S,
     committed: bool = True,
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Read on from `positions` (by partition; the start of the log where there is none).
 
     With a `count` until so many have come, or the time is over; without, all that is there now.
@@ -234,7 +234,7 @@ async def _fetch(
     return {one.partition_index: one for found in answer.responses for one in found.partitions}
 
 
-def _shown(partition: int, record: Record) -> dict[str, Any]:
+def _shown(partition: int, record: Record) -> dict[str, Json]:
     return {
         "partition": partition,
         "offset": record.offset,
@@ -257,7 +257,7 @@ def _codec(name: str) -> Codec:
 
 
 def _by_partition(
-    topic: str, records: Sequence[Mapping[str, Any]], partitions: int
+    topic: str, records: Sequence[Mapping[str, Json]], partitions: int
 ) -> dict[int, list[int]]:
     """Which records go where, by their places."""
     found: dict[int, list[int]] = {}
@@ -274,7 +274,7 @@ def _by_partition(
     return found
 
 
-def _batches(records: Sequence[Mapping[str, Any]], places: Sequence[int]) -> list[list[int]]:
+def _batches(records: Sequence[Mapping[str, Json]], places: Sequence[int]) -> list[list[int]]:
     """Those of a partition in batches that no broker refuses for their size."""
     found: list[list[int]] = [[]]
     size = 0
@@ -289,7 +289,7 @@ def _batches(records: Sequence[Mapping[str, Any]], places: Sequence[int]) -> lis
     return found
 
 
-def _batch(records: Sequence[Mapping[str, Any]], codec: Codec, now_ms: int) -> bytearray:
+def _batch(records: Sequence[Mapping[str, Json]], codec: Codec, now_ms: int) -> bytearray:
     builder = RecordBatchBuilder(compression=codec)
     for record in records:
         builder.append(
@@ -301,7 +301,7 @@ def _batch(records: Sequence[Mapping[str, Any]], codec: Codec, now_ms: int) -> b
     return builder.build()
 
 
-def _time_of(record: Mapping[str, Any], now_ms: int) -> int:
+def _time_of(record: Mapping[str, Json], now_ms: int) -> int:
     timestamp: int | None = record.get("timestamp")
     return now_ms if timestamp is None else timestamp
 

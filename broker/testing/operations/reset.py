@@ -9,12 +9,12 @@ Transactions that are open are aborted first, so that nothing waits for their ma
 
 from __future__ import annotations
 
-from typing import Any
 
 from broker.testing.operations.groups import TRANSACTION, coordinator, delete, list_groups
 from broker.testing.operations.port import POLL_S, Inside, OperationError, World, check
 from broker.testing.operations.topics import delete as delete_topics
 from broker.testing.operations.topics import nodes
+from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -50,7 +50,7 @@ _COORDINATOR_ERRORS = (
 )
 
 
-async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
+async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """Do it; what was dropped, by name. Raises OperationError where the brokers are not ours."""
     inside = world.inside
     if inside is None:
@@ -58,6 +58,9 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
             "not possible",
             "this cluster is not ours to reset: delete the topics that the test has made",
         )
+    failed = inside.failed_folders()
+    if failed:
+        raise OperationError("failed", f"{', '.join(failed)} has failed: start the broker anew")
     deadline_s = world.now_s() + timeout_s
     inside.forget()
     connections = inside.close_connections()
@@ -76,6 +79,16 @@ async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
         "transactional_ids": transactional_ids,
         "connections": connections,
     }
+
+
+async def reset_rest(world: World) -> dict[str, Json]:
+    """What is left to do at each other node of a cluster, when one has been asked to `reset`."""
+    inside = world.inside
+    if inside is None:
+        raise OperationError("not possible", "this cluster is not ours to reset")
+    inside.forget()
+    inside.forget_transactional_ids()
+    return {"connections": inside.close_connections()}
 
 
 async def _end_transactions(world: World, deadline_s: float) -> list[str]:

@@ -6,9 +6,9 @@ Every broker is asked, so that a client that asks any of them finds what the tes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from broker.testing.operations.port import POLL_S, OperationError, World, check, name_of
+from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import (
@@ -48,7 +48,7 @@ async def create(
     replication: int = -1,
     configs: Mapping[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """A topic that every broker knows and whose leaders serve; `replication` -1: as the brokers
     have it for their default. One that is there already is refused."""
     settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
@@ -63,7 +63,7 @@ async def create(
 
 async def grow(
     world: World, name: str, partitions: int, timeout_s: float = TIMEOUT_S
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """More partitions: so many in all."""
     request = CreatePartitionsRequest(
         [CreatePartitionsTopic(name, partitions, None)], int(timeout_s * 1000)
@@ -94,14 +94,14 @@ async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_
             await world.pause(POLL_S)
 
 
-async def describe(world: World, names: Sequence[str] | None = None) -> dict[str, Any]:
+async def describe(world: World, names: Sequence[str] | None = None) -> dict[str, Json]:
     """By topic and partition: leader, start and end of the log. `names` None: all topics that are
     not the brokers' own. One that is not there is left out."""
     leaders = await leaders_at(world, None, names)
     partitions = [(name, index) for name in leaders for index in sorted(leaders[name])]
     starts = await offsets(world, leaders, partitions, EARLIEST)
     ends = await offsets(world, leaders, partitions, LATEST)
-    found: dict[str, Any] = {name: {} for name in leaders}
+    found: dict[str, Json] = {name: {} for name in leaders}
     for name, index in partitions:
         found[name][str(index)] = {
             "leader": leaders[name][index],

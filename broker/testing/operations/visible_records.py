@@ -7,9 +7,10 @@ producer between its first offset and the producer's next marker.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from protocol.control_records import ControlRecordType, read_transaction_marker
+from protocol.primitives import Records
 from protocol.record_batch import iterate_batches
 from protocol.records import Record, iterate_records
 
@@ -21,17 +22,17 @@ class Aborted(Protocol):
     first_offset: int
 
 
-def bytes_of(records: Any) -> bytes | memoryview:
+def bytes_of(records: Records | None) -> bytes | bytearray | memoryview:
     """Fetched records, wherever they lie; a null is nothing."""
     if records is None:
         return b""
-    read = getattr(records, "read", None)
-    found: bytes | memoryview = records if read is None else read()
-    return found
+    if isinstance(records, bytes | bytearray | memoryview):
+        return records
+    return records.read()
 
 
 def visible_records(
-    data: bytes | memoryview, aborted: Sequence[Aborted] | None, start: int
+    data: bytes | bytearray | memoryview, aborted: Sequence[Aborted] | None, start: int
 ) -> tuple[list[Record], int]:
     """The records from offset `start` on, and the offset to go on from. A batch that is cut off at
     the end is left for the next time."""

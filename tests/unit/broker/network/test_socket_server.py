@@ -220,6 +220,25 @@ async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
     assert server.connection_count == 0
 
 
+async def test_all_connections_but_the_spared_are_closed_and_new_ones_are_taken(rig: Rig):
+    seen: list[str] = []
+
+    def handle(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        seen.append(context.connection_id)
+        respond(framed(bytes(frame)))
+
+    server = await rig.serve(handle)
+    spared, other = await rig.client(server), await rig.client(server)
+    for client in (spared, other):
+        await client.ask(b"x")
+    assert server.close_connections("a test", lambda one: one == seen[0]) == 1
+    assert await other.closed_by_server()
+    assert await spared.ask(b"y") == b"y"
+    newer = await rig.client(server)
+    assert await newer.ask(b"z") == b"z"
+    assert server.close_connections("a test") == 2
+
+
 async def test_stop_is_bounded(rig: Rig):
     parking = Parking()
     server = await rig.serve(parking)

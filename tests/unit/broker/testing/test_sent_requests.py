@@ -90,10 +90,14 @@ def test_it_is_asked_by_api_topic_and_client(tmp_path: Path) -> None:
     way.send(produce_frame(b"mine"))
     way.send(produce_frame(b"others", client_id="other"))
     way.send(encode_request(MetadataRequest([], False), 9, 1, "app"))
-    way.send(produce_frame(b"copied", client_id="broker-2-fetcher-0"))
+    for name in ("broker-2-fetcher-0", "node-2", "AddPartitionsToTxnSenderThread-2"):
+        way.send(produce_frame(b"of a node", client_id=name))
     assert [one["api"] for one in way.shown()] == ["Produce", "Produce", "Metadata"]
+    assert way.sent.is_no_clients("c1") and not way.sent.is_no_clients("c2")
+    way.send(produce_frame(b"much like it", client_id="broker-2"))
+    assert values(way.shown(after=3)) == [b"much like it"]
     assert values(way.shown(api="produce", client_id="app")) == [b"mine"]
-    assert [one["api"] for one in way.shown(topic="t")] == ["Produce", "Produce"]
+    assert [one["api"] for one in way.shown(topic="t")] == ["Produce"] * 3
     assert way.shown(topic="u") == []
     with pytest.raises(OperationError, match="Kafka has no API Prodcue"):
         way.shown(api="Prodcue")

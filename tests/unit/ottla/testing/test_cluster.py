@@ -31,6 +31,10 @@ class StandIn:
         self.did: list[str] = []
         self.running = False
 
+    def call(self, op: str, args: object = None, *, timeout_s: float = 30) -> object:
+        self.did.append(op)
+        return {"by": self.name}
+
     def begin_start(self) -> None:
         self.did.append("begin")
 
@@ -105,6 +109,18 @@ def test_only_those_are_started_that_do_not_run() -> None:
         assert [node.did.count("told") for node in nodes(one)] == [1, 1, 1]
         one.kill()
         assert not any(node.running for node in nodes(one))
+
+
+def test_a_node_that_runs_is_asked_and_all_are_emptied() -> None:
+    with Cluster(3) as one:
+        one.broker(1).kill()
+        assert one.call("topic.describe") == {"by": "node-2"}
+        assert one.reset() == {"by": "node-2"}
+        assert nodes(one)[1].did[-1] == "reset" and nodes(one)[2].did[-1] == "reset.rest"
+        assert "reset" not in nodes(one)[0].did
+        one.kill()
+        with pytest.raises(Misuse, match="no node of the cluster is running"):
+            one.call("topic.describe")
 
 
 def test_where_one_does_not_start_none_is_left() -> None:

@@ -34,6 +34,10 @@ class Broker:
             raise StartFailed("it is gone")
         self.calls.append(op)
         self.output_size = 1
+    def reset(self, *, timeout_s=10):
+        self.call("reset")
+    def drop_topics(self):
+        pass
     def kill(self):
         raise NotPossible("ottla.kill() cannot be done there")
     def output(self, offset=0):

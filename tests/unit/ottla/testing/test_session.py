@@ -28,8 +28,7 @@ class StandIn:
             raise StartFailed("no")
         return self
 
-    def call(self, op: str, *, timeout_s: float) -> None:
-        assert op == "reset"
+    def reset(self, *, timeout_s: float) -> None:
         if self.dead:
             raise BrokerGone("dead")
         self.resets += 1

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from broker.config.parse import single_node_config
+from broker.network.blocking_client import BlockingClient
 from broker.testing.control import OPERATIONS, answer
 from broker.testing.operations import of_clients
 from broker.testing.served import Served
+from protocol.messages.api_versions import ApiVersionsRequest
 
 LISTENERS = "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"
 
@@ -42,10 +44,14 @@ async def test_a_broker_and_the_same_as_a_cluster(served: Served) -> None:
     assert (await call(served, "requests"))["kind"] == "not possible"
     assert (await call(served, "reset"))["kind"] == "not possible"
     of_clients._worlds.clear()
-    asked = await call(served, "requests", api="Produce")
-    assert [one["client_id"] for one in asked] == ["ottla-testing"]
-    dropped = await call(served, "reset")
-    assert (dropped["topics"], dropped["connections"] > 0) == (["orders"], True)
+    assert await call(served, "requests") == []  # none was a client's
+    with await asyncio.to_thread(BlockingClient, "127.0.0.1", port, 5.0, "app") as client:
+        (asked,) = await call(served, "requests", api="ApiVersions")
+        assert asked["client_id"] == "app"
+        dropped = await call(served, "reset")
+        assert (dropped["topics"], dropped["connections"]) == (["orders"], 1)
+        with pytest.raises(OSError):
+            await asyncio.to_thread(client.call, ApiVersionsRequest("app", "1"))
     assert await call(served, "requests") == []
 
 

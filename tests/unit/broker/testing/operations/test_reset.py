@@ -10,7 +10,7 @@ import pytest
 
 from broker.testing.operations import groups, records, topics
 from broker.testing.operations.port import OperationError
-from broker.testing.operations.reset import reset
+from broker.testing.operations.reset import reset, reset_rest
 from protocol.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
@@ -107,3 +107,23 @@ async def test_others_clusters_are_not_reset(tmp_path: Path) -> None:
             await reset(replace(node.world, inside=None))
         assert told.value.kind == "not possible"
         assert list(await topics.describe(node.world)) == ["one"]
+
+
+async def test_the_other_nodes_of_a_cluster_do_the_rest(tmp_path: Path) -> None:
+    async with one_node(tmp_path) as node:
+        await topics.create(node.world, "one")
+        await Producer.begin(node.world, "idle", "one")
+        assert await reset_rest(node.world) == {"connections": 2}
+        assert node.forgotten == [True]
+        assert (await state_of(node, "idle"))[0] == 105
+        assert list(await topics.describe(node.world)) == ["one"]
+        with pytest.raises(OperationError, match="not ours to reset"):
+            await reset_rest(replace(node.world, inside=None))
+
+
+async def test_a_broker_whose_disk_has_failed_is_not_as_new(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    (second / ".lock").mkdir(parents=True)
+    async with one_node(first, **{"log.dirs": f"{first},{second}"}) as node:
+        with pytest.raises(OperationError, match="two has failed: start the broker anew"):
+            await reset(node.world)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,9 +22,10 @@ class NoSockets:
         self.connection_count = connection_count
         self.closed: list[str] = []
 
-    def close_connections(self, reason: str) -> None:
+    def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int:
         self.closed.append(reason)
-        self.connection_count = 0
+        count, self.connection_count = self.connection_count, 0
+        return count
 
 
 class OneNode:
@@ -39,7 +40,9 @@ class OneNode:
         self.waiting = waiting
         node, scheduler = self.running.node, self.running.scheduler
         assert node.broker is not None
-        inside = InsideNode(node, self.sockets, [lambda: self.forgotten.append(True)])
+        inside = InsideNode(
+            node, self.sockets, lambda: self.forgotten.append(True), lambda _: False
+        )
         self.ask = InProcess(node.broker.requests, "PLAINTEXT")
         self.world = World(
             self.ask,
