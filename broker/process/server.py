@@ -49,7 +49,7 @@ from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.descriptors import SPARES
-from storage.ports import Scheduler
+from storage.ports import Network, Scheduler
 
 if TYPE_CHECKING:
     from broker.node.guards import Guards
@@ -143,6 +143,8 @@ class Surroundings:
     scheduler: Callable[[asyncio.AbstractEventLoop], Scheduler] = LoopScheduler
     entrance: Callable[[RequestHandler], Entrance] = lambda requests: requests
     """Who stands between clients and the broker's APIs."""
+    network: Callable[[Network], Network] = lambda network: network
+    """The way to other nodes."""
 
 
 _OF_THIS_MACHINE = Surroundings()
@@ -173,8 +175,8 @@ class Server:
             background=self.background_pool,
             random_bytes=os.urandom,
             halt=_halt,
-            network=self.network,
-            controller_network=self.controller_network,
+            network=surroundings.network(self.network),
+            controller_network=surroundings.network(self.controller_network),
             look=None if config.is_broker else self.network.look,
             cleaner=self.cleaner,
             allocate=frame_buffer,

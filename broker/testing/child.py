@@ -18,7 +18,7 @@ from typing import cast
 
 from broker.process.server import loop_factory, raise_descriptor_limit
 from broker.testing.control import answer
-from broker.testing.operations import clock, disk, faults, lifecycle, of_clients
+from broker.testing.operations import clock, faults, lifecycle, of_clients
 from broker.testing.served import Served
 from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Message, check_hello, encode
 
@@ -26,7 +26,7 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 _FLUSH_S = 1.0
 
-REGISTERED = (clock, disk, faults, lifecycle, of_clients)
+REGISTERED = (clock, faults, lifecycle, of_clients)
 """The files of operations: that they are imported is what counts."""
 
 

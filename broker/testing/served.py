@@ -16,6 +16,7 @@ from broker.requests.request_handler import Entrance, RequestHandler
 from broker.testing.clock import MovableScheduler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
+from broker.testing.faults.links import Links
 from broker.testing.faults.of_node import faults_of
 from broker.testing.sent_requests import SentRequests
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
@@ -38,6 +39,8 @@ class Served:
         self.room = Room()
         """On its disk."""
         self.clock = MovableScheduler(loop)
+        self.links = Links(self.clock)
+        """To other nodes."""
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
         self._faults: Faults | None = None
@@ -81,7 +84,9 @@ class Served:
             real = LocalFilesystem if durable else UnsyncedFilesystem
             return FillableFilesystem(real(spares, private), self.room)
 
-        surroundings = Surroundings(filesystem, lambda _loop: self.clock, self._entrance)
+        surroundings = Surroundings(
+            filesystem, lambda _loop: self.clock, self._entrance, self.links.over
+        )
         self._config = config
         self._server = Server(config, surroundings)
         endpoints = await self._server.start()
@@ -92,6 +97,7 @@ class Served:
         if self._faults is not None:
             self._faults.clear()
         self.room.free()
+        self.links.heal()
         self.sent.forget()
 
     async def stop(self) -> None:

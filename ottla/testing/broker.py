@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+from typing import Unpack
 
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
 from ottla.testing.contents import Contents
@@ -28,12 +29,12 @@ from ottla.testing.errors import (
     StartFailed,
     StopFailed,
 )
-from ottla.testing.faults import Faults
+from ottla.testing.faults import Fault, Faults, Meant
 from ottla.testing.frames import Json
 from ottla.testing.host import HostProcess, the_host
 from ottla.testing.log_lines import last_lines
 from ottla.testing.ports import HOST, HeldPort, held
-from ottla.testing.time_travel import advance
+from ottla.testing.time_travel import advance, in_ms
 
 START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 30.0
@@ -80,6 +81,11 @@ class Broker(Contents):
     def port(self) -> int:
         """Where clients connect."""
         return self._port.number
+
+    @property
+    def ports(self) -> list[int]:
+        """That for clients, and that for other nodes where it is a controller."""
+        return [one.number for one in self._ports]
 
     @property
     def bootstrap_servers(self) -> str:
@@ -190,7 +196,12 @@ class Broker(Contents):
     @property
     def faults(self) -> Faults:
         """What goes wrong with its requests, on demand."""
-        return Faults(self.call)
+        return Faults(lambda: [self.call], lambda topic: self.existing_topic(topic).name)
+
+    def fail(self, api: str, error: str, **meant: Unpack[Meant]) -> Fault:
+        """Let requests fail with an error; the other faults, and all about them, are in `faults`:
+        `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders")`."""
+        return self.faults.fail(api, error, **meant)
 
     @property
     def is_ahead(self) -> bool:
@@ -202,9 +213,14 @@ class Broker(Contents):
     ) -> None:
         """Move its clocks, and have done what is due until then; see `ottla.testing.time_travel`.
 
-        They stay ahead, over a restart too.
+        They stay ahead, over a restart too; those of a broker that does not run are so when it is
+        started.
         """
-        self._ahead_ms = advance(self.call, timedelta(days, seconds, 0, 0, minutes, hours))
+        by = timedelta(days, seconds, 0, 0, minutes, hours)
+        if self._channel is None:
+            self._ahead_ms += in_ms(by)
+        else:
+            self._ahead_ms = advance(self.call, by)
 
     def output(self, offset: int = 0) -> str:
         """The last lines that it printed and logged, over all its starts.

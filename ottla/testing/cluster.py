@@ -14,13 +14,16 @@ import base64
 import contextlib
 import secrets
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
+from typing import Unpack
 
 from ottla.testing.broker import START_TIMEOUT_S, Broker
 from ottla.testing.channel import CALL_TIMEOUT_S
 from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
 from ottla.testing.errors import Misuse, OttlaError
 from ottla.testing.frames import Json
+from ottla.testing.faults import Fault, Faults, Meant, Named
 from ottla.testing.ports import HOST, HeldPort
 
 _BROKERS_MAX = 9
@@ -89,10 +92,7 @@ class Cluster(Contents):
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
         """One operation, done by a node that runs: it asks the others over the network."""
-        for one in self.brokers:
-            if one.running:
-                return one.call(op, args, timeout_s=timeout_s)
-        raise Misuse("no node of the cluster is running: start() it")
+        return self._one_that_runs().call(op, args, timeout_s=timeout_s)
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
         """As `Contents.reset`, at all nodes that run."""
@@ -100,6 +100,74 @@ class Cluster(Contents):
         for one in [one for one in self.brokers if one.running][1:]:
             one.call("reset.rest")
         return found
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong with the requests of all nodes that run, on demand. Each node counts by
+        itself: with `times=2` it is two requests of each."""
+        return Faults(lambda: [one.call for one in self.brokers if one.running])
+
+    def fail(self, api: str, error: str, **meant: Unpack[Meant]) -> Fault:
+        """Let requests of all nodes fail with an error; the other faults are in `faults`."""
+        return self.faults.fail(api, error, **meant)
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> None:
+        """Move the clocks of all nodes together; see `ottla.testing.time_travel`."""
+        with ThreadPoolExecutor(len(self.brokers)) as pool:
+            moves = [
+                pool.submit(one.advance, days=days, hours=hours, minutes=minutes, seconds=seconds)
+                for one in self.brokers
+            ]
+        for move in moves:
+            move.result()
+
+    def leader(self, topic: str | Named, partition: int = 0) -> Broker:
+        """The node that leads a partition: `cluster.leader("orders").kill()`."""
+        name = topic if isinstance(topic, str) else topic.name
+        told = self.call("topic.describe", {"names": [name]})
+        node_id = told.get(name, {}).get(str(partition), {}).get("leader", -1)
+        if node_id < 0:
+            raise OttlaError(f"nobody leads {name}-{partition}; is there such a partition?")
+        return self.broker(node_id)
+
+    def elect(self, topic: str | Named, partition: int = 0, *, leader: int | None = None) -> int:
+        """Let another replica that is in sync lead a partition: that of the node `leader`, or any.
+        The node; clients find it by their next Metadata."""
+        name = topic if isinstance(topic, str) else topic.name
+        args = {"name": name, "partition": partition, "node_id": leader}
+        node_id: int = self.call("topic.lead", args)
+        return node_id
+
+    def _one_that_runs(self) -> Broker:
+        found = next((one for one in self.brokers if one.running), None)
+        if found is None:
+            raise Misuse("no node of the cluster runs: start() it")
+        return found
+
+    def cut(self, node_id: int, *others: int, one_way: bool = False) -> None:
+        """Cut the links between a node and others, or all others where none is named. Clients reach
+        all of them as before.
+
+        What is under way is lost, and what is sent gets no answer in time. `one_way`: what the node
+        sends does not arrive, and what is sent to it does.
+        """
+        node = self.broker(node_id)
+        rest = [self.broker(one) for one in others] or [
+            one for one in self.brokers if one is not node
+        ]
+        node.call("links.cut", {"ports": [port for one in rest for port in one.ports]})
+        if not one_way:
+            for one in rest:
+                if one.running:
+                    one.call("links.cut", {"ports": node.ports})
+
+    def heal(self) -> None:
+        """Make all links whole."""
+        for one in self.brokers:
+            if one.running:
+                one.call("links.heal")
 
     def start(self) -> Cluster:
         """Start all nodes that do not run, and return once each accepts connections."""

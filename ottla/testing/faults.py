@@ -1,6 +1,6 @@
 """Faults on demand, on a real broker: errors, delays, answers that never come or come in part.
 
-    with broker.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders") as fault:
+    with broker.fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders") as fault:
         run_my_app(broker.bootstrap_servers)
     assert fault.met == 2
 
@@ -24,17 +24,20 @@ The first fault that meets a request decides; delays add up and go before all el
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, TypedDict, Unpack
 
-from ottla.testing.errors import DeadlinePassed, Misuse
+from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse
 from ottla.testing.frames import Json
 
 Call = Callable[[str, Mapping[str, Json]], Json]
-"""An operation of the broker's control channel."""
+"""An operation of a broker's control channel."""
+Calls = Callable[[], Sequence[Call]]
+"""Of the brokers that are there now."""
 
 _POLL_S = 0.005
 
@@ -64,11 +67,12 @@ class Meant(TypedDict, total=False):
 class Fault:
     """A fault that was asked for. As a context manager it is lifted at the end of the block."""
 
-    def __init__(self, call: Call, number: int, text: str, seed: int) -> None:
-        self._call = call
-        self._number = number
+    def __init__(self, calls: Calls, key: str, text: str, seed: int) -> None:
+        self._calls = calls
+        self.key = key
+        """What the brokers know it by."""
         self._text = text
-        self._last: tuple[int, int] = (0, 0)
+        self._counts: dict[Call, tuple[int, int]] = {}
         self.seed = seed
         """What chance is drawn from."""
 
@@ -96,13 +100,19 @@ class Fault:
     def lift(self) -> None:
         """No request is met any more. What it left unanswered has its connection closed."""
         self._count()
-        self._call("fault.lift", {"number": self._number})
+        for call in self._calls():
+            with contextlib.suppress(BrokerGone, Misuse):  # it went with its broker
+                call("fault.lift", {"key": self.key})
 
     def _count(self) -> tuple[int, int]:
-        told = self._call("fault.show", {"number": self._number})
-        if told is not None:
-            self._last = told["seen"], told["met"]
-        return self._last
+        """Seen and met, by all brokers; by one that is gone as it was last told."""
+        for call in self._calls():
+            with contextlib.suppress(BrokerGone, Misuse):
+                told = call("fault.show", {"key": self.key})
+                if told is not None:
+                    self._counts[call] = told["seen"], told["met"]
+        counts = self._counts.values()
+        return sum(seen for seen, _ in counts), sum(met for _, met in counts)
 
     def __repr__(self) -> str:
         return self._text
@@ -120,10 +130,15 @@ class Fault:
 
 
 class Faults:
-    """The faults of one broker. `api` is the name of a request, such as `Produce`; None: any."""
+    """The faults of one broker, or of all brokers of a cluster, each of which counts by itself.
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    `api` is the name of a request, such as `Produce`; None: any.
+    """
+
+    def __init__(self, calls: Calls, real_name: Callable[[str], str] = str) -> None:
+        """`real_name`: of a topic that a test calls by a name of its own."""
+        self._calls = calls
+        self._real_name = real_name
 
     def fail(self, api: str, error: str, **meant: Unpack[Meant]) -> Fault:
         """Requests are not carried out, and answered with `error`, which stands where this API has
@@ -156,8 +171,7 @@ class Faults:
 
     def disconnect_all(self) -> int:
         """Close the connections of all clients now; how many there were."""
-        count: int = self._call("connections.close", {})
-        return count
+        return sum(call("connections.close", {}) for call in self._calls())
 
     def fill_disk(self, log_dir: str | None = None) -> list[str]:
         """Let no room be left on the disk, or in one log directory; the directories that are full.
@@ -166,17 +180,19 @@ class Faults:
         what was there. If it was the last one, or that of the metadata, the broker stops, as a
         real one does: give it a second one by `log.dirs`, or restart it, which frees the disk.
         """
-        full: list[str] = self._call("disk.fill", {"log_dir": log_dir})
-        return full
+        args = {"log_dir": log_dir}
+        return [path for call in self._calls() for path in call("disk.fill", args)]
 
     def free_disk(self) -> None:
         """Let there be room again. A log directory that was lost comes back with a restart."""
-        self._call("disk.free", {})
+        for call in self._calls():
+            call("disk.free", {})
 
     def clear(self) -> None:
         """Lift all faults; the disk has room."""
-        self._call("fault.clear", {})
-        self._call("disk.free", {})
+        for call in self._calls():
+            call("fault.clear", {})
+            call("disk.free", {})
 
     def _add(self, deed: str, api: str | None, meant: Meant, **how: Json) -> Fault:
         probability, topic, seed = (
@@ -192,9 +208,12 @@ class Faults:
             key: value for key, value in meant.items() if value is not None
         }
         if topic is not None:
-            narrowed["topic"] = topic if isinstance(topic, str) else topic.name
+            narrowed["topic"] = self._real_name(topic) if isinstance(topic, str) else topic.name
         args = {"deed": deed, "api": api, **how, **narrowed, "seed": seed}
-        return Fault(self._call, self._call("fault.add", args), _shown(args), seed)
+        fault = Fault(self._calls, secrets.token_hex(8), _shown(args), seed)
+        for call in self._calls():
+            call("fault.add", {"key": fault.key, **args})
+        return fault
 
 
 def _shown(args: Mapping[str, Json]) -> str:

@@ -16,8 +16,9 @@ transactions        that were open for longer than their timeout are aborted, an
 records             that clients write afterwards have the client's time, which is behind the
                     broker's by as much: with `message.timestamp.type=LogAppendTime` they have the
                     broker's
-other brokers       of a cluster are not moved: a broker that is ahead alone finds them silent for
-                    as long, so leaders may be elected anew
+a cluster           is moved as a whole by `Cluster.advance`. Its nodes hear little of each other on
+                    the way: leaders may be elected anew, and replicas leave the in-sync set and
+                    come back. A broker that is moved alone finds the others silent for as long
 
 A way of up to ten seconds is gone in steps of 10 ms, a longer one in a thousand steps. What repeats
 itself more often than that is done once a step.
@@ -35,11 +36,16 @@ TIMEOUT_S = 120.0
 _MS = timedelta(milliseconds=1)
 
 
-def advance(call: Callable[..., Json], by: timedelta) -> float:
-    """Move the clocks; by how many milliseconds they are ahead of the machine's now."""
+def in_ms(by: timedelta) -> float:
+    """How far that is, in milliseconds."""
     if by < timedelta():
         raise Misuse(f"time goes on and never back: not by {by}")
-    args: Mapping[str, Json] = {"ms": by / _MS}
+    return by / _MS
+
+
+def advance(call: Callable[..., Json], by: timedelta) -> float:
+    """Move the clocks; by how many milliseconds they are ahead of the machine's now."""
+    args: Mapping[str, Json] = {"ms": in_ms(by)}
     told = call("time.advance", args, timeout_s=TIMEOUT_S)
     ahead_ms: float = told["ahead_ms"]
     return ahead_ms

@@ -10,14 +10,14 @@ Never knows a socket: bytes are cut and connections closed through `broker.reque
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import count
 from typing import Any, Protocol
 
 from broker.requests.admission import Admission
-from broker.requests.context import Respond
-from broker.requests.interference import Meeting, Reply
+from broker.requests.context import Api, Respond
+from broker.requests.interference import Interference, Meeting, Reply
 from broker.testing.faults.answers import Concerns, joined, put_into, refusing
 from broker.testing.faults.cut_answer import cut
 from broker.testing.faults.places import Real, ways_of
@@ -38,6 +38,12 @@ from protocol.message import Message, replace
 from protocol.messages.fetch import FetchResponse
 from storage.ports import Scheduler
 
+OPERATIONS = "ottla-testing"
+"""The client id of what the test itself asks (`broker.testing.operations`): that is not met."""
+_LOGINS = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
+UNANSWERED_MAX_COUNT = 4096
+"""Of one fault; the connection of the first one closes then."""
+
 
 class Sessions(Protocol):
     """What consumers fetch in sessions, whose requests name only what is new."""
@@ -50,6 +56,15 @@ class Sessions(Protocol):
         `concerns` means; and look at all of that for the next answer of the session."""
 
 
+class Met(Protocol):
+    """A request handler (`broker.requests.request_handler.RequestHandler`)."""
+
+    admission: Admission
+    apis: dict[int, Api]
+
+    def interfere_by(self, interference: Interference | None) -> None: ...
+
+
 class Faults:
     """See the module; `broker.requests.interference.Interference`."""
 
@@ -58,65 +73,73 @@ class Faults:
         scheduler: Scheduler,
         name_of: NameOf,
         sessions: Sessions,
-        admissions: Sequence[Admission],
+        handlers: Sequence[Met],
     ) -> None:
-        """`admissions`: of all request handlers that these faults meet."""
+        """`handlers`: of the requests that these faults meet."""
         self._scheduler = scheduler
         self._name_of = name_of
         self._sessions = sessions
-        self._admissions = admissions
-        self._rules: dict[int, Rule] = {}
-        self._numbers = count(1)
-        self._unanswered: dict[int, list[Reply]] = {}
+        self._handlers = handlers
+        self._rules: dict[str, Rule] = {}
+        self._unanswered: dict[str, deque[Reply]] = {}
 
     # --- what a test asks for -------------------------------------------------------------------
 
-    def add(self, rule: Rule) -> int:
-        """A fault, from now on; its number."""
-        number = next(self._numbers)
+    def add(self, key: str, rule: Rule) -> None:
+        """A fault, from now on; `key` is whatever whoever asks for it knows it by."""
+        assert key not in self._rules, "a key is for one fault"
         if not self._rules:
-            for admission in self._admissions:
-                admission.prepare_nothing()
-        self._rules[number] = rule
-        return number
+            for handler in self._handlers:
+                handler.interfere_by(self)
+                handler.admission.prepare_nothing()
+        self._rules[key] = rule
 
-    def rule(self, number: int) -> Rule | None:
-        """The rule of this number, unless it was lifted."""
-        return self._rules.get(number)
+    def may_meet(self, api: ApiKey) -> bool:
+        """Whether requests of this API come here: it is served, and not while a client logs in."""
+        served = any(int(api) in handler.apis for handler in self._handlers)
+        return served and api not in _LOGINS
 
-    def rules(self) -> list[tuple[int, Rule]]:
-        """All of them, with their numbers."""
+    def rule(self, key: str) -> Rule | None:
+        """The rule of this key, unless it was lifted."""
+        return self._rules.get(key)
+
+    def rules(self) -> list[tuple[str, Rule]]:
+        """All of them, with their keys."""
         return list(self._rules.items())
 
-    def lift(self, number: int) -> None:
+    def lift(self, key: str) -> None:
         """This fault is no more; what it left unanswered has its connection closed."""
-        if self._rules.pop(number, None) is None:
+        if self._rules.pop(key, None) is None:
             return
-        for reply in self._unanswered.pop(number, ()):
+        for reply in self._unanswered.pop(key, ()):
             reply.close()
         if not self._rules:
-            for admission in self._admissions:
-                admission.prepare_again()
+            for handler in self._handlers:
+                handler.interfere_by(None)
+                handler.admission.prepare_again()
 
     def clear(self) -> None:
         """No fault any more."""
-        for number in list(self._rules):
-            self.lift(number)
+        for key in list(self._rules):
+            self.lift(key)
 
     # --- what they do ---------------------------------------------------------------------------
 
     def meet(self, meeting: Meeting) -> None:
         """See `Interference.meet`."""
+        if meeting.context.client_id == OPERATIONS:
+            meeting.carry_out(meeting.request, partial(self._late, meeting, 0))
+            return
         asked = self._asked(meeting)
         delay_ms = 0.0
-        for number, rule in self.rules():
+        for key, rule in self.rules():
             if not rule.meets(asked):
                 continue
             if rule.deed is Deed.DELAY:
                 delay_ms += rule.delay_ms
             else:
                 respond = partial(self._late, meeting, delay_ms + rule.delay_ms)
-                self._do(number, rule, meeting, respond)
+                self._do(key, rule, meeting, respond)
                 return
         meeting.carry_out(meeting.request, partial(self._late, meeting, delay_ms))
 
@@ -144,7 +167,7 @@ class Faults:
         else:
             answer()
 
-    def _do(self, number: int, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+    def _do(self, key: str, rule: Rule, meeting: Meeting, respond: Respond) -> None:
         if rule.deed is Deed.ERROR:
             self._refuse(rule, meeting, respond)
         elif rule.deed is Deed.DISCONNECT:
@@ -153,7 +176,10 @@ class Faults:
             part = _PartOfAnswer(meeting.reply, rule.cut_at)
             meeting.carry_out(meeting.request, partial(meeting.answer, part))
         else:
-            self._unanswered.setdefault(number, []).append(meeting.reply)
+            unanswered = self._unanswered.setdefault(key, deque())
+            unanswered.append(meeting.reply)
+            if len(unanswered) > UNANSWERED_MAX_COUNT:
+                unanswered.popleft().close()
             if rule.deed is Deed.UNANSWERED:
                 meeting.carry_out(meeting.request, _forget)
 

@@ -8,7 +8,7 @@ from broker.testing.faults.fetch_sessions import FetchSessions
 
 
 def faults_of(node: Node) -> Faults:
-    """Faults that meet each request of this node's listeners from now on. A broker is needed."""
+    """Faults that meet what is asked of this node's listeners. A broker is needed."""
     assert node.broker is not None, "a controller alone has no clients"
 
     def name_of(topic_id: bytes) -> str | None:
@@ -19,8 +19,4 @@ def faults_of(node: Node) -> Faults:
     if node.controller_server is not None:
         handlers.append(node.controller_server.requests)
     sessions = FetchSessions(node.broker.parts.replicas.sessions, name_of)
-    admissions = [handler.admission for handler in handlers]
-    faults = Faults(node.shared.ports.scheduler, name_of, sessions, admissions)
-    for handler in handlers:
-        handler.interfere_by(faults)
-    return faults
+    return Faults(node.shared.ports.scheduler, name_of, sessions, handlers)

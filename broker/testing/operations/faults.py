@@ -1,6 +1,7 @@
-"""Faults on demand: what `ottla.testing.faults` asks for.
+"""Faults on demand: of requests, of the disk, of links to other nodes.
 
-A fault is known by its number from `fault.add` until `fault.lift`.
+A fault is known by the key that `fault.add` gives it, until `fault.lift`. No key is used twice, so
+nobody lifts the fault of another life of the broker.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from protocol.errors import ErrorCode
 
 @operation("fault.add")
 async def add(broker: Served, args: Arguments) -> Json:
-    """A fault from now on: `deed`, `api`, and what narrows them; its number."""
+    """A fault from now on, by its `key`: `deed`, `api`, and what narrows them."""
     deed = Deed(args["deed"])
     error = ErrorCode.NONE
     if deed is Deed.ERROR:
         error = error_of(args["error"])
+    api = None if args.get("api") is None else api_of(args["api"])
+    if api is not None and not broker.faults.may_meet(api):
+        raise Refused(
+            f"no {_shown(api)} request is met: it is not served, or only while a client logs in"
+        )
     aim = Aim(
-        None if args.get("api") is None else api_of(args["api"]),
+        api,
         args.get("topic"),
         args.get("group"),
         args.get("transactional_id"),
@@ -41,20 +47,21 @@ async def add(broker: Served, args: Arguments) -> Json:
         float(args.get("probability", 1.0)),
         int(args.get("seed") or 0),
     )
-    return broker.faults.add(rule)
+    broker.faults.add(args["key"], rule)
+    return None
 
 
 @operation("fault.show")
 async def show(broker: Served, args: Arguments) -> Json:
     """How many requests a fault has seen and met; null where it was lifted."""
-    rule = broker.faults.rule(args["number"])
+    rule = broker.faults.rule(args["key"])
     return None if rule is None else {"seen": rule.seen, "met": rule.met, "over": rule.is_over}
 
 
 @operation("fault.lift")
 async def lift(broker: Served, args: Arguments) -> Json:
     """A fault is no more."""
-    broker.faults.lift(args["number"])
+    broker.faults.lift(args["key"])
     return None
 
 
@@ -72,9 +79,44 @@ async def close_connections(broker: Served, _args: Arguments) -> Json:
     if sockets is None:
         return 0
     count = sockets.connection_count
-    for processor in sockets.processors:
-        processor.abort("a test has asked for that")
+    sockets.close_connections("a test has asked for that")
     return count
+
+
+@operation("disk.fill")
+async def fill_disk(broker: Served, args: Arguments) -> Json:
+    """No room is left: below the log directory that is named, or below all of them and that of the
+    metadata. The directories that are full."""
+    config = broker.config
+    known = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
+    wanted = args.get("log_dir")
+    if wanted is not None and wanted not in known:
+        raise Refused(f"{wanted} is none of the broker's log directories: {', '.join(known)}")
+    full = known if wanted is None else [wanted]
+    for path in full:
+        broker.room.fill(path)
+    return full
+
+
+@operation("disk.free")
+async def free_disk(broker: Served, _args: Arguments) -> Json:
+    """There is room again. A log directory that has failed stays so until the next start."""
+    broker.room.free()
+    return None
+
+
+@operation("links.cut")
+async def cut_links(broker: Served, args: Arguments) -> Json:
+    """Nothing that this node sends to the nodes at these `ports` arrives any more."""
+    broker.links.cut(int(port) for port in args["ports"])
+    return None
+
+
+@operation("links.heal")
+async def heal_links(broker: Served, _args: Arguments) -> Json:
+    """All links of this node are whole."""
+    broker.links.heal()
+    return None
 
 
 def api_of(name: str) -> ApiKey:

@@ -31,6 +31,7 @@ _ASKED: dict[str, Asked] = {
     "topic.grow": topics.grow,
     "topic.delete": topics.delete,
     "topic.describe": topics.describe,
+    "topic.lead": topics.lead,
     "records.seed": records.seed,
     "records.consume": records.consume,
     "group.list": groups.list_groups,

@@ -10,6 +10,11 @@ from collections.abc import Mapping, Sequence
 from broker.testing.operations.port import POLL_S, OperationError, World, check, name_of
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -17,6 +22,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -29,6 +35,9 @@ CREATE_TOPICS_VERSION = 5
 CREATE_PARTITIONS_VERSION = 2
 DELETE_TOPICS_VERSION = 4
 LIST_OFFSETS_VERSION = 5
+REASSIGNMENTS_VERSION = 0
+ELECT_LEADERS_VERSION = 2
+PREFERRED = 0
 TIMEOUT_S = 10.0
 
 EARLIEST = -2
@@ -109,6 +118,66 @@ async def describe(world: World, names: Sequence[str] | None = None) -> dict[str
             "end": ends.get((name, index)),
         }
     return found
+
+
+async def lead(
+    world: World,
+    name: str,
+    partition: int = 0,
+    node_id: int | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> int:
+    """Another replica leads a partition, when every broker says so: that of `node_id`, or the next
+    one that is in sync. It is the preferred one from then on. The node."""
+    view = await _metadata(world, None, [name])
+    known = (one for topic in view.topics if not topic.error_code for one in topic.partitions)
+    found = next((one for one in known if one.partition_index == partition), None)
+    if found is None:
+        raise OperationError("misuse", f"there is no partition {name}-{partition}")
+    in_sync = ", ".join(map(str, found.isr_nodes))
+    others = [one for one in found.isr_nodes if one != found.leader_id]
+    leader = node_id if node_id is not None else next(iter(others), -1)
+    if leader not in found.isr_nodes:
+        whom = "no other node" if node_id is None else f"not node {node_id}"
+        raise OperationError("misuse", f"in sync with {name}-{partition} is {in_sync}, {whom}")
+    replicas = [leader, *(one for one in found.replica_nodes if one != leader)]
+    await _prefer(world, name, partition, replicas, int(timeout_s * 1000))
+    deadline_s = world.now_s() + timeout_s
+    for node in await nodes(world):
+        while (now := (await leaders_at(world, node, [name]))[name][partition]) != leader:
+            if world.now_s() >= deadline_s:
+                raise OperationError(
+                    "deadline",
+                    f"after {timeout_s:g} s node {node} says that {name}-{partition} is led by "
+                    f"{now}, not by {leader}",
+                )
+            await world.pause(POLL_S)
+    return leader
+
+
+async def _prefer(
+    world: World, name: str, partition: int, replicas: Sequence[int], timeout_ms: int
+) -> None:
+    """Have the first of a partition's replicas lead it."""
+    what = f"{name}-{partition} has no other leader"
+    order = ReassignablePartition(partition, list(replicas))
+    asked = [ReassignableTopic(name, [order])]
+    reassigned = await world.ask(
+        None, AlterPartitionReassignmentsRequest(timeout_ms, True, asked), REASSIGNMENTS_VERSION
+    )
+    check(reassigned.error_code, what, reassigned.error_message)
+    for topic in reassigned.responses:
+        for one in topic.partitions:
+            check(one.error_code, what, one.error_message)
+    elections = [TopicPartitions(name, [partition])]
+    elected = await world.ask(
+        None, ElectLeadersRequest(PREFERRED, elections, timeout_ms), ELECT_LEADERS_VERSION
+    )
+    check(elected.error_code, what)
+    for result in elected.replica_election_results:
+        for one in result.partition_result:
+            if one.error_code != ErrorCode.ELECTION_NOT_NEEDED:
+                check(one.error_code, what, one.error_message)
 
 
 # --- for other operations ------------------------------------------------------------------------

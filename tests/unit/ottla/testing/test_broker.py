@@ -170,5 +170,18 @@ def test_clocks_that_were_moved_stay_ahead(host: Host, monkeypatch: pytest.Monke
         assert not one.is_ahead
         one.advance(days=1, hours=1, minutes=1, seconds=1)
         assert one.is_ahead
-        one.restart()
-    assert [args["ahead_ms"] for args in host.started] == [0.0, 90_061_000.0]
+        one.stop()
+        one.advance(seconds=1)
+        with pytest.raises(Misuse, match="never back"):
+            one.advance(seconds=-1)
+        one.start()
+    assert [args["ahead_ms"] for args in host.started] == [0.0, 90_062_000.0]
+
+
+def test_faults_know_the_topics_of_the_test(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, Json]] = []
+    monkeypatch.setattr(Broker, "call", lambda _self, op, args=None, **_: calls.append((op, args)))
+    with Broker() as one:
+        orders = one.topic("orders")
+        one.fail("Produce", "INVALID_RECORD", topic="orders")
+        assert [args["topic"] for op, args in calls if op == "fault.add"] == [orders.name]

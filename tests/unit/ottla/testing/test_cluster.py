@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from ottla.testing import cluster
 from ottla.testing.cluster import Cluster
-from ottla.testing.errors import Misuse, StartFailed
+from ottla.testing.errors import Misuse, OttlaError, StartFailed
 from ottla.testing.ports import HeldPort
 
 
@@ -26,13 +28,30 @@ class StandIn:
         self.properties = dict(properties)
         self.cluster_id = cluster_id
         self.name = name
-        self.ports = controller_port
+        self.held = controller_port
         self.bootstrap_servers = f"{name}:1"
         self.did: list[str] = []
+        self.cut: list[int] = []
+        self.ports = [int(name.removeprefix("node-"))]
         self.running = False
 
-    def call(self, op: str, args: object = None, *, timeout_s: float = 30) -> object:
+    def advance(self, *, days: float, hours: float, minutes: float, seconds: float) -> None:
+        if seconds < 0:
+            raise Misuse("never back")
+        self.did.append(f"advanced {days} {hours} {minutes} {seconds}")
+
+    def call(
+        self, op: str, args: Mapping[str, Any] | None = None, *, timeout_s: float = 30
+    ) -> Any:
         self.did.append(op)
+        if op == "topic.describe":
+            return {"orders": {"0": {"leader": 2}, "1": {"leader": -1}}}
+        if op == "topic.lead" and args is not None:
+            return args["node_id"] or 3
+        if op == "links.cut" and args is not None:
+            self.cut += args["ports"]
+        elif op == "links.heal":
+            self.cut = []
         return {"by": self.name}
 
     def begin_start(self) -> None:
@@ -56,7 +75,7 @@ class StandIn:
     def close(self) -> None:
         self.did.append("closed")
         self.running = False
-        for port in self.ports:
+        for port in self.held:
             port.release()
 
 
@@ -134,3 +153,54 @@ async def test_with_coroutines() -> None:
     async with Cluster(1) as one:
         assert nodes(one)[0].running
     assert nodes(one)[0].did[-1] == "closed"
+
+
+def test_all_clocks_are_moved_together() -> None:
+    with Cluster(3) as one:
+        one.broker(2).kill()
+        one.advance(days=1, seconds=2)
+        assert [node.did.count("advanced 1 0 0 2") for node in nodes(one)] == [1, 1, 1]
+        with pytest.raises(Misuse, match="never back"):
+            one.advance(seconds=-1)
+
+
+def test_faults_are_those_of_the_nodes_that_run() -> None:
+    with Cluster(3) as one:
+        one.broker(2).kill()
+        assert one.faults.disconnect_all() == 2
+        assert [node.did.count("connections.close") for node in nodes(one)] == [1, 0, 1]
+        assert "Produce" in repr(one.fail("Produce", "INVALID_RECORD"))
+        assert [node.did.count("fault.add") for node in nodes(one)] == [1, 0, 1]
+
+
+def test_links_between_nodes_are_cut() -> None:
+    def cut(one: Cluster) -> list[list[int]]:
+        return [sorted(node.cut) for node in nodes(one)]
+
+    with Cluster(3) as one:
+        one.cut(1)
+        assert cut(one) == [[2, 3], [1], [1]]
+        one.heal()
+        assert cut(one) == [[], [], []]
+        one.cut(1, 2, one_way=True)
+        assert cut(one) == [[2], [], []]
+        one.heal()
+        one.broker(3).kill()
+        one.cut(2)
+        assert cut(one) == [[2], [1, 3], []]
+        with pytest.raises(Misuse):
+            one.cut(1, 4)
+
+
+def test_the_leader_of_a_partition_and_another_one() -> None:
+    with Cluster(3) as one:
+        assert one.leader("orders") is one.broker(2)
+        assert one.leader(SimpleNamespace(name="orders"), 0) is one.broker(2)
+        for topic, partition in (("orders", 1), ("orders", 2), ("none", 0)):
+            with pytest.raises(OttlaError, match="nobody leads"):
+                one.leader(topic, partition)
+        assert one.elect("orders") == 3
+        assert one.elect("orders", leader=1) == 1
+        one.kill()
+        with pytest.raises(Misuse, match="no node"):
+            one.elect("orders")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ottla.testing.errors import DeadlinePassed, Misuse
+from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse
 from ottla.testing.faults import Faults
 
 
@@ -16,15 +16,21 @@ class Channel:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.keys: list[str] = []
         self.met = 0
+        self.gone: Exception | None = None
 
     def __call__(self, op: str, args: Any) -> Any:
-        self.calls.append((op, dict(args)))
-        if op == "fault.add":
-            return 7
+        if self.gone is not None:
+            raise self.gone
+        args = dict(args)
+        self.keys.append(args.pop("key", ""))
+        self.calls.append((op, args))
         if op == "fault.show":
             self.met += 1
             return {"seen": 2 * self.met, "met": self.met, "over": False}
+        if op == "disk.fill":
+            return [args["log_dir"]]
         return 3 if op == "connections.close" else None
 
 
@@ -33,8 +39,12 @@ def channel() -> Channel:
     return Channel()
 
 
+def faults_of(*channels: Channel) -> Faults:
+    return Faults(lambda: channels)
+
+
 def test_what_is_asked(channel: Channel) -> None:
-    faults = Faults(channel)
+    faults = faults_of(channel)
     topic = SimpleNamespace(name="orders-1f")
     faults.fail("Produce", "INVALID_RECORD", topic=topic, times=2, seed=1)
     faults.delay(None, 0.25, client_id="app", seed=1)
@@ -59,8 +69,14 @@ def test_what_is_asked(channel: Channel) -> None:
     ]
 
 
+def test_a_topic_may_be_named_as_the_test_names_it(channel: Channel) -> None:
+    faults = Faults(lambda: [channel], {"orders": "orders-1f"}.__getitem__)
+    faults.lose("Produce", topic="orders")
+    assert channel.calls[0][1]["topic"] == "orders-1f"
+
+
 def test_a_block_ends_with_its_fault_whose_counts_stay(channel: Channel) -> None:
-    with Faults(channel).fail("Produce", "INVALID_RECORD") as fault:
+    with faults_of(channel).fail("Produce", "INVALID_RECORD") as fault:
         assert fault.met == 1
     assert [op for op, _ in channel.calls] == [
         "fault.add",
@@ -68,39 +84,58 @@ def test_a_block_ends_with_its_fault_whose_counts_stay(channel: Channel) -> None
         "fault.show",
         "fault.lift",
     ]
-    assert all(args.get("number", 7) == 7 for _, args in channel.calls)
+    assert set(channel.keys) == {fault.key}
+    assert faults_of(channel).fail("Produce", "INVALID_RECORD").key != fault.key
+
+
+def test_all_brokers_of_a_cluster_have_it_and_are_counted_together() -> None:
+    channels = Channel(), Channel()
+    fault = faults_of(*channels).fail("Produce", "INVALID_RECORD")
+    assert (fault.met, fault.seen) == (2, 8)
+    for gone in (BrokerGone("killed"), Misuse("not running")):
+        channels[0].gone = gone
+        before = channels[1].met
+        assert fault.met == 2 + before + 1, "what the one that is gone had met counts"
+        fault.lift()
+    assert faults_of(channels[1], channels[1]).disconnect_all() == 6
+
+
+def test_a_broker_that_is_not_there_cannot_be_given_a_fault(channel: Channel) -> None:
+    channel.gone = Misuse("the broker is not running")
+    with pytest.raises(Misuse):
+        faults_of(channel).fail("Produce", "INVALID_RECORD")
 
 
 def test_waiting_for_a_fault(channel: Channel) -> None:
-    fault = Faults(channel).fail("Produce", "INVALID_RECORD")
+    fault = faults_of(channel).fail("Produce", "INVALID_RECORD")
     fault.wait(3)
     with pytest.raises(DeadlinePassed, match=r"<Fault .*Produce.* has met \d+ of 1000 requests"):
         fault.wait(1000, timeout=0)
 
 
 def test_a_seed_that_was_drawn_can_be_asked_for_again(channel: Channel) -> None:
-    fault = Faults(channel).fail("Produce", "INVALID_RECORD", probability=0.5)
+    fault = faults_of(channel).fail("Produce", "INVALID_RECORD", probability=0.5)
     assert channel.calls[0][1]["seed"] == fault.seed
     assert f"seed={fault.seed}" in repr(fault)
-    assert "seed" not in repr(Faults(channel).fail("Produce", "INVALID_RECORD"))
-    assert "topic='a'" in repr(Faults(channel).lose("Produce", topic="a"))
+    assert "seed" not in repr(faults_of(channel).fail("Produce", "INVALID_RECORD"))
+    assert "topic='a'" in repr(faults_of(channel).lose("Produce", topic="a"))
 
 
 def test_all_at_once(channel: Channel) -> None:
-    assert Faults(channel).disconnect_all() == 3
-    Faults(channel).clear()
+    assert faults_of(channel).disconnect_all() == 3
+    faults_of(channel).clear()
     assert [op for op, _ in channel.calls] == ["connections.close", "fault.clear", "disk.free"]
 
 
 def test_a_full_disk(channel: Channel) -> None:
-    faults = Faults(channel)
-    faults.fill_disk("/data/b")
+    faults = faults_of(channel)
+    assert faults.fill_disk("/data/b") == ["/data/b"]
     faults.free_disk()
     assert channel.calls == [("disk.fill", {"log_dir": "/data/b"}), ("disk.free", {})]
 
 
 def test_shares_are_from_0_to_1(channel: Channel) -> None:
     with pytest.raises(Misuse, match="not 2"):
-        Faults(channel).fail("Produce", "INVALID_RECORD", probability=2)
+        faults_of(channel).fail("Produce", "INVALID_RECORD", probability=2)
     with pytest.raises(Misuse, match=r"not at -0.5"):
-        Faults(channel).cut_answers("Produce", at=-0.5)
+        faults_of(channel).cut_answers("Produce", at=-0.5)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from broker.testing.faults.faults import Faults
+from broker.testing.faults import faults
+from broker.testing.faults.faults import OPERATIONS, Faults
 from broker.testing.faults.fetch_sessions import FetchSessions
 from broker.testing.faults.rule import Aim, Deed, Rule
+from broker.testing.operations import in_process, over_network
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
@@ -43,8 +45,8 @@ class Bench:
 
         assert image is not None
         sessions = FetchSessions(broker.parts.replicas.sessions, name_of)
-        self.faults = Faults(self.running.scheduler, name_of, sessions, [self.handler.admission])
-        self.handler.interfere_by(self.faults)
+        self.faults = Faults(self.running.scheduler, name_of, sessions, [self.handler])
+        self.key = "0"
         self.running.create("a", "b")
 
     def fail(self, api: ApiKey, error: ErrorCode, **settings: Any) -> Rule:
@@ -55,7 +57,8 @@ class Bench:
         return self.add(Rule(Aim(api), deed, **settings))
 
     def add(self, rule: Rule) -> Rule:
-        self.number = self.faults.add(rule)
+        self.key = str(int(self.key) + 1)
+        self.faults.add(self.key, rule)
         return rule
 
     def ask(self, request: Any, version: int, client_id: str = "me") -> Any:
@@ -161,9 +164,11 @@ def test_requests_that_would_be_prepared_are_met_and_are_prepared_afterwards(ben
     bench.fail(ApiKey.PRODUCE, NOT_LEADER, after=1, times=1)
     seen = [errors(bench.ask(produce("a"), 9))["a"] for _ in range(3)]
     assert seen == [0, NOT_LEADER, 0]
-    assert not bench.handler.admission.may_prepare
-    bench.faults.lift(bench.number)
-    assert bench.handler.admission.may_prepare
+    assert len(bench.handler.prepared) == 0 and not bench.handler.admission.may_prepare
+    bench.faults.lift(bench.key)
+    for _ in range(2):
+        bench.ask(produce("a"), 9)
+    assert len(bench.handler.prepared) == 1
 
 
 def test_a_producer_that_wants_no_answer_is_cut_off(bench: Bench) -> None:
@@ -197,7 +202,7 @@ def test_carried_out_and_never_answered(bench: Bench) -> None:
     reply = bench.send(produce("a"), 9)
     bench.running.scheduler.run_for(60_000)
     assert bench.end_offset("a") == 1 and not reply and not reply.closed
-    bench.faults.lift(bench.number)
+    bench.faults.lift(bench.key)
     assert reply.closed
 
 
@@ -318,4 +323,18 @@ def test_the_first_rule_decides(bench: Bench) -> None:
 def test_without_a_rule_nothing_is_different(bench: Bench) -> None:
     assert errors(bench.ask(produce("a"), 9)) == {"a": 0}
     assert bench.handler.admission.may_prepare
-    assert bench.faults.rules() == [] and bench.faults.rule(1) is None
+    assert bench.faults.rules() == [] and bench.faults.rule("1") is None
+
+
+def test_what_the_test_itself_asks_is_not_met(bench: Bench) -> None:
+    rule = bench.fail(ApiKey.PRODUCE, NOT_LEADER)
+    assert errors(bench.ask(produce("a"), 9, over_network.CLIENT_ID)) == {"a": 0}
+    assert in_process.CLIENT_ID == over_network.CLIENT_ID == OPERATIONS
+    assert rule.seen == 0
+
+
+def test_what_is_left_unanswered_has_a_limit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "UNANSWERED_MAX_COUNT", 2)
+    bench.do(ApiKey.PRODUCE, Deed.LOST)
+    replies = [bench.send(produce("a"), 9) for _ in range(3)]
+    assert [reply.closed for reply in replies] == [True, False, False]

@@ -17,7 +17,7 @@ def test_they_meet_what_its_clients_ask_and_know_topics_by_their_ids(tmp_path: P
     running.create("a")
     faults = faults_of(running.node)
     error = ErrorCode.INVALID_REQUEST
-    faults.add(Rule(Aim(ApiKey.METADATA, topic="a"), Deed.ERROR, error=error))
+    faults.add("1", Rule(Aim(ApiKey.METADATA, topic="a"), Deed.ERROR, error=error))
     topic = running.node.image.topics.get("a")
     assert topic is not None
     for topic_id, expected in ((topic.id, error), (b"x" * 16, ErrorCode.UNKNOWN_TOPIC_ID)):

@@ -11,19 +11,24 @@ from typing import Any, cast
 import pytest
 
 from broker.testing.control import answer
+from broker.testing.faults.full_disk import Room
+from broker.testing.faults.links import Links
 from broker.testing.faults.of_node import faults_of
 from broker.testing.operations import faults
 from broker.testing.served import Served
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.node_fixture import Running
 
 
-class Processor:
+class Sockets:
+    connection_count = 3
+
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def abort(self, reason: str) -> None:
+    def close_connections(self, reason: str) -> None:
         self.reasons.append(reason)
 
 
@@ -31,10 +36,9 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.running = Running(folder)
         self.running.create("a", "b")
-        self.processor = Processor()
-        sockets = SimpleNamespace(connection_count=3, processors=[self.processor])
+        self.sockets = Sockets()
         self.broker = SimpleNamespace(
-            faults=faults_of(self.running.node), server=SimpleNamespace(sockets=sockets)
+            faults=faults_of(self.running.node), server=SimpleNamespace(sockets=self.sockets)
         )
 
     def call(self, op: str, **args: Any) -> Any:
@@ -51,28 +55,28 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_a_fault_from_its_beginning_to_its_end(bench: Bench) -> None:
-    number = bench.call(
-        "fault.add", deed="error", api="Produce", error="NOT_LEADER_OR_FOLLOWER", topic="a", times=5
-    )
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    args = {"deed": "error", "api": "Produce", "error": error.name, "topic": "a", "times": 5}
+    assert bench.call("fault.add", key="k", **args) is None
     assert bench.running.produce("a", b"v").error_code == error
     assert bench.running.produce("b", b"v").error_code == 0
-    assert bench.call("fault.show", number=number) == {"seen": 1, "met": 1, "over": False}
-    bench.call("fault.lift", number=number)
+    assert bench.call("fault.show", key="k") == {"seen": 1, "met": 1, "over": False}
+    bench.call("fault.lift", key="k")
     assert bench.running.produce("a", b"v").error_code == 0
-    assert bench.call("fault.show", number=number) is None
+    assert bench.call("fault.show", key="k") is None
 
 
 def test_all_faults_are_lifted_at_once(bench: Bench) -> None:
     for topic in ("a", "b"):
-        bench.call("fault.add", deed="error", api="produce", error="INVALID_RECORD", topic=topic)
+        args = {"deed": "error", "api": "produce", "error": "INVALID_RECORD", "topic": topic}
+        bench.call("fault.add", key=topic, **args)
     bench.call("fault.clear")
     assert bench.running.produce("a", b"v").error_code == 0
 
 
 def test_connections_are_closed(bench: Bench) -> None:
     assert bench.call("connections.close") == 3
-    assert len(bench.processor.reasons) == 1
+    assert len(bench.sockets.reasons) == 1
     bench.broker.server.sockets = None
     assert bench.call("connections.close") == 0
 
@@ -90,13 +94,61 @@ def test_connections_are_closed(bench: Bench) -> None:
         ),
         ({"deed": "error", "api": "Produce", "error": "NONE"}, "there is no error NONE"),
         ({"deed": "lost", "api": "qqqqqqqq"}, "there is no API qqqqqqqq"),
+        *(
+            (
+                {"deed": "lost", "api": api},
+                f"no {api} request is met: it is not served, or only while a client logs in",
+            )
+            for api in ("ShareFetch", "SaslAuthenticate")
+        ),
     ],
 )
 def test_a_name_that_is_not_known_is_said(bench: Bench, args: dict[str, str], text: str) -> None:
-    assert bench.call("fault.add", **args) == {"kind": "misuse", "text": text}
+    assert bench.call("fault.add", key="k", **args) == {"kind": "misuse", "text": text}
 
 
 def test_apis_are_named_as_kafka_names_their_requests() -> None:
     assert faults.api_of("AddPartitionsToTxn") is ApiKey.ADD_PARTITIONS_TO_TXN
     assert faults.api_of("ADD_PARTITIONS_TO_TXN") is ApiKey.ADD_PARTITIONS_TO_TXN
     assert faults.error_of("unknown_server_error") is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+# --- the disk, and links ------------------------------------------------------------------------
+
+CONFIG = SimpleNamespace(log_dirs=["/a", "/b"], metadata_log_dir="/a")
+
+
+def call_on(room: Room, op: str, **args: Any) -> Any:
+    broker = SimpleNamespace(room=room, config=CONFIG)
+    told = asyncio.run(answer(cast(Served, broker), {"id": 1, "op": op, "args": args}))
+    return told["result"] if "result" in told else told["error"]
+
+
+def test_all_directories_or_one_of_them() -> None:
+    room = Room()
+    assert call_on(room, "disk.fill", log_dir="/b") == ["/b"]
+    assert room.is_full("/b/t-0") and not room.is_full("/bb/t-0")
+    assert call_on(room, "disk.fill") == ["/a", "/b"]
+    assert room.is_full("/a/t-0")
+    call_on(room, "disk.free")
+    assert not room.is_full("/a/t-0")
+
+
+def test_a_directory_that_is_none_of_the_brokers() -> None:
+    assert call_on(Room(), "disk.fill", log_dir="/c") == {
+        "kind": "misuse",
+        "text": "/c is none of the broker's log directories: /a, /b",
+    }
+
+
+async def test_links_are_cut_and_whole_again() -> None:
+    cut = Links(SimScheduler())
+
+    async def call(op: str, **args: Any) -> None:
+        broker = cast(Served, SimpleNamespace(links=cut))
+        assert "result" in await answer(broker, {"id": 1, "op": op, "args": args})
+
+    await call("links.cut", ports=[1, 2])
+    assert cut.is_cut(1) and cut.is_cut(2) and not cut.is_cut(3)
+    await call("links.heal")
+    assert not cut.is_cut(1)

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker.testing.operations import topics
-from broker.testing.operations.port import OperationError
+from broker.testing.operations.port import OperationError, World
+from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from tests.unit.broker.testing.operations.world import one_node
 
 
@@ -44,3 +62,70 @@ async def test_it_grows_and_goes(tmp_path: Path) -> None:
         await topics.delete(node.world, ["orders", "never-there"])
         assert await topics.describe(node.world) == {}
         await topics.delete(node.world, [])
+
+
+class ThreeNodes:
+    """A partition `orders-0` of three replicas, one of which is behind, as requests see it."""
+
+    def __init__(self) -> None:
+        self.replicas = [1, 2, 3]
+        self.isr = [1, 2]
+        self.leader = 1
+        self.refuses = 0
+        self.late = 0
+        self.now_s = 0.0
+        self.world = World(self.ask, lambda: self.now_s, lambda: 0, self.pause)
+
+    async def pause(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    async def ask(self, node_id: int | None, message: Any, _version: int) -> Any:
+        if isinstance(message, AlterPartitionReassignmentsRequest):
+            self.replicas = message.topics[0].partitions[0].replicas or []
+            return AlterPartitionReassignmentsResponse()
+        if isinstance(message, ElectLeadersRequest):
+            (asked,) = message.topic_partitions or []
+            if not self.refuses:
+                self.leader = self.replicas[0]
+            result = PartitionResult(asked.partitions[0], self.refuses)
+            return ElectLeadersResponse(
+                replica_election_results=[ReplicaElectionResult(asked.topic, [result])]
+            )
+        self.late -= node_id == 3
+        leader = 1 if node_id == 3 and self.late > 0 else self.leader
+        partition = MetadataResponsePartition(0, 0, leader, 0, self.replicas, self.isr)
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(one) for one in (1, 2, 3)],
+            topics=[MetadataResponseTopic(0, "orders", partitions=[partition])],
+        )
+
+
+async def test_another_replica_leads() -> None:
+    nodes = ThreeNodes()
+    nodes.late = 5
+    assert await topics.lead(nodes.world, "orders") == 2
+    assert (nodes.leader, nodes.replicas) == (2, [2, 1, 3])
+    assert nodes.late <= 0, "every node says so"
+    assert await topics.lead(nodes.world, "orders", 0, 1) == 1
+    nodes.refuses = ErrorCode.ELECTION_NOT_NEEDED
+    assert await topics.lead(nodes.world, "orders", 0, 1) == 1
+
+
+async def test_a_replica_that_cannot_lead() -> None:
+    nodes = ThreeNodes()
+    for args, text in (
+        (("orders", 1), "no partition orders-1"),
+        (("orders", 0, 3), "in sync with orders-0 is 1, 2, not node 3"),
+    ):
+        with pytest.raises(OperationError, match=text):
+            await topics.lead(nodes.world, *args)  # type: ignore[arg-type]
+    nodes.isr = [1]
+    with pytest.raises(OperationError, match="is 1, no other node"):
+        await topics.lead(nodes.world, "orders")
+    nodes.isr = [1, 2]
+    nodes.late = 10_000
+    with pytest.raises(OperationError, match="node 3 says that orders-0 is led by 1, not by 2"):
+        await topics.lead(nodes.world, "orders")
+    nodes.refuses = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    with pytest.raises(OperationError, match="no other leader: ELIGIBLE_LEADERS_NOT_AVAILABLE"):
+        await topics.lead(nodes.world, "orders", 0, 1)
