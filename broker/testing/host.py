@@ -31,6 +31,7 @@ from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message,
 _READ_BYTES = 1 << 16
 _FDS_MAX = 16
 _CHECK_PARENT_S = 1.0
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 Arguments = Mapping[str, Json]
 
@@ -67,6 +68,7 @@ class Host:
         self._waits: list[_Wait] = []
         self._folders = HostFolders()
         self._loaded = False
+        self._ending = False
         self._to_load: Iterator[str] = iter(())
         self._woken, self._wake = os.pipe()
         self._operations: dict[str, Callable[[Arguments], Json]] = {
@@ -91,19 +93,24 @@ class Host:
         for end in (self._woken, self._wake):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        before = signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in _ENDING:
+            signal.signal(number, self._asked_to_end)
         self._selector.register(self._pair, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
         try:
             yield
         finally:
             self._end()
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, before)
+            _forget_signals()
             self._selector.close()
             self._pair.close()
             for fd in (self._woken, self._wake):
                 os.close(fd)
+
+    def _asked_to_end(self, *_: object) -> None:
+        """By a signal: it tidies up, as at the end of the tests' process."""
+        self._ending = True
 
     def turn(self) -> bool:
         """Do what there is to do; whether the tests' process is still there."""
@@ -114,7 +121,7 @@ class Host:
         self._reap()
         if self._pair in ready:
             return self._receive()
-        return os.getppid() == self._parent_pid
+        return os.getppid() == self._parent_pid and not self._ending
 
     def _receive(self) -> bool:
         data, fds, _, _ = socket.recv_fds(self._pair, _READ_BYTES, _FDS_MAX)
@@ -131,16 +138,18 @@ class Host:
         number, op, args = message["id"], message["op"], message["args"]
         count = message.get("fds", 0)
         fds, self._fds = self._fds[:count], self._fds[count:]
-        if op == "wait":
-            self._waits.append(_Wait(number, args["pid"]))
-            self._reap()
-            return
         try:
-            result = self._operations[op]({**args, "fds": fds})
-        except (NotDone, OSError) as error:
-            self._answer({"id": number, "error": {"kind": "failed", "text": str(error)}})
-        else:
-            self._answer({"id": number, "result": result})
+            if op == "wait":
+                self._waits.append(_Wait(number, args["pid"]))
+                self._reap()
+            else:
+                result = self._operations[op]({**args, "fds": fds})
+                self._answer({"id": number, "result": result})
+        except (BrokenFrame, ConnectionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - told to whoever asked; other brokers go on
+            text = str(error) if isinstance(error, NotDone | OSError) else f"{op}: {error!r}"
+            self._answer({"id": number, "error": {"kind": "failed", "text": text}})
         finally:
             for fd in fds:
                 os.close(fd)
@@ -222,8 +231,7 @@ class Host:
         code = 70
         try:
             die_with_parent(self._pid)()
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _forget_signals()
             self._selector.close()
             self._pair.close()
             self._folders.leave()
@@ -271,6 +279,12 @@ class Host:
             running = [pid for pid in running if self._code_of(pid) is None]
             time.sleep(0.002)
         self._folders.remove_all()
+
+
+def _forget_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, *_ENDING):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _redirect(log: str) -> None:

@@ -13,6 +13,7 @@ from broker.config.values import BrokerConfig
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
+from broker.scheduler import LoopScheduler
 from broker.testing.clock import MovableScheduler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
@@ -39,8 +40,8 @@ class Served:
         self.room = Room()
         """On its disk."""
         self.clock = MovableScheduler(loop)
-        self.links = Links(self.clock)
-        """To other nodes."""
+        self.links = Links(LoopScheduler(loop))
+        """To other nodes. What is cut is timed by a clock that no test moves."""
         self._config: BrokerConfig | None = None
         self._server: Server | None = None
         self._faults: Faults | None = None

@@ -34,6 +34,7 @@ from ottla.testing.frames import Json
 from ottla.testing.host import HostProcess, the_host
 from ottla.testing.log_lines import last_lines
 from ottla.testing.ports import HOST, HeldPort, held
+from ottla.testing.standing import place
 from ottla.testing.time_travel import advance, in_ms
 
 START_TIMEOUT_S = 30.0
@@ -66,7 +67,7 @@ class Broker(Contents):
         self._folder = self._host.folder(name, keep=keep_data)
         self._port = held(port)
         self._ports = (self._port, *controller_port)
-        self.data_dir = Path(data_dir) if data_dir is not None else self._folder / "data"
+        self.data_dir = Path(data_dir).absolute() if data_dir is not None else self._folder / "data"
         self.log_file = self._folder / "broker.log"
         self._start_timeout_s = start_timeout_s
         self._cluster_id = cluster_id
@@ -83,8 +84,8 @@ class Broker(Contents):
         return self._port.number
 
     @property
-    def ports(self) -> list[int]:
-        """That for clients, and that for other nodes where it is a controller."""
+    def ports(self) -> Sequence[int]:
+        """Where clients connect, and where controllers do, where it is one of several."""
         return [one.number for one in self._ports]
 
     @property
@@ -262,8 +263,9 @@ class Broker(Contents):
             "log.dirs": str(self.data_dir),
             **self.properties,
         }
-        durable = not self._temporary
+        durable = not self._temporary or "log.dirs" in self.properties
         return {
+            "place": place(),
             "properties": keys,
             "cluster_id": self._cluster_id,
             "durable": durable,

@@ -62,6 +62,12 @@ class Channel:
         deadline = time.monotonic() + timeout_s
         return self.result(self.begin(op, args, deadline, fds), op, deadline)
 
+    def tell(self, op: str) -> None:
+        """Send a call whose answer nobody waits for."""
+        number = self.begin(op, {}, time.monotonic() + CALL_TIMEOUT_S)
+        with self._changed:
+            self._waiting.discard(number)
+
     def begin(
         self,
         op: str,

@@ -22,8 +22,8 @@ from ottla.testing.broker import START_TIMEOUT_S, Broker
 from ottla.testing.channel import CALL_TIMEOUT_S
 from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
 from ottla.testing.errors import Misuse, OttlaError
-from ottla.testing.frames import Json
 from ottla.testing.faults import Fault, Faults, Meant, Named
+from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
 
 _BROKERS_MAX = 9

@@ -66,6 +66,11 @@ class HostProcess:
             and self._process.poll() is None
         )
 
+    def load(self) -> None:
+        """Let it load what the first broker needs; nobody waits for that."""
+        with contextlib.suppress(BrokerGone):  # told by the first call that needs it
+            self._channel.tell("load")
+
     def folder(self, name: str, *, keep: bool = False) -> Path:
         """A new folder for one broker's files, which goes with the host unless it is kept."""
         return Path(self._call("folder", {"name": name, "keep": keep}))

@@ -36,31 +36,46 @@ _MARKER = (
     "ottla(properties={…}, topics=[…]): server keys, and topics (or a mapping to their numbers of "
     "partitions), that the test needs of the fixtures ottla, ottla_broker and ottla_cluster"
 )
+_STARTING = ("ottla", "ottla_broker", "ottla_broker_factory", "ottla_cluster")
 _KEPT = "--ottla-keep-data"
 _REAL_CLUSTER = "OTTLA_BOOTSTRAP_SERVERS"
+
+_Maker = tuple[str, str]
+"""A fixture, by where it is defined and its name; or a test, by its id and no name."""
 
 
 @dataclass
 class _Made:
     """Brokers, by who made them: a fixture while it was set up, or a test."""
 
-    under_way: list[str] = field(default_factory=list)
+    under_way: list[_Maker] = field(default_factory=list)
     """The fixtures that are set up now, innermost last, and the test below them."""
-    brokers: dict[str, list[tuple[Broker, int]]] = field(default_factory=dict)
+    brokers: dict[_Maker, list[tuple[Broker, int]]] = field(default_factory=dict)
     """With where in each one's output that begins which is of interest here."""
 
     def add(self, *brokers: Broker, offset: int = 0) -> None:
         """Whoever is under way has these."""
-        maker = self.under_way[-1] if self.under_way else ""
-        self.brokers.setdefault(maker, []).extend((one, offset) for one in brokers)
+        self.brokers.setdefault(self.maker, []).extend((one, offset) for one in brokers)
 
-    def of(self, makers: list[str]) -> list[tuple[Broker, int]]:
-        return [one for maker in makers for one in self.brokers.get(maker, ())]
+    @property
+    def maker(self) -> _Maker:
+        return self.under_way[-1] if self.under_way else ("", "")
 
-    def end(self, maker: str) -> None:
+    def of(self, item: pytest.Item) -> list[tuple[Broker, int]]:
+        """Those of a test and of its fixtures."""
+        return [one for maker, made in self.brokers.items() if _is_of(maker, item) for one in made]
+
+    def end(self, maker: _Maker) -> None:
         """The maker is through: its brokers end with it."""
         for one, _ in self.brokers.pop(maker, ()):
             one.close()
+
+
+def _is_of(maker: _Maker, item: pytest.Item) -> bool:
+    where, fixture = maker
+    if not fixture:
+        return where == item.nodeid
+    return fixture in getattr(item, "fixturenames", ()) and item.nodeid.startswith(where)
 
 
 _MADE = pytest.StashKey[_Made]()
@@ -93,6 +108,17 @@ def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
     return cast(_Scope, str(config.getini("ottla_broker_scope")))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the host load what brokers are, while the first tests run."""
+    wanted = any(
+        name in _STARTING for one in session.items for name in getattr(one, "fixturenames", ())
+    )
+    if wanted and not os.environ.get(_REAL_CLUSTER) and not session.config.option.collectonly:
+        from ottla.testing.host import the_host
+
+        the_host().load()
+
+
 # --- fixtures -------------------------------------------------------------------------------------
 
 
@@ -113,10 +139,11 @@ def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Ite
     properties, topics = _wanted(request)
     broker = _ottla_session.emptied(properties)
     made = request.config.stash[_MADE]
+    maker = made.maker
     made.add(broker, offset=broker.output_size)
     with _topics(broker, topics):
         yield broker
-    made.brokers.pop("ottla", None)  # it goes on
+    made.brokers.pop(maker, None)  # it goes on
 
 
 @pytest.fixture(scope="session")
@@ -214,7 +241,7 @@ def pytest_fixture_setup(
 ) -> Generator[None, object, object]:
     """Know whose the brokers are that are made meanwhile."""
     under_way = request.config.stash[_MADE].under_way
-    under_way.append(fixturedef.argname)
+    under_way.append((fixturedef.baseid, fixturedef.argname))
     try:
         return (yield)
     finally:
@@ -226,19 +253,20 @@ def pytest_fixture_post_finalizer(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> None:
     """End the brokers that the fixture made."""
-    request.config.stash[_MADE].end(fixturedef.argname)
+    request.config.stash[_MADE].end((fixturedef.baseid, fixturedef.argname))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """End the brokers that a test made."""
     made = item.config.stash[_MADE]
-    made.under_way.append(item.nodeid)
+    maker = item.nodeid, ""
+    made.under_way.append(maker)
     try:
         return (yield)
     finally:
-        made.under_way.remove(item.nodeid)
-        made.end(item.nodeid)
+        made.under_way.remove(maker)
+        made.end(maker)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -275,8 +303,7 @@ def pytest_runtest_makereport(
     """Add what the brokers printed to the report of a test that used them and failed."""
     report = yield
     if report.failed:
-        makers = [item.nodeid, *getattr(item, "fixturenames", ())]
-        for broker, offset in item.config.stash[_MADE].of(makers):
+        for broker, offset in item.config.stash[_MADE].of(item):
             text = broker.output(offset) or "(it printed nothing)"
             if _keeps(item.config) and not os.environ.get(_REAL_CLUSTER):
                 text = f"{text}\nits data are kept in {broker.data_dir}"

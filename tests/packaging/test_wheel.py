@@ -50,6 +50,14 @@ def test_their_own_packages():
     for package in (broker, controller, pipeline, protocol, storage):
         assert package.mymodule.NAME == "mine"
 
+def test_the_helpers(ottla):
+    orders = ottla.topic("orders", partitions=2)
+    orders.seed([("k", {"id": 1}), b"raw"])
+    assert len(orders.consume(2)) == 2
+    ottla.assert_produced(orders, key=b"k")
+    with ottla.faults.fail("Metadata", "LEADER_NOT_AVAILABLE", times=1):
+        pass
+
 def test_the_fixture(ottla_broker):
     failed = []
     producer = Producer({"bootstrap.servers": ottla_broker.bootstrap_servers})
@@ -161,7 +169,7 @@ def test_beside_a_project_with_packages_of_our_names(
         said = installed.run(*command, "-q", folder=tmp_path, variables=variables)
     finally:
         path_file.unlink(missing_ok=True)
-    assert "2 passed" in said
+    assert "3 passed" in said
 
 
 def test_beside_a_wheel_with_packages_of_our_names(wheel: Path, tmp_path: Path) -> None:

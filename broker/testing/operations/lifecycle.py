@@ -1,4 +1,4 @@
-"""Start, stop, and whether it is there: the operations that every broker under test has."""
+"""Start, and whether it is there; a stop is a signal, as with any broker."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from broker.process.server import format_folders
 from broker.process.standard_streams import say
 from broker.testing.control import Arguments, operation
 from broker.testing.served import Served
+from broker.testing.standing import stand_where
 from ottla.testing.frames import Json
 
 
@@ -24,8 +25,10 @@ async def start(broker: Served, args: Arguments) -> Json:
     """With `properties` above the single-node profile; a node of several has a `cluster_id`.
 
     With `durable`, what it writes is on its disk as any broker's is. Its clocks are ahead of the
-    machine's by `ahead_ms`.
+    machine's by `ahead_ms`. `place` is where whoever asks stands.
     """
+    if "place" in args:
+        stand_where(args["place"])
     config = load_config(None, [f"{key}={value}" for key, value in args["properties"].items()])
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     cluster_id = args.get("cluster_id")
@@ -35,11 +38,3 @@ async def start(broker: Served, args: Arguments) -> Json:
     port = await broker.start(config, durable=bool(args.get("durable")), ahead_ms=ahead_ms)
     say(f"ottla: node {config.node_id} is ready: connect to port {port}")
     return {"port": port, "node_id": config.node_id, "pid": os.getpid()}
-
-
-@operation("stop")
-async def stop(broker: Served, _args: Arguments) -> Json:
-    """As SIGTERM does; the process ends after the answer."""
-    await broker.stop()
-    broker.end(0)
-    return None

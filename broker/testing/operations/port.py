@@ -35,7 +35,7 @@ class Request(Protocol):
     """The message of a request."""
 
     @property
-    def API_KEY(self) -> int: ...  # noqa: N802 - as generated messages have it
+    def API_KEY(self) -> int: ...
 
 
 Response: TypeAlias = Any
@@ -45,9 +45,7 @@ Response: TypeAlias = Any
 class Ask(Protocol):
     """The way to a node: its answer to one request. Raises OperationError where there is none."""
 
-    def __call__(
-        self, node_id: int | None, message: Request, version: int
-    ) -> Awaitable[Response]:
+    def __call__(self, node_id: int | None, message: Request, version: int) -> Awaitable[Response]:
         """`node_id` None: any of them."""
 
 

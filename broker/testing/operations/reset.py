@@ -9,7 +9,6 @@ Transactions that are open are aborted first, so that nothing waits for their ma
 
 from __future__ import annotations
 
-
 from broker.testing.operations.groups import TRANSACTION, coordinator, delete, list_groups
 from broker.testing.operations.port import POLL_S, Inside, OperationError, World, check
 from broker.testing.operations.topics import delete as delete_topics

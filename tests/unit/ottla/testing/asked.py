@@ -68,7 +68,9 @@ def partition(index: int, committed: int | None, end: int, lag: int, open_: bool
     }
 
 
-def group(*partitions: Json, state: str = "Stable", members: int = 1, missing: Sequence[str] = ()) -> Json:
+def group(
+    *partitions: Json, state: str = "Stable", members: int = 1, missing: Sequence[str] = ()
+) -> Json:
     return {
         "state": state,
         "members": [{"client_id": f"c{one}"} for one in range(members)],

@@ -109,9 +109,7 @@ def test_what_a_group_has_committed() -> None:
         "  orders-1: committed nothing, end 0, lag 0"
     )
     with pytest.raises(NotAsExpected, match=r"offsets {0: 2} and a lag of 0 in orders"):
-        assertions.committed(
-            groups.call, "app", groups.topic, offsets={0: 2}, lag=0, timeout=0
-        )
+        assertions.committed(groups.call, "app", groups.topic, offsets={0: 2}, lag=0, timeout=0)
 
 
 def test_who_has_committed_nothing_has_no_lag_of_0() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -84,7 +85,7 @@ def test_its_life(host: Host) -> None:
         "log.dirs": str(one.data_dir),
         "num.partitions": "3",
     }
-    assert arguments["durable"] is False
+    assert arguments["durable"] is False and arguments["place"]["folder"] == os.getcwd()
     with pytest.raises(Misuse, match="is running already"):
         one.start()
     assert one.stop() == -signal.SIGTERM

@@ -69,6 +69,21 @@ def test_a_call_is_answered(start: Callable[..., Pair]) -> None:
     assert not channel.gone
 
 
+def test_what_is_only_told_is_not_waited_for(start: Callable[..., Pair]) -> None:
+    held: list[Message] = []
+
+    def slow(end: socket.socket, message: Message) -> None:
+        held.append(message)
+        if len(held) == 2:
+            echo(end, held[0])
+            echo(end, held[1])
+
+    channel = start(slow).channel
+    channel.tell("load")
+    assert channel.call("ping") == ["ping", {}]
+    assert [one["op"] for one in held] == ["load", "ping"]
+
+
 def test_threads_get_their_own_answers_in_any_order(start: Callable[..., Pair]) -> None:
     held: list[Message] = []
 

@@ -40,9 +40,7 @@ class StandIn:
             raise Misuse("never back")
         self.did.append(f"advanced {days} {hours} {minutes} {seconds}")
 
-    def call(
-        self, op: str, args: Mapping[str, Any] | None = None, *, timeout_s: float = 30
-    ) -> Any:
+    def call(self, op: str, args: Mapping[str, Any] | None = None, *, timeout_s: float = 30) -> Any:
         self.did.append(op)
         if op == "topic.describe":
             return {"orders": {"0": {"leader": 2}, "1": {"leader": -1}}}

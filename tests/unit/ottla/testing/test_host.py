@@ -55,6 +55,7 @@ def test_calls(process: HostProcess, tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         assert process.start(theirs, tmp_path) == 42
+    process.load()
     assert process.run(["true"], tmp_path, {}) == 41
     assert process.signal(1, signal.SIGTERM) is True
     assert process.wait(1, 5) == 41

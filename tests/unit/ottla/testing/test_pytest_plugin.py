@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[4]
 
 # Replaces brokers by objects that count, before the fixtures import them.
 STAND_IN = """
-import pytest, ottla.testing.broker, ottla.testing.cluster
+import pytest, ottla.testing.broker, ottla.testing.cluster, ottla.testing.host
 from ottla.testing.errors import NotPossible, StartFailed
 
 class Broker:
@@ -52,6 +52,11 @@ class Cluster:
         for one in self.brokers:
             one.start()
 
+class Host:
+    def load(self):
+        print("the host loads")
+
+ottla.testing.host.the_host = Host
 ottla.testing.broker.Broker = Broker
 ottla.testing.cluster.Cluster = Cluster
 """
@@ -75,10 +80,15 @@ addopts = "--strict-markers --strict-config -p ottla.testing.pytest_plugin"
 
 
 def run(
-    folder: Path, test: str, settings: str = STRICT, *options: str, **variables: str
+    folder: Path,
+    test: str,
+    settings: str = STRICT,
+    *options: str,
+    conftest: str = "",
+    **variables: str,
 ) -> subprocess.CompletedProcess[str]:
     real = variables.get("OTTLA_BOOTSTRAP_SERVERS")
-    (folder / "conftest.py").write_text(STAND_IN + RUNNING if real else STAND_IN)
+    (folder / "conftest.py").write_text(STAND_IN + (RUNNING if real else "") + conftest)
     (folder / "pyproject.toml").write_text(settings)
     (folder / "test_it.py").write_text(f"import pytest\n{test}")
     command = [sys.executable, "-P", "-m", "pytest", "-p", "no:randomly", "-rA", "-q", str(folder)]
@@ -117,6 +127,35 @@ def test_each_test_has_its_own_broker(tmp_path: Path) -> None:
         "def test_g(ottla_cluster): assert len(ottla_cluster.brokers) == 3\n",
     )
     assert passed(found, 7)
+
+
+def test_a_fixture_ends_its_own_brokers_only(tmp_path: Path) -> None:
+    """Also where another one has the same name."""
+    (tmp_path / "test_before.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture\n"
+        "def mine(ottla_broker_factory): return ottla_broker_factory()\n"
+        "def test_b(mine, shared): assert mine.running and mine is not shared\n"
+        "def test_c(shared): assert shared.running\n"
+    )
+    found = run(
+        tmp_path,
+        "def test_d(mine): assert mine.running\n",
+        STRICT,
+        conftest="\n@pytest.fixture(scope='session')\n"
+        "def mine(ottla_broker_factory): return ottla_broker_factory()\n"
+        "@pytest.fixture(scope='session')\n"
+        "def shared(mine): return mine\n",
+    )
+    assert passed(found, 3)
+
+
+def test_the_host_loads_while_the_first_tests_run(tmp_path: Path) -> None:
+    used = run(tmp_path, "def test_a(): pass\ndef test_b(ottla): pass\n", STRICT, "-s")
+    assert used.stdout.count("the host loads") == 1
+    for options in (("-k", "test_a"), ("--collect-only",)):
+        unused = run(tmp_path, "def test_a(): pass\ndef test_b(ottla): pass\n", STRICT, *options)
+        assert "the host loads" not in unused.stdout
 
 
 def test_the_scope_is_a_setting(tmp_path: Path) -> None:

@@ -61,9 +61,7 @@ def test_they_go_over_the_channel_and_come_back() -> None:
         "partition": 1,
     }
     (record,) = from_channel("t", [{**one, "offset": 3}])
-    assert record == Record(
-        "t", 1, 3, 1_767_268_800_000, b"k", b"v", (("h", b"1"), ("n", None))
-    )
+    assert record == Record("t", 1, 3, 1_767_268_800_000, b"k", b"v", (("h", b"1"), ("n", None)))
 
 
 def test_a_record_reads_its_value() -> None:

@@ -6,6 +6,7 @@ from ottla.testing.records import Record
 from ottla.testing.requests import request_from
 from tests.unit.ottla.testing.asked import PRODUCE
 
+
 def test_a_produce_has_records() -> None:
     request = request_from(PRODUCE)
     assert (request.api, request.client_id, request.prepared) == ("Produce", "app", True)

@@ -1,8 +1,10 @@
-"""Start and stop as operations."""
+"""A start as an operation."""
 
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -16,17 +18,10 @@ from broker.testing.served import Served
 class Broker:
     def __init__(self) -> None:
         self.started: list[tuple[BrokerConfig, bool, float]] = []
-        self.did: list[str] = []
 
     async def start(self, config: BrokerConfig, *, durable: bool, ahead_ms: float) -> int:
         self.started.append((config, durable, ahead_ms))
         return 9092
-
-    async def stop(self) -> None:
-        self.did.append("stopped")
-
-    def end(self, code: int) -> None:
-        self.did.append(f"ended {code}")
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +60,14 @@ async def test_a_wrong_key_is_a_line() -> None:
         await lifecycle.start(cast(Served, Broker()), {"properties": {"num.partions": "3"}})
 
 
-async def test_stop_and_ping() -> None:
-    broker = Broker()
-    await lifecycle.stop(cast(Served, broker), {})
-    assert broker.did == ["stopped", "ended 0"]
-    assert await lifecycle.ping(cast(Served, broker), {}) == {"pid": os.getpid()}
+async def test_it_stands_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.chdir(".")
+    place = {"folder": str(tmp_path), "environment": {}, "path": ["/of/the/tests"]}
+    await lifecycle.start(cast(Served, Broker()), {"properties": {}, "place": place})
+    assert Path.cwd() == tmp_path and sys.path[-1] == "/of/the/tests" and os.environ == {}
+
+
+async def test_ping() -> None:
+    assert await lifecycle.ping(cast(Served, Broker()), {}) == {"pid": os.getpid()}
