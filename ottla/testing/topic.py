@@ -183,10 +183,12 @@ def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:
     found: list[list[dict[str, Json]]] = [[]]
     size = 0
     for one in messages:
-        size += 64 + len(one["key"] or b"") + len(one["value"] or b"")
-        if size > _SEED_BYTES and found[-1]:
+        added = 64 + len(one["key"] or b"") + len(one["value"] or b"")
+        added += sum(len(name) + len(value or b"") for name, value in one["headers"])
+        if found[-1] and size + added > _SEED_BYTES:
             found.append([])
             size = 0
+        size += added
         found[-1].append(one)
     return found
 

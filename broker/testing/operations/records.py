@@ -279,14 +279,19 @@ def _batches(records: Sequence[Mapping[str, Json]], places: Sequence[int]) -> li
     found: list[list[int]] = [[]]
     size = 0
     for at in places:
-        record = records[at]
-        size += _RECORD_BYTES + len(record.get("key") or b"") + len(record.get("value") or b"")
-        size += sum(len(name) + len(value or b"") for name, value in record.get("headers") or ())
-        if size > BATCH_BYTES and found[-1]:
+        added = _size_of(records[at])
+        if found[-1] and size + added > BATCH_BYTES:
             found.append([])
             size = 0
+        size += added
         found[-1].append(at)
     return found
+
+
+def _size_of(record: Mapping[str, Json]) -> int:
+    """About what it takes in a batch."""
+    size = _RECORD_BYTES + len(record.get("key") or b"") + len(record.get("value") or b"")
+    return size + sum(len(name) + len(value or b"") for name, value in record.get("headers") or ())
 
 
 def _batch(records: Sequence[Mapping[str, Json]], codec: Codec, now_ms: int) -> bytearray:
