@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ from broker.command.cluster_status import (
 )
 from broker.command.status_report import report
 from ottla.__main__ import READY
+from ottla.testing import Broker
 from ottla.testing.broker_process import BrokerProcess
 from tests.tools.java_tools import java_home_bin, spark_jars
 
@@ -148,13 +150,11 @@ def test_every_command_and_option_exists() -> None:
 
 def test_the_fixture_has_what_the_table_says() -> None:
     (row,) = (line for line in README.splitlines() if "`.bootstrap_servers`" in line)
-    table = README[README.index(row) : README.index("`ottla_broker_scope`")]
+    table = README[README.index(row) : README.index("## The command")]
     names = re.findall(r"`\.([a-z_]+)", table)
-    process = BrokerProcess()
-    assert [
-        name for name in names if not hasattr(type(process), name) and name not in vars(process)
-    ] == []
-    process.close()
+    with contextlib.closing(Broker()) as broker:
+        known = {*dir(Broker), *vars(broker)}
+    assert len(names) == 8 and set(names) <= known
 
 
 def console(word: str) -> list[str]:

@@ -33,7 +33,7 @@ class Pair:
     def _run(self) -> None:
         reader = FrameReader()
         self.theirs.sendall(encode(self._hello))
-        with contextlib.suppress(ConnectionResetError):  # something was not read
+        with contextlib.suppress(ConnectionError):  # closed before all was read or answered
             while data := self.theirs.recv(1000):
                 for message in reader.feed(data):
                     if message != HELLO:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[4]
 # Replaces brokers by objects that count, before the fixtures import them.
 STAND_IN = """
 import pytest, ottla.testing.broker, ottla.testing.cluster, ottla.testing.host
-from ottla.testing.errors import NotPossible, StartFailed
+from ottla.testing.errors import BrokerGone, NotPossible, StartFailed
 
 class Broker:
     started = 0
@@ -23,7 +23,7 @@ class Broker:
         Broker.started += 1
         self.number = Broker.started
         self.bootstrap_servers = f"127.0.0.1:{self.number}"
-        self.output_size = 0
+        self.output_size, self.is_ahead = 0, False
     def start(self):
         if "wrong" in self.properties:
             raise StartFailed("it did not start")
@@ -31,7 +31,7 @@ class Broker:
         return self
     def call(self, op, args=None, *, timeout_s=30):
         if not self.running:
-            raise StartFailed("it is gone")
+            raise BrokerGone("it is gone")
         self.calls.append(op)
         self.output_size = 1
     def reset(self, *, timeout_s=10):
@@ -131,23 +131,20 @@ def test_each_test_has_its_own_broker(tmp_path: Path) -> None:
 
 def test_a_fixture_ends_its_own_brokers_only(tmp_path: Path) -> None:
     """Also where another one has the same name."""
-    (tmp_path / "test_before.py").write_text(
-        "import pytest\n"
-        "@pytest.fixture\n"
-        "def mine(ottla_broker_factory): return ottla_broker_factory()\n"
-        "def test_b(mine, shared): assert mine.running and mine is not shared\n"
-        "def test_c(shared): assert shared.running\n"
-    )
     found = run(
         tmp_path,
-        "def test_d(mine): assert mine.running\n",
-        STRICT,
+        "seen = []\n"
+        "@pytest.fixture\n"
+        "def mine(mine, ottla_broker_factory): return mine, ottla_broker_factory()\n"
+        "def test_a(mine):\n"
+        "    seen.extend(mine)\n"
+        "    assert mine[0] is not mine[1] and mine[0].running and mine[1].running\n"
+        "def test_b(mine):\n"
+        "    assert mine[0] is seen[0] and mine[0].running and not seen[1].running\n",
         conftest="\n@pytest.fixture(scope='session')\n"
-        "def mine(ottla_broker_factory): return ottla_broker_factory()\n"
-        "@pytest.fixture(scope='session')\n"
-        "def shared(mine): return mine\n",
+        "def mine(ottla_broker_factory): return ottla_broker_factory()\n",
     )
-    assert passed(found, 3)
+    assert passed(found, 2)
 
 
 def test_the_host_loads_while_the_first_tests_run(tmp_path: Path) -> None:
