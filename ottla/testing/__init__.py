@@ -14,10 +14,34 @@ if TYPE_CHECKING:
     from ottla.testing.broker import Broker
     from ottla.testing.cluster import Cluster
     from ottla.testing.errors import OttlaError
+    from ottla.testing.faults import Fault
+    from ottla.testing.records import Message, Record
+    from ottla.testing.requests import Request
+    from ottla.testing.topic import NotAsExpected, Topic
 
-__all__ = ["Broker", "Cluster", "OttlaError"]
+__all__ = [
+    "Broker",
+    "Cluster",
+    "Fault",
+    "Message",
+    "NotAsExpected",
+    "OttlaError",
+    "Record",
+    "Request",
+    "Topic",
+]
 
-_WHERE = {"Broker": "broker", "Cluster": "cluster", "OttlaError": "errors"}
+_WHERE = {
+    "Broker": "broker",
+    "Cluster": "cluster",
+    "Fault": "faults",
+    "Message": "records",
+    "NotAsExpected": "topic",
+    "OttlaError": "errors",
+    "Record": "records",
+    "Request": "requests",
+    "Topic": "topic",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -39,6 +39,34 @@ with BrokerProcess() as broker:
 print("and back")
 """
 
+# What somebody else's type checker sees; with --strict an unused "ignore" is an error, too.
+TYPED = """
+from collections.abc import Callable
+from typing import assert_type
+
+import pytest
+
+from ottla.testing import Broker, Cluster, Fault, Message, NotAsExpected, Record
+
+@pytest.mark.ottla(topics={"orders": 3})
+def test_it(ottla: Broker, ottla_broker_factory: Callable[..., Broker]) -> None:
+    orders = ottla.topic("orders", partitions=3)
+    written = orders.seed([("k", {"id": 1}), b"raw", Message("x", headers={"h": "1"})])
+    assert_type(written, list[Record])
+    with ottla.fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic=orders) as fault:
+        assert_type(fault, Fault)
+    assert_type(fault.met, int)
+    ottla.fail("Produce", "NOT_LEADER_OR_FOLLOWER", tims=2)  # type: ignore[call-arg]
+    with pytest.raises(NotAsExpected):
+        ottla.assert_committed("app", orders, lag="none")  # type: ignore[arg-type]
+    assert_type(ottla.requests("Produce")[0].records, list[Record])
+    ottla_broker_factory().advance(days=8)
+
+async def test_cluster(ottla_cluster: Cluster) -> None:
+    async with Broker({"num.partitions": "3"}) as broker:
+        assert_type(broker.bootstrap_servers, str)
+"""
+
 # The project of somebody who has never heard of Ottla's packages.
 MODULE = "NAME = 'mine'\n"
 THEIR_TEST = """
@@ -149,6 +177,12 @@ def test_only_ottla_can_be_imported(installed: Environment) -> None:
     assert seen(installed) == {"ottla": "ours", **dict.fromkeys(SERVER, "None")}
     assert installed.run("ottla", "--version").startswith("ottla 0.")
     assert "generate" in installed.run("ottla-pipeline", "--help")
+
+
+def test_what_users_write_is_typed(from_wheel: Environment, tmp_path: Path) -> None:
+    (tmp_path / "test_typed.py").write_text(TYPED)
+    checked = from_wheel.run("python", "-m", "mypy", "--strict", "test_typed.py", folder=tmp_path)
+    assert "Success" in checked
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
