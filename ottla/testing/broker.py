@@ -10,6 +10,7 @@ from a coroutine, `async with Broker()` and `await asyncio.to_thread(broker.rest
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import socket
 import time
@@ -39,6 +40,7 @@ from ottla.testing.time_travel import advance, in_ms
 
 START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 30.0
+_END_TIMEOUT_S = 5.0
 
 
 class Broker(Contents):
@@ -192,6 +194,7 @@ class Broker(Contents):
         try:
             return self._channel.call(op, args, timeout_s=timeout_s)
         except BrokerGone as error:
+            self._see_its_end()
             raise BrokerGone(f"{error}; it said:\n{self.output()}") from None
 
     @property
@@ -271,6 +274,12 @@ class Broker(Contents):
             "durable": durable,
             "ahead_ms": self._ahead_ms,
         }
+
+    def _see_its_end(self) -> None:
+        """Its channel is closed: its process ends, or has ended. Its port is free then."""
+        if self._pid is not None and self._host.running:
+            with contextlib.suppress(DeadlinePassed):
+                self._host.wait(self._pid, _END_TIMEOUT_S)
 
     def _forget(self) -> None:
         self._pid = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +18,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from ottla.testing import Broker, Cluster
-from ottla.testing.errors import BrokerGone, Misuse, StartFailed
+from ottla.testing.broker_process import BrokerProcess
+from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
 from ottla.testing.host import HostProcess, the_host
 from ottla.testing.ports import HOST
 
@@ -47,9 +49,9 @@ def consume(servers: str, count: int) -> list[bytes]:
     return found
 
 
-def run_program(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_program(text: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-c", text, *arguments],
+        [sys.executable, "-P", "-c", text],
         capture_output=True,
         text=True,
         timeout=60,
@@ -154,27 +156,6 @@ def test_calls_of_several_threads_are_answered_side_by_side(broker: Broker) -> N
     assert asyncio.run(both()) == [{"pid": broker.pid}] * 20
 
 
-FORKING = """
-import os
-from ottla.testing import Broker
-from ottla.testing.errors import Misuse
-with Broker() as broker:
-    if os.fork() == 0:
-        try:
-            broker.call("ping")
-        except Misuse as error:
-            print(error, flush=True)
-        os._exit(0)
-    os.wait()
-    print(broker.call("ping") == {"pid": broker.pid})
-"""
-
-
-def test_a_forked_process_is_told_that_it_must_not() -> None:
-    told, fine = run_program(FORKING).stdout.splitlines()
-    assert "belongs to the process that started it" in told and fine == "True"
-
-
 POLICY = """
 from ottla.plugins.policies import CreateTopicPolicy, PolicyViolation
 
@@ -182,52 +163,64 @@ class Never(CreateTopicPolicy):
     def validate(self, topic):
         raise PolicyViolation("not here")
 """
-WITH_POLICY = """
-import os, pathlib, sys
-from ottla.testing import Broker
-from ottla.testing.errors import OttlaError
-with Broker() as first:  # the host is there
-    os.chdir(sys.argv[1])
-    sys.path.append(sys.argv[1])
-    properties = {"create.topic.policy.class.name": "python:own_policy.Never"}
-    with Broker(properties, data_dir="here") as broker:
-        try:
-            broker.topic("orders")
-        except OttlaError as error:
-            print(error)
-    print(pathlib.Path("here", "meta.properties").exists())
-"""
 
 
-def test_it_stands_where_the_tests_do(tmp_path: Path) -> None:
+def test_it_stands_where_the_tests_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a class of their own project, which the host has never heard of."""
+    assert the_host().running
     (tmp_path / "own_policy.py").write_text(POLICY)
-    said, there = run_program(WITH_POLICY, str(tmp_path)).stdout.splitlines()
-    assert "not here" in said and there == "True"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    properties = {"create.topic.policy.class.name": "own_policy:Never", "log.dirs": "here"}
+    with Broker(properties) as broker:
+        with pytest.raises(OttlaError, match="not here"):
+            broker.topic("orders")
+        assert (tmp_path / "here" / "meta.properties").exists()
 
 
 UNITTEST = """
-import unittest
+import os, unittest
 from ottla.testing import Broker
+from ottla.testing.broker_process import BrokerProcess
+from ottla.testing.errors import Misuse
+from ottla.testing.host import the_host
 
 class TestIt(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.broker = cls.enterClassContext(Broker())
 
-    def test_one(self):
-        self.assertTrue(self.broker.call("ping"))
+    def tearDown(self):
+        self.assertEqual(self.broker.call("ping"), {"pid": self.broker.pid})
 
     def test_two(self):
         with Broker() as another:
             self.assertNotEqual(another.port, self.broker.port)
 
+    def test_a_forked_process_must_not(self):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self.broker.call("ping")
+            except Misuse as error:
+                os._exit("belongs to the process that started it" not in str(error))
+            finally:
+                os._exit(2)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+left = Broker().start(), BrokerProcess().start()
+print(the_host().pid, *(one.pid for one in left), left[0].log_file.parent.parent, flush=True)
 unittest.main()
 """
 
 
-def test_it_is_of_use_in_unittest() -> None:
-    assert "OK" in run_program(UNITTEST).stderr
+def test_with_unittest_nothing_is_left() -> None:
+    """Neither of brokers that nobody closes; a process that was forked ends none of them."""
+    done = run_program(UNITTEST)
+    assert "Ran 2 tests" in done.stderr
+    *pids, folder = done.stdout.split()
+    assert len(pids) == 3 and not any(psutil.pid_exists(int(pid)) for pid in pids)
+    assert not Path(folder).exists()
 
 
 def test_a_cluster_survives_a_node() -> None:
@@ -237,48 +230,8 @@ def test_a_cluster_survives_a_node() -> None:
         produce(cluster.bootstrap_servers, b"two")
         cluster.start()
         assert sorted(consume(cluster.bootstrap_servers, 2)) == [b"one", b"two"]
-        orders = cluster.existing_topic("orders")
-        before = cluster.leader_of(orders)
-        assert cluster.elect(orders) is cluster.leader_of(orders) is not before
-        controller = cluster.controller
-        apart = cluster.brokers.index(controller) + 1
-        with cluster.cut(apart):
-            until(lambda: cluster.controller is not controller)
-        assert cluster.elect_controller().running
         folders = [one.data_dir for one in cluster.brokers]
     assert [one for one in folders if one.exists()] == []
-
-
-# --- nothing is left ------------------------------------------------------------------------------
-
-PROGRAM = """
-import os, signal, sys, time
-from ottla.testing import Broker
-from ottla.testing.broker_process import BrokerProcess
-from ottla.testing.host import the_host
-brokers = [Broker().start(), Broker().start(), BrokerProcess().start()]
-print(the_host().pid, *(one.pid for one in brokers), brokers[0].log_file.parent.parent, flush=True)
-if sys.argv[1] == "exit":
-    sys.exit()
-time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("how", ["exit", "SIGKILL", "SIGINT"])
-def test_nothing_is_left_of_a_process_of_tests(how: str) -> None:
-    program = subprocess.Popen(
-        [sys.executable, "-P", "-c", PROGRAM, how],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    with program:
-        assert program.stdout is not None
-        *pids, folder = program.stdout.readline().split()
-        if how != "exit":
-            program.send_signal(getattr(signal, how))
-    until(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids))
-    until(lambda: not Path(folder).exists())
 
 
 def test_a_host_that_was_killed_takes_its_brokers_along() -> None:
@@ -307,3 +260,21 @@ def test_without_fork_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         "    print('there')\n"
     )
     assert run_program(program).stdout == "there\n"
+
+
+class Telling(BrokerProcess):
+    """`ottla serve`, which tells what it imports."""
+
+    def _command(self) -> list[str]:
+        python, *rest = super()._command()
+        return [python, "-X", "importtime", *rest]
+
+
+def test_serve_has_none_of_it() -> None:
+    with Telling() as one:
+        listening = psutil.Process(one.pid).net_connections("all")
+        one.stop()
+        imported = one.log_file.read_text()
+    assert "broker.process.server" in imported
+    assert re.findall(r"\| +((?:broker|ottla)\.testing.*)", imported) == []
+    assert {port.laddr[1] for port in listening if port.status == "LISTEN"} == {one.port}

@@ -56,11 +56,12 @@ class Host:
         return self.lives
 
     def wait(self, pid: int, timeout_s: float) -> int:
-        if self.stubborn and self.signals[-1] != signal.SIGKILL:
+        if self.stubborn and self.signals[-1:] != [signal.SIGKILL]:
             raise DeadlinePassed("no")
-        self.ends.pop().close()
+        while self.ends:
+            self.ends.pop().close()
         self.lives = False
-        return -self.signals[-1]
+        return -self.signals[-1] if self.signals else -signal.SIGABRT
 
     def drop(self, folder: Path) -> None:
         shutil.rmtree(folder)
@@ -137,6 +138,8 @@ def test_a_crash_is_told(host: Host) -> None:
         host.ends[0].close()
         with pytest.raises(BrokerGone, match="has ended: its process is gone; it said:\na line"):
             one.call("ping", timeout_s=5)
+        assert not one.running, "its end was waited for"
+        one.start()
 
 
 def test_data_of_somebodys_own(host: Host, tmp_path: Path) -> None:
