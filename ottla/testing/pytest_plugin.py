@@ -89,7 +89,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("ottla").addoption(
         _KEPT,
         action="store_true",
-        help="keep the folders of the fixtures' brokers, and show with a failed test where they are",
+        help="keep the folders of the fixtures' brokers; a failed test says where they are",
     )
 
 
