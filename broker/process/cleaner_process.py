@@ -41,6 +41,11 @@ class ProcessRunner:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped = False
 
+    @property
+    def outstanding(self) -> int:
+        """How many jobs are not done."""
+        return self._pool.outstanding
+
     def submit(self, job: CleanJob, done: Cleaned) -> None:
         """See `CleanerRunner.submit`."""
         self._pool.submit(lambda: self._run(job), done)

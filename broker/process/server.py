@@ -302,6 +302,12 @@ class Server:
         descriptors = self.node.shared.descriptors
         return descriptors.connections_max - descriptors.connections()
 
+    @property
+    def outstanding(self) -> int:
+        """How many jobs in threads and processes are not done; plug-ins have their own time."""
+        workers = (self.io_pool, self.background_pool, self._controller_pool, self.cleaner)
+        return sum(one.outstanding for one in workers if one is not None)
+
     async def start(self) -> Sequence[EndPoint]:
         """Bind, start the node, accept. The addresses that clients may use now."""
         bound: dict[str, int] = {}

@@ -9,6 +9,7 @@ Its real name is its own (`orders.name`), so that nothing of another test can co
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -77,15 +78,16 @@ class Topic:
 
         With a `count`, exactly so many, as soon as they are there; NotAsExpected, with what came
         instead, where they are not within `timeout` seconds. Without, all that is there now. Within
-        a partition records are in order; partitions come one after the other. `committed`: nothing
-        of transactions that are open or were aborted.
+        a partition records are in order; in what order partitions come is not told. `committed`:
+        nothing of transactions that are open or were aborted, and nothing behind an open one.
         """
         __tracebackhide__ = True
+        start = dict(self._positions)
         found, exists = self._read(self._positions, count, timeout, committed)
         if count is not None and len(found) < count:
             raise NotAsExpected(
                 f"{_count(count)} of {self.label} expected within {timeout:g} s: "
-                + (self.described(found) if exists else self.absent())
+                + (self.described(found, start) if exists else self.absent())
             )
         return found
 
@@ -128,11 +130,12 @@ class Topic:
         there."""
         return self._read(positions, count, timeout, True)
 
-    def described(self, found: Sequence[Record]) -> str:
-        """What came, or is there, for a message."""
+    def described(self, found: Sequence[Record], start: Mapping[str, int] | None = None) -> str:
+        """What came, or is there, for a message. `start`: from where on it was looked for."""
+        hidden = self._hidden(found, start or {})
         if not found:
-            return "none came" + self._elsewhere()
-        lines = [f"{len(found)} came"]
+            return "none came" + (hidden or self._elsewhere())
+        lines = [f"{len(found)} came" + hidden]
         lines += [f"  {one}" for one in found[:_SHOWN_RECORDS]]
         if len(found) > _SHOWN_RECORDS:
             lines.append(f"  … and {len(found) - _SHOWN_RECORDS} more")
@@ -142,6 +145,21 @@ class Topic:
         """That it is not there, and what is."""
         topics = ", ".join(self._call("topic.describe")) or "none"
         return f"there is no topic {self.name} (there are: {topics})"
+
+    def _hidden(self, found: Sequence[Record], start: Mapping[str, int]) -> str:
+        """How many there are beside those, of transactions that are open or were aborted."""
+        try:
+            every, _ = self._read(dict(start), None, TIMEOUT_S, False)
+        except OttlaError:  # what is to be told is that records lack
+            return ""
+        came = {(one.partition, one.offset) for one in found}
+        count = sum((one.partition, one.offset) not in came for one in every)
+        if not count:
+            return ""
+        return (
+            f", and {_count(count)} of transactions that are open or were aborted "
+            "(committed=False reads them)"
+        )
 
     def _elsewhere(self) -> str:
         """Which other topics have records: the application may have written there."""
@@ -160,16 +178,25 @@ class Topic:
     def _read(
         self, positions: dict[str, int], count: int | None, timeout: float, committed: bool
     ) -> tuple[list[Record], bool]:
-        args = {
-            "topic": self.name,
-            "positions": positions,
-            "count": count,
-            "timeout_s": timeout,
-            "committed": committed,
-        }
-        found = self._call("records.consume", args, timeout_s=timeout + CALL_MARGIN_S)
-        positions.update(found["positions"])
-        return from_channel(self.name, found["records"]), found["exists"]
+        deadline = time.monotonic() + timeout
+        records: list[Record] = []
+        ends: Json = None
+        while True:
+            left = timeout if count is None else max(deadline - time.monotonic(), 0.0)
+            args = {
+                "topic": self.name,
+                "positions": positions,
+                "count": None if count is None else count - len(records),
+                "timeout_s": left,
+                "committed": committed,
+                "ends": ends,
+            }
+            found = self._call("records.consume", args, timeout_s=timeout + CALL_MARGIN_S)
+            positions.update(found["positions"])
+            records += from_channel(self.name, found["records"])
+            ends = found["ends"]
+            if not found["cut_off"]:
+                return records, found["exists"]
 
     def __str__(self) -> str:
         return self.name

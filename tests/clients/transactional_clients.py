@@ -120,7 +120,13 @@ class ConfluentReader:
     """librdkafka."""
 
     def __init__(
-        self, servers: str, topic: str, partitions: int, group: str | None, isolation: str
+        self,
+        servers: str,
+        topic: str,
+        partitions: int,
+        group: str | None,
+        isolation: str,
+        session_ms: int = SESSION_MS,
     ) -> None:
         from confluent_kafka import Consumer, TopicPartition
 
@@ -130,7 +136,7 @@ class ConfluentReader:
             "isolation.level": isolation,
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
-            "session.timeout.ms": SESSION_MS,
+            "session.timeout.ms": session_ms,
             "heartbeat.interval.ms": HEARTBEAT_MS,
             "fetch.wait.max.ms": 100,
             "topic.metadata.refresh.interval.ms": METADATA_MS,
@@ -201,9 +207,10 @@ def open_reader(
     *,
     group: str | None = None,
     isolation: str = COMMITTED,
+    session_ms: int = SESSION_MS,
 ) -> TopicReader:
     """A reader of all partitions from their start, or a member of `group`."""
-    reader: TopicReader = READERS[client](servers, topic, partitions, group, isolation)
+    reader: TopicReader = READERS[client](servers, topic, partitions, group, isolation, session_ms)
     return reader
 
 

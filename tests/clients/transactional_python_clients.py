@@ -103,7 +103,13 @@ class KafkaPythonReader:
     """kafka-python."""
 
     def __init__(
-        self, servers: str, topic: str, partitions: int, group: str | None, isolation: str
+        self,
+        servers: str,
+        topic: str,
+        partitions: int,
+        group: str | None,
+        isolation: str,
+        session_ms: int = SESSION_MS,
     ) -> None:
         from kafka import KafkaConsumer, TopicPartition
 
@@ -114,7 +120,7 @@ class KafkaPythonReader:
             isolation_level=isolation,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=session_ms,
             heartbeat_interval_ms=HEARTBEAT_MS,
             metadata_max_age_ms=METADATA_MS,
             fetch_max_wait_ms=100,
@@ -250,13 +256,19 @@ class AiokafkaReader:
     """aiokafka."""
 
     def __init__(
-        self, servers: str, topic: str, partitions: int, group: str | None, isolation: str
+        self,
+        servers: str,
+        topic: str,
+        partitions: int,
+        group: str | None,
+        isolation: str,
+        session_ms: int = SESSION_MS,
     ) -> None:
         self._run = _Loop()
         self._topic, self._group = topic, group
-        self._run(self._start(servers, partitions, isolation))
+        self._run(self._start(servers, partitions, isolation, session_ms))
 
-    async def _start(self, servers: str, partitions: int, isolation: str) -> None:
+    async def _start(self, servers: str, partitions: int, isolation: str, session_ms: int) -> None:
         from aiokafka import AIOKafkaConsumer, TopicPartition
 
         self._consumer = AIOKafkaConsumer(
@@ -265,7 +277,7 @@ class AiokafkaReader:
             isolation_level=isolation,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=session_ms,
             heartbeat_interval_ms=HEARTBEAT_MS,
             metadata_max_age_ms=METADATA_MS,
             fetch_max_wait_ms=100,

@@ -24,12 +24,10 @@ async def advance(broker: Served, args: Arguments) -> Json:
 
 
 async def _settle(broker: Served) -> None:
-    """What was begun on the loop and in threads is done."""
+    """What was begun on the loop, in threads and in processes is done."""
     server = broker.server
-    pools = (server.io_pool, server.background_pool)
     deadline_s = time.monotonic() + _BLOCKING_S
     quiet = 0
     while quiet < _TURNS and time.monotonic() < deadline_s:
-        busy = any(pool.outstanding for pool in pools)
-        quiet = 0 if busy else quiet + 1
+        quiet = 0 if server.outstanding else quiet + 1
         await asyncio.sleep(0)  # of the end of the threads' work the loop is told

@@ -75,7 +75,11 @@ async def connect(broker: Served, args: Arguments) -> Json:
 async def requests(broker: Served, args: Arguments) -> Json:
     """What clients have sent, decoded: see `decoded_requests.decoded`."""
     if broker in _worlds and _worlds[broker].inside is None:
-        raise Refused("what is sent to a cluster that is not ours is not seen", "not possible")
+        raise Refused(
+            "requests needs a broker that the tests have started: of a running cluster nobody sees "
+            "what is sent to it",
+            "not possible",
+        )
     image = broker.node.image
 
     def topic_name(topic_id: bytes) -> str | None:

@@ -11,7 +11,7 @@ from itertools import cycle
 from math import ceil
 
 from broker.testing.operations.partitioner import partition_of
-from broker.testing.operations.port import POLL_S, OperationError, World, check, name_of
+from broker.testing.operations.port import POLL_S, OperationError, World, check
 from broker.testing.operations.topics import (
     EARLIEST,
     LATEST,
@@ -36,7 +36,8 @@ FETCH_BYTES = 4 * 1024 * 1024
 WAIT_S = 0.25
 """How long a leader may hold a Fetch: the others are asked after that."""
 RECORDS_MAX = 100_000
-"""What one answer holds at most."""
+RECORDS_BYTES_MAX = 32 * 1024 * 1024
+"""What one answer holds at most, but for what one Fetch brings above it."""
 
 _ALL_IN_SYNC = -1
 _RECORD_BYTES = 32
@@ -71,11 +72,17 @@ async def seed(
         raise OperationError("misuse", f"there is no topic {topic} to write to: create it before")
     placed: list[list[int]] = [[] for _ in records]
     for partition, places in _by_partition(topic, records, len(leaders[topic])).items():
-        for batch_places in _batches(records, places):
+        batches = _batches(records, places)
+        while batches:
+            batch = batches.pop(0)
             now_ms = world.wall_ms()
-            batch = _batch([records[at] for at in batch_places], codec, now_ms)
-            offset, append_ms = await _produce(world, topic, partition, batch, deadline_s)
-            for number, at in enumerate(batch_places):
+            data = _batch([records[at] for at in batch], codec, now_ms)
+            written = await _produce(world, topic, partition, data, deadline_s, len(batch) > 1)
+            if written is None:
+                batches[:0] = [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
+                continue
+            offset, append_ms = written
+            for number, at in enumerate(batch):
                 time_ms = _time_of(records[at], now_ms) if append_ms < 0 else append_ms
                 placed[at] = [partition, offset + number, time_ms]
     return placed
@@ -88,25 +95,33 @@ async def consume(
     count: int | None = None,
     timeout_s: float = TIMEOUT_S,
     committed: bool = True,
+    ends: Mapping[str, int] | None = None,
 ) -> dict[str, Json]:
     """Read on from `positions` (by partition; the start of the log where there is none).
 
     With a `count` until so many have come, or the time is over; without, all that is there now.
     `committed`: nothing of transactions that are open or were aborted. Tells "records",
-    "positions", and whether the topic "exists".
+    "positions", whether the topic "exists", and whether it is "cut_off": there is more than one
+    answer holds. Ask on with these positions, and with the "ends", which say what "now" was.
     """
-    reading = _Reading(world, topic, positions or {}, count, committed)
+    reading = _Reading(world, topic, positions or {}, count, committed, ends)
     deadline_s = world.now_s() + timeout_s
     await reading.look()
-    while not reading.is_done():
+    while not reading.is_done() and not reading.is_full():
         left_s = deadline_s - world.now_s()
-        if left_s <= 0:
+        if left_s <= 0 and count is not None:
             break
+        if left_s <= 0:
+            raise OperationError(
+                "deadline", f"{topic} was not read to its end in {timeout_s:g} s: {reading.rest()}"
+            )
         await reading.read(min(left_s, WAIT_S))
     return {
         "records": [_shown(partition, record) for partition, record in reading.records],
         "positions": {str(partition): offset for partition, offset in reading.positions.items()},
         "exists": bool(reading.leaders),
+        "cut_off": reading.is_full() and not reading.is_done(),
+        "ends": reading.ends and {str(index): end for index, end in reading.ends.items()},
     }
 
 
@@ -135,25 +150,39 @@ class _Reading:
         positions: Mapping[str, int],
         count: int | None,
         committed: bool,
+        ends: Mapping[str, int] | None,
     ) -> None:
         self.records: list[tuple[int, Record]] = []
         self.positions = {int(partition): offset for partition, offset in positions.items()}
         self.leaders: dict[int, int] = {}
+        self.ends = None if ends is None else {int(index): end for index, end in ends.items()}
+        """Where "now" is, where that is what was asked for."""
         self._world = world
         self._topic = topic
-        self._most = RECORDS_MAX if count is None else min(count, RECORDS_MAX)
-        self._waits = count is not None
+        self._count = count
         self._committed = committed
-        self._ends: dict[int, int] | None = None
+        self._bytes = 0
 
     def is_done(self) -> bool:
         """Whether all that was asked for is there."""
-        if len(self.records) >= self._most:
-            return True
-        if self._waits:
-            return False
-        ends = self._ends
+        if self._count is not None:
+            return len(self.records) >= self._count
+        ends = self.ends
         return ends is not None and all(self.positions.get(p, 0) >= ends[p] for p in ends)
+
+    def is_full(self) -> bool:
+        """Whether that is all that one answer holds."""
+        return len(self.records) >= RECORDS_MAX or self._bytes >= RECORDS_BYTES_MAX
+
+    def rest(self) -> str:
+        """Which partitions are not read to their end."""
+        rest = [
+            f"partition {index}, led by {self.leaders.get(index, -1)}, is at "
+            f"{self.positions.get(index, 0)} of {end}"
+            for index, end in (self.ends or {}).items()
+            if self.positions.get(index, 0) < end
+        ]
+        return "; ".join(rest[:3])
 
     async def look(self) -> None:
         """Who leads which partition, and where to begin in those that are new."""
@@ -163,10 +192,10 @@ class _Reading:
         new = [(topic, index) for index in sorted(self.leaders) if index not in self.positions]
         for (_, index), offset in (await offsets(world, found, new, EARLIEST)).items():
             self.positions[index] = offset
-        if self._ends is None and not self._waits:
+        if self.ends is None and self._count is None:
             every = [(topic, index) for index in sorted(self.leaders)]
             ends = await offsets(world, found, every, LATEST, int(self._committed))
-            self._ends = {index: offset for (_, index), offset in ends.items()}
+            self.ends = {index: offset for (_, index), offset in ends.items()}
 
     async def read(self, wait_s: float) -> None:
         """One Fetch of each leader; the last one that is asked may wait for records."""
@@ -174,17 +203,18 @@ class _Reading:
             {self._topic: self.leaders}, [(self._topic, index) for index in sorted(self.positions)]
         )
         again, before = not asked, len(self.records)
+        # Others may have something already: only one that is alone is waited for.
+        waits = self._count is not None and len(asked) == 1
         for leader, topics in asked.items():
             positions = {index: self.positions[index] for index in topics[self._topic]}
-            # Others may have something already: only one that is alone is waited for.
-            wait_ms = ceil(wait_s * 1000) if self._waits and len(asked) == 1 else 0
+            wait_ms = ceil(wait_s * 1000) if waits else 0
             answer = await _fetch(
                 self._world, leader, self._topic, positions, wait_ms, self._committed
             )
             for index, data in answer.items():
                 again |= await self._take(index, data)
         if again or len(self.records) == before:
-            if not self.is_done() and (again or len(asked) > 1):
+            if not self.is_done() and (again or not waits):
                 await self._world.pause(POLL_S)
             await self.look()
 
@@ -199,8 +229,10 @@ class _Reading:
         found, position = visible_records(
             bytes_of(data.records), data.aborted_transactions, self.positions[index]
         )
-        room = self._most - len(self.records)
+        most = RECORDS_MAX if self._count is None else min(self._count, RECORDS_MAX)
+        room = most - len(self.records)
         self.records += [(index, record) for record in found[:room]]
+        self._bytes += sum(len(one.key or b"") + len(one.value or b"") for one in found[:room])
         self.positions[index] = position
         if len(found) > room:
             self.positions[index] = found[room].offset
@@ -312,13 +344,18 @@ def _time_of(record: Mapping[str, Json], now_ms: int) -> int:
 
 
 async def _produce(
-    world: World, topic: str, partition: int, batch: bytearray, deadline_s: float
-) -> tuple[int, int]:
+    world: World,
+    topic: str,
+    partition: int,
+    batch: bytearray,
+    deadline_s: float,
+    can_be_split: bool,
+) -> tuple[int, int] | None:
     """Its first offset, once all replicas in sync have it, and the log's time for it; -1 where its
-    records keep theirs."""
+    records keep theirs. None: it is too large for the topic, and is to be split."""
     while True:
         leader = (await leaders_at(world, None, [topic])).get(topic, {}).get(partition, -1)
-        code = int(ErrorCode.LEADER_NOT_AVAILABLE)
+        code, words = int(ErrorCode.LEADER_NOT_AVAILABLE), None
         if leader >= 0:
             left_ms = max(int((deadline_s - world.now_s()) * 1000), 1)
             # A copy: whoever appends it writes into it, also where that fails after all.
@@ -328,11 +365,11 @@ async def _produce(
             )
             answer = await world.ask(leader, request, PRODUCE_VERSION)
             (one,) = answer.responses[0].partition_responses
-            code = one.error_code
+            code, words = one.error_code, one.error_message
             if code == ErrorCode.NONE:
                 return one.base_offset, one.log_append_time_ms
+            if code == ErrorCode.MESSAGE_TOO_LARGE and can_be_split:
+                return None
         if code not in _AGAIN or world.now_s() >= deadline_s:
-            raise OperationError(
-                "failed", f"nothing was written to {topic}-{partition}: {name_of(code)}"
-            )
+            check(code, f"this was not written to {topic}-{partition}", words)
         await world.pause(POLL_S)

@@ -111,6 +111,7 @@ async def test_one_that_is_killed_has_died_and_the_next_job_gets_another(tmp_pat
     with runner() as one:
         work = asyncio.ensure_future(result_of(one, job_in(tmp_path, slow=True)))
         await until(lambda: bool(one._running))
+        assert one.outstanding == 1
         os.kill(one._running[str(tmp_path)].pid, signal.SIGKILL)
         with pytest.raises(CleanerDied, match="-9"):
             await work

@@ -30,18 +30,30 @@ class Log:
     """One partition of a topic, consumed as the server's half does it; grows when it is waited
     for."""
 
-    def __init__(self, *values: bytes, comes: tuple[bytes, ...] = (), exists: bool = True) -> None:
+    def __init__(
+        self,
+        *values: bytes,
+        comes: tuple[bytes, ...] = (),
+        exists: bool = True,
+        aborted: tuple[bytes, ...] = (),
+        most: int = 100,
+    ) -> None:
+        """`aborted` stand behind the others; an answer has `most` records at most."""
         self.values = list(values)
         self.comes = list(comes)
         self.exists = exists
+        self.aborted = list(aborted)
+        self.most = most
 
     def consume(self, args: Mapping[str, Json]) -> Json:
         if args["count"] is not None and self.comes:
             self.values.append(self.comes.pop(0))
         start = args["positions"].get("0", 0)
-        found = self.values[start:]
+        every = self.values if args["committed"] else self.values + self.aborted
+        found = every[start:]
         if args["count"] is not None:
             found = found[: args["count"]]
+        cut_off, found = len(found) > self.most, found[: self.most]
         records = [
             {
                 "partition": 0,
@@ -54,7 +66,13 @@ class Log:
             for at, value in enumerate(found)
         ]
         positions = {"0": start + len(found)} if self.exists else {}
-        return {"records": records, "positions": positions, "exists": self.exists}
+        return {
+            "records": records,
+            "positions": positions,
+            "exists": self.exists,
+            "cut_off": cut_off,
+            "ends": {"0": len(every)},
+        }
 
 
 def partition(index: int, committed: int | None, end: int, lag: int, open_: bool = False) -> Json:

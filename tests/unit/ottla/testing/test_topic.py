@@ -32,6 +32,23 @@ def test_it_is_consumed_from_where_it_was() -> None:
     assert len(topic.consume()) == 3
 
 
+def test_more_than_one_answer_holds_comes_in_several() -> None:
+    log = Log(*(b"%d" % one for one in range(7)), most=3)
+    topic = topic_of(log)
+    assert [one.offset for one in topic.consume(5)] == [0, 1, 2, 3, 4]
+    assert [one.offset for one in topic.consume()] == [5, 6]
+    assert [one.offset for one in topic.records()] == list(range(7))
+
+
+def test_what_is_hidden_by_transactions_is_told() -> None:
+    topic = topic_of(Log(b"a", aborted=(b"b", b"c")))
+    with pytest.raises(NotAsExpected, match="1 came, and 2 records of transactions that are open"):
+        topic.consume(3, timeout=0.1)
+    with pytest.raises(NotAsExpected, match=r"none came, and 2 .* \(committed=False reads them\)"):
+        topic.consume(1, timeout=0.1)
+    assert [one.value for one in topic.records(committed=False)] == [b"a", b"b", b"c"]
+
+
 def test_a_message_says_what_came_instead() -> None:
     few = topic_of(Log(*(b"%d" % one for one in range(12))))
     with pytest.raises(NotAsExpected) as told:

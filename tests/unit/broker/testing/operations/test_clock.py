@@ -12,7 +12,7 @@ from broker.testing.operations import clock  # noqa: F401  it registers
 from broker.testing.served import Served
 
 
-class Pool:
+class Work:
     """Has a job for some looks at it."""
 
     def __init__(self, looks: int) -> None:
@@ -24,7 +24,7 @@ class Pool:
         return int(self.looks >= 0)
 
 
-def call(ms: float, pool: Pool, fired: list[float]) -> Any:
+def call(ms: float, work: Work, fired: list[float]) -> Any:
     async def run() -> Any:
         scheduler = MovableScheduler(asyncio.get_running_loop())
         began_ms = scheduler.monotonic_ms()
@@ -35,8 +35,7 @@ def call(ms: float, pool: Pool, fired: list[float]) -> Any:
             )
 
         scheduler.call_later(60_000, fire)
-        server = SimpleNamespace(io_pool=Pool(0), background_pool=pool)
-        broker = cast(Served, SimpleNamespace(clock=scheduler, server=server))
+        broker = cast(Served, SimpleNamespace(clock=scheduler, server=work))
         return await answer(broker, {"id": 1, "op": "time.advance", "args": {"ms": ms}})
 
     return asyncio.run(run())
@@ -44,12 +43,12 @@ def call(ms: float, pool: Pool, fired: list[float]) -> Any:
 
 def test_what_is_due_is_done_with_its_consequences_when_the_call_returns() -> None:
     fired: list[float] = []
-    pool = Pool(5)
-    told = call(120_000, pool, fired)["result"]
+    work = Work(5)
+    told = call(120_000, work, fired)["result"]
     assert told["fired"] == 1 and 110_000 < told["ahead_ms"] <= 120_000
     assert len(fired) == 1 and 60_000 <= fired[0] < 70_000
-    assert pool.looks < 0, "it waits for work in threads"
+    assert work.looks < 0, "it waits for work in threads"
 
 
 def test_time_does_not_go_back() -> None:
-    assert call(-1, Pool(0), [])["error"]["kind"] == "misuse"
+    assert call(-1, Work(0), [])["error"]["kind"] == "misuse"
