@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -22,25 +22,25 @@ from typing import Unpack
 
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
 from ottla.testing.contents import Contents
-from ottla.testing.errors import (
-    BrokerGone,
-    DeadlinePassed,
-    Misuse,
-    OttlaError,
-    StartFailed,
-    StopFailed,
-)
+from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
 from ottla.testing.faults import Fault, Faults, Meant
 from ottla.testing.frames import Json
-from ottla.testing.host import HostProcess, the_host
-from ottla.testing.log_lines import last_lines
+from ottla.testing.own_process import STOP_TIMEOUT_S, OwnProcess
 from ottla.testing.ports import HOST, HeldPort, held
 from ottla.testing.standing import place
 from ottla.testing.time_travel import advance, in_ms
 
 START_TIMEOUT_S = 30.0
-_STOP_TIMEOUT_S = 30.0
-_END_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A broker's place in a `Cluster`."""
+
+    node_id: int
+    cluster_id: str
+    controller: Sequence[HeldPort]
+    """Where it is asked as a controller; empty where it is none."""
 
 
 class Broker(Contents):
@@ -60,25 +60,19 @@ class Broker(Contents):
         port: int = 0,
         start_timeout_s: float = START_TIMEOUT_S,
         keep_data: bool = False,
-        cluster_id: str | None = None,
-        name: str = "broker",
-        controller_port: Sequence[HeldPort] = (),
+        member: Membership | None = None,
     ) -> None:
+        """`member` is for `Cluster`."""
         self.properties = {key: str(value) for key, value in (properties or {}).items()}
-        self._host: HostProcess = the_host()
-        self._folder = self._host.folder(name, keep=keep_data)
         self._port = held(port)
-        self._ports = (self._port, *controller_port)
-        self.data_dir = Path(data_dir).absolute() if data_dir is not None else self._folder / "data"
-        self.log_file = self._folder / "broker.log"
+        self._ports = (self._port, *(member.controller if member is not None else ()))
+        self._member = member
+        name = "broker" if member is None else f"node-{member.node_id}"
+        self._process = OwnProcess(name, self._ports, data_dir, keep_data=keep_data)
         self._start_timeout_s = start_timeout_s
-        self._cluster_id = cluster_id
-        self._pid: int | None = None
         self._channel: Channel | None = None
         self._starting: tuple[Channel, int, float] | None = None
-        self._last_output = ""
         self._ahead_ms = 0.0
-        self._closed = False
 
     @property
     def port(self) -> int:
@@ -98,14 +92,22 @@ class Broker(Contents):
     @property
     def pid(self) -> int:
         """The process id while it runs."""
-        if self._pid is None:
-            raise Misuse("the broker is not running: start() it")
-        return self._pid
+        return self._process.pid
 
     @property
     def running(self) -> bool:
         """Whether its process lives."""
-        return self._pid is not None and self._host.running and self._host.signal(self._pid, _NONE)
+        return self._process.running
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder of its data."""
+        return self._process.data_dir
+
+    @property
+    def log_file(self) -> Path:
+        """The file of what it prints and logs."""
+        return self._process.log_file
 
     def start(self) -> Broker:
         """Start and return once it accepts connections. Raises StartFailed, with what it said."""
@@ -114,20 +116,15 @@ class Broker(Contents):
 
     def begin_start(self) -> None:
         """The first half of `start`: its process is there. A node of several waits for others."""
-        if self.running:
-            raise Misuse("the broker is running already: stop() or restart() it")
-        if self._closed:
-            raise Misuse("the broker was closed, and its data removed: make a new one")
-        self._forget()
         deadline = time.monotonic() + self._start_timeout_s
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, contextlib.ExitStack() as undoing:
             channel = Channel(ours, f"the broker on {self.bootstrap_servers}")
-            # Under way before there is anybody to read it.
+            undoing.callback(channel.close)
+            self._process.begin(theirs)
             number = channel.begin("start", self._start_arguments(), deadline)
-            for port in self._ports:
-                port.lend()
-            self._pid = self._host.start(theirs, self.log_file)
+            undoing.pop_all()
+        self._let_go()
         self._starting = channel, number, deadline
 
     def finish_start(self) -> Broker:
@@ -144,41 +141,29 @@ class Broker(Contents):
         self._channel = channel
         return self
 
-    def stop(self, timeout_s: float = _STOP_TIMEOUT_S) -> int:
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """Stop it as SIGTERM does and wait; its exit code. StopFailed if it does not end."""
-        if self._pid is None:
-            return 0
-        self.begin_stop()
         try:
-            code = self._host.wait(self._pid, timeout_s)
-        except DeadlinePassed:
-            self.kill()
-            raise StopFailed(
-                f"the broker did not stop within {timeout_s} s; it said:\n{self.output()}"
-            ) from None
-        self._forget()
-        return code
+            return self._process.stop(timeout_s)
+        finally:
+            self._let_go()
 
     def begin_stop(self) -> None:
         """The first half of `stop`: it is told to."""
-        if self._pid is not None:
-            self._host.signal(self._pid, signal.SIGCONT)  # one that is paused stops, too
-            self._host.signal(self._pid, signal.SIGTERM)
+        self._process.begin_stop()
 
     def kill(self) -> None:
         """End it as `kill -9` does: nothing is flushed, nobody is told."""
-        if self._pid is not None:
-            self._host.signal(self._pid, signal.SIGKILL)
-            self._host.wait(self._pid, _STOP_TIMEOUT_S)
-            self._forget()
+        self._process.kill()
+        self._let_go()
 
     def pause(self) -> None:
         """Stop its process where it is: it holds its connections and answers nothing."""
-        self._host.signal(self.pid, signal.SIGSTOP)
+        self._process.pause()
 
     def resume(self) -> None:
         """Let it go on after `pause`."""
-        self._host.signal(self.pid, signal.SIGCONT)
+        self._process.resume()
 
     def restart(self) -> Broker:
         """Stop it if it runs, and start it on the same port and data."""
@@ -194,7 +179,7 @@ class Broker(Contents):
         try:
             return self._channel.call(op, args, timeout_s=timeout_s)
         except BrokerGone as error:
-            self._see_its_end()
+            self._process.see_its_end()
             raise BrokerGone(f"{error}; it said:\n{self.output()}") from None
 
     @property
@@ -231,33 +216,19 @@ class Broker(Contents):
 
         `offset` leaves out what stands before it in the file (`output_size`).
         """
-        if not self._closed:
-            self._last_output = last_lines(self.log_file)
-        return last_lines(self.log_file, offset) if offset else self._last_output
+        return self._process.output(offset)
 
     @property
     def output_size(self) -> int:
-        """How much it has printed and logged so far."""
-        return self.log_file.stat().st_size if self.log_file.exists() else 0
+        """How many bytes it has printed and logged so far."""
+        return self._process.output_size
 
     def close(self) -> None:
         """Stop it whatever its state, and remove the temporary folder."""
-        if self._closed:
-            return
-        self.output()
-        self._closed = True
         try:
-            if self._host.running:
-                self.kill() if self._temporary else self.stop(timeout_s=10)
-                self._host.drop(self._folder)
+            self._process.close(gently=not self._process.is_temporary)
         finally:
-            self._forget()
-            for port in self._ports:
-                port.release()
-
-    @property
-    def _temporary(self) -> bool:
-        return self.data_dir.parent == self._folder
+            self._let_go()
 
     def _start_arguments(self) -> dict[str, Json]:
         controllers = "".join(f",CONTROLLER://{HOST}:{one.number}" for one in self._ports[1:])
@@ -266,28 +237,18 @@ class Broker(Contents):
             "log.dirs": str(self.data_dir),
             **self.properties,
         }
-        durable = not self._temporary or "log.dirs" in self.properties
         return {
             "place": place(),
             "properties": keys,
-            "cluster_id": self._cluster_id,
-            "durable": durable,
+            "cluster_id": None if self._member is None else self._member.cluster_id,
+            "durable": not self._process.is_temporary or "log.dirs" in self.properties,
             "ahead_ms": self._ahead_ms,
         }
 
-    def _see_its_end(self) -> None:
-        """Its channel is closed: its process ends, or has ended. Its port is free then."""
-        if self._pid is not None and self._host.running:
-            with contextlib.suppress(DeadlinePassed):
-                self._host.wait(self._pid, _END_TIMEOUT_S)
-
-    def _forget(self) -> None:
-        self._pid = None
+    def _let_go(self) -> None:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        for port in self._ports:
-            port.take_again()
 
     def __enter__(self) -> Broker:
         try:
@@ -314,7 +275,3 @@ class Broker(Contents):
         trace: TracebackType | None,
     ) -> None:
         await asyncio.to_thread(self.close)
-
-
-_NONE = 0
-"""No signal: only whether the process is there."""

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Unpack
 
-from ottla.testing.broker import START_TIMEOUT_S, Broker
+from ottla.testing.broker import START_TIMEOUT_S, Broker, Membership
 from ottla.testing.channel import CALL_TIMEOUT_S
 from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
 from ottla.testing.errors import Misuse, OttlaError
@@ -70,9 +70,7 @@ class Cluster(Contents):
                 },
                 start_timeout_s=start_timeout_s,
                 keep_data=keep_data,
-                cluster_id=cluster_id,
-                name=f"node-{node}",
-                controller_port=ports[node - 1 : node],
+                member=Membership(node, cluster_id, ports[node - 1 : node]),
             )
             for node in range(1, brokers + 1)
         ]

@@ -19,8 +19,6 @@ from ottla.testing.host import the_host
 from ottla.testing.log_lines import last_lines
 
 VARIABLE = "OTTLA_BOOTSTRAP_SERVERS"
-_PLACES = ("data_dir", "log_file")
-"""What a broker has, beside what its class has."""
 
 
 class RunningCluster(Contents):
@@ -62,7 +60,7 @@ class RunningCluster(Contents):
             self._host.drop(self._folder)
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("_") or not (name in _PLACES or hasattr(Broker, name)):
+        if name.startswith("_") or not hasattr(Broker, name):
             raise AttributeError(f"{type(self).__name__} has no attribute {name}")
         raise NotPossible(
             f"{name} needs a broker that the tests have started, and {VARIABLE} is set"

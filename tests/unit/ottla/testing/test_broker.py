@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -11,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from ottla.testing import broker
+from ottla.testing import broker, own_process
 from ottla.testing.broker import Broker
 from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse, StartFailed, StopFailed
 from ottla.testing.frames import HELLO, FrameReader, Json, encode
 
 
 class Host:
-    """Answers what has been sent by the time that a process is wanted."""
+    """Answers the first call before it comes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,7 +27,7 @@ class Host:
         self.signals: list[int] = []
         self.kept: list[bool] = []
         self.ends: list[socket.socket] = []
-        self.started: list[Json] = []
+        self._started: list[Json] = []
         self.error: dict[str, str] | None = None
         self.stubborn = False
         self.lives = False
@@ -43,10 +44,8 @@ class Host:
         end = channel.dup()
         self.ends.append(end)
         self.lives = True
-        _, message = FrameReader().feed(end.recv(10000))
-        self.started.append(message["args"])
         answer = {"result": None} if self.error is None else {"error": self.error}
-        end.sendall(encode(HELLO) + encode({"id": message["id"], **answer}))
+        end.sendall(encode(HELLO) + encode({"id": 1, **answer}))
         return 4711
 
     def signal(self, pid: int, number: int) -> bool:
@@ -58,6 +57,7 @@ class Host:
     def wait(self, pid: int, timeout_s: float) -> int:
         if self.stubborn and self.signals[-1:] != [signal.SIGKILL]:
             raise DeadlinePassed("no")
+        self.look()
         while self.ends:
             self.ends.pop().close()
         self.lives = False
@@ -66,11 +66,19 @@ class Host:
     def drop(self, folder: Path) -> None:
         shutil.rmtree(folder)
 
+    def look(self) -> list[Json]:
+        """The arguments of each start."""
+        for end in self.ends:
+            with contextlib.suppress(OSError):  # closed, or looked at before
+                messages = FrameReader().feed(end.recv(10000, socket.MSG_DONTWAIT))
+                self._started += [one["args"] for one in messages if "op" in one]
+        return self._started
+
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     one = Host(tmp_path)
-    monkeypatch.setattr(broker, "the_host", lambda: one)
+    monkeypatch.setattr(own_process, "the_host", lambda: one)
     return one
 
 
@@ -80,7 +88,7 @@ def test_its_life(host: Host) -> None:
     with pytest.raises(Misuse, match="is not running"):
         _ = one.pid
     assert one.start() is one and one.running and one.pid == 4711
-    (arguments,) = host.started
+    (arguments,) = host.look()
     assert arguments["properties"] == {
         "listeners": f"PLAINTEXT://{one.bootstrap_servers}",
         "log.dirs": str(one.data_dir),
@@ -147,9 +155,8 @@ def test_data_of_somebodys_own(host: Host, tmp_path: Path) -> None:
     mine.mkdir()
     with Broker(data_dir=mine, keep_data=True):
         assert host.kept == [True]
-        assert host.started[0]["durable"] is True and host.started[0]["properties"][
-            "log.dirs"
-        ] == str(mine)
+        (arguments,) = host.look()
+        assert arguments["durable"] is True and arguments["properties"]["log.dirs"] == str(mine)
     assert host.signals[-1] == signal.SIGTERM, "it closes its logs"
     assert mine.exists()
 
@@ -179,7 +186,7 @@ def test_clocks_that_were_moved_stay_ahead(host: Host, monkeypatch: pytest.Monke
         with pytest.raises(Misuse, match="never back"):
             one.advance(seconds=-1)
         one.start()
-    assert [args["ahead_ms"] for args in host.started] == [0.0, 90_062_000.0]
+    assert [args["ahead_ms"] for args in host.look()] == [0.0, 90_062_000.0]
 
 
 def test_faults_know_the_topics_of_the_test(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

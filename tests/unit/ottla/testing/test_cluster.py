@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ottla.testing import cluster
+from ottla.testing.broker import Membership
 from ottla.testing.cluster import Cluster
 from ottla.testing.errors import Misuse, OttlaError, StartFailed
-from ottla.testing.ports import HeldPort
 
 
 class StandIn:
@@ -21,14 +21,13 @@ class StandIn:
         *,
         start_timeout_s: float,
         keep_data: bool,
-        cluster_id: str,
-        name: str,
-        controller_port: Sequence[HeldPort],
+        member: Membership,
     ) -> None:
+        name = f"node-{member.node_id}"
         self.properties = dict(properties)
-        self.cluster_id = cluster_id
+        self.cluster_id = member.cluster_id
         self.name = name
-        self.held = controller_port
+        self.held = member.controller
         self.bootstrap_servers = f"{name}:1"
         self.did: list[str] = []
         self.cut: list[int] = []
