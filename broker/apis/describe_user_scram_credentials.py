@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from controller.requests.scram_requests import described_to
+from controller.requests.scram_requests import (
+    described_to,
+    refuse_describe_user_scram_credentials,
+)
 from protocol.api_keys import ApiKey
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 
@@ -24,7 +27,8 @@ class DescribeUserScramCredentialsApi:
         self._metadata = metadata
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, self.handle)]
+        refuse = refuse_describe_user_scram_credentials
+        return [Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, self.handle, refuse)]
 
     def handle(
         self,

@@ -25,6 +25,7 @@ from broker.node.shared_server import SharedServer
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
+from controller.requests.scram_requests import refuse_describe_user_scram_credentials
 from controller.settings import DEFAULT_FEATURES
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
@@ -69,6 +70,7 @@ class ControllerServer:
         refusals = {api.key: api.refuse for api in ForwardedApis(shared.ask_controller_here).apis()}
         refusals[ApiKey.ALTER_CONFIGS] = refuse_alter_configs
         refusals[ApiKey.INCREMENTAL_ALTER_CONFIGS] = refuse_incremental_alter_configs
+        refusals[ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS] = refuse_describe_user_scram_credentials
         decided = [
             Api(key, *STABLE_VERSIONS[key], self._decided(key), refusals.get(key))
             for key in map(ApiKey, API_KEYS)

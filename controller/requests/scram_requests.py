@@ -106,10 +106,19 @@ def described_to(
     """The answer to one who may describe the cluster; others are not told of anybody. Kafka has no
     answer for them where they ask for all users."""
     if not sender.rights.allows_on_cluster(Operation.DESCRIBE):
-        code = int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-        nobody = [DescribeUserScramCredentialsResult("", code, None) for _ in request.users or ()]
-        return DescribeUserScramCredentialsResponse(0, code, None, nobody)
+        return refuse_describe_user_scram_credentials(
+            request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        )
     return described_credentials(scram, request)
+
+
+def refuse_describe_user_scram_credentials(
+    request: DescribeUserScramCredentialsRequest, error: ErrorCode
+) -> DescribeUserScramCredentialsResponse:
+    """Say `error` at the top and, as Kafka does, of a nameless user for each that was named."""
+    code = int(error)
+    nobody = [DescribeUserScramCredentialsResult("", code, None) for _ in request.users or ()]
+    return DescribeUserScramCredentialsResponse(0, code, None, nobody)
 
 
 def described_credentials(

@@ -23,7 +23,7 @@ from typing import Unpack
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
 from ottla.testing.contents import Contents
 from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
-from ottla.testing.faults import Fault, Faults, Meant
+from ottla.testing.faults import Failing, Fault, Faults
 from ottla.testing.frames import Json
 from ottla.testing.own_process import STOP_TIMEOUT_S, OwnProcess
 from ottla.testing.ports import HOST, HeldPort, held
@@ -187,10 +187,14 @@ class Broker(Contents):
         """What goes wrong with its requests, on demand."""
         return Faults(lambda: [self.call], lambda topic: self.existing_topic(topic).name)
 
-    def fail(self, api: str, error: str, **meant: Unpack[Meant]) -> Fault:
+    def fail(self, api: str, error: str, **how: Unpack[Failing]) -> Fault:
         """Let requests fail with an error; the other faults, and all about them, are in `faults`:
         `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders")`."""
-        return self.faults.fail(api, error, **meant)
+        return self.faults.fail(api, error, **how)
+
+    def disconnect_all(self) -> int:
+        """Close the connections of all clients now, once; how many there were."""
+        return self.faults.disconnect_all()
 
     @property
     def is_ahead(self) -> bool:

@@ -1,7 +1,10 @@
 """Several brokers that form one cluster, each a process of its own.
 
     with Cluster(3) as cluster:
-        cluster.broker(2).kill()
+        orders = cluster.topic("orders")
+        cluster.leader(orders).kill()
+        with cluster.cut(1, 2):
+            cluster.elect(orders, leader=3)
 
 All are up to five controllers, an odd number of them. Their time-outs are shorter than Kafka's, so
 that a test does not wait for seconds until a dead broker is missed; `properties` win over them.
@@ -13,6 +16,7 @@ import asyncio
 import base64
 import contextlib
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -21,14 +25,15 @@ from typing import Unpack
 from ottla.testing.broker import START_TIMEOUT_S, Broker, Membership
 from ottla.testing.channel import CALL_TIMEOUT_S
 from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
-from ottla.testing.errors import Misuse, OttlaError
-from ottla.testing.faults import Fault, Faults, Meant, Named
+from ottla.testing.errors import DeadlinePassed, Misuse, OttlaError
+from ottla.testing.faults import Failing, Fault, Faults, Named
 from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
 
 _BROKERS_MAX = 9
 _CONTROLLERS_MAX = 5
 _REPLICAS = 3
+_POLL_S = 0.01
 _QUICK = {
     "controller.quorum.election.timeout.ms": "300",
     "controller.quorum.election.backoff.max.ms": "200",
@@ -101,13 +106,23 @@ class Cluster(Contents):
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong with the requests of all nodes that run, on demand. Each node counts by
-        itself: with `times=2` it is two requests of each."""
-        return Faults(lambda: [one.call for one in self.brokers if one.running])
+        """What goes wrong with the requests of all nodes that run now, on demand. They count
+        together: with `times=2` it is two requests in all. Those of one node: `broker(2).faults`.
+        """
+        return Faults(
+            lambda: [one.call for one in self.brokers if one.running],
+            lambda topic: self.existing_topic(topic).name,
+            self.brokers[0].log_file.parent,
+        )
 
-    def fail(self, api: str, error: str, **meant: Unpack[Meant]) -> Fault:
-        """Let requests of all nodes fail with an error; the other faults are in `faults`."""
-        return self.faults.fail(api, error, **meant)
+    def fail(self, api: str, error: str, **how: Unpack[Failing]) -> Fault:
+        """Let requests fail with an error; the other faults, and all about them, are in `faults`:
+        `fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="orders")`."""
+        return self.faults.fail(api, error, **how)
+
+    def disconnect_all(self) -> int:
+        """Close the connections of all clients to nodes that run now, once; how many there were."""
+        return self.faults.disconnect_all()
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
@@ -121,22 +136,78 @@ class Cluster(Contents):
         for move in moves:
             move.result()
 
+    # --- who leads, and who hears whom ------------------------------------------------------------
+
     def leader(self, topic: str | Named, partition: int = 0) -> Broker:
-        """The node that leads a partition: `cluster.leader("orders").kill()`."""
-        name = topic if isinstance(topic, str) else topic.name
+        """The node that leads a partition: `cluster.leader("orders").kill()`. Raises OttlaError
+        where nobody does, or where there is no such partition."""
+        name = self._name(topic)
         told = self.call("topic.describe", {"names": [name]})
         node_id = told.get(name, {}).get(str(partition), {}).get("leader", -1)
         if node_id < 0:
             raise OttlaError(f"nobody leads {name}-{partition}; is there such a partition?")
         return self.broker(node_id)
 
-    def elect(self, topic: str | Named, partition: int = 0, *, leader: int | None = None) -> int:
+    def elect(self, topic: str | Named, partition: int = 0, *, leader: int | None = None) -> Broker:
         """Let another replica that is in sync lead a partition: that of the node `leader`, or any.
-        The node; clients find it by their next Metadata."""
-        name = topic if isinstance(topic, str) else topic.name
-        args = {"name": name, "partition": partition, "node_id": leader}
-        node_id: int = self.call("topic.lead", args)
-        return node_id
+        The node, when each broker knows it; clients find it by their next Metadata. Raises Misuse
+        where it is not in sync."""
+        args = {"name": self._name(topic), "partition": partition, "node_id": leader}
+        return self.broker(self.call("topic.lead", args))
+
+    @property
+    def controller(self) -> Broker:
+        """The node that is the active controller. Raises DeadlinePassed where none is within 30 s:
+        most controllers have to run, and to reach each other."""
+        return self._controller(-1)
+
+    def elect_controller(self) -> Broker:
+        """Have the active controller give up, and the controllers elect; the one that is active
+        then, which may be the same one."""
+        before: int = self.controller.call("controller.resign")
+        return self._controller(before)
+
+    def cut(self, node_id: int, *others: int, one_way: bool = False) -> Cut:
+        """Cut the links between a node and others, or all others where none is named, until
+        `heal()`, or until the end of its block: `with cluster.cut(1):`.
+
+        Clients reach all nodes as before. What is under way between the nodes is lost, and what is
+        sent gets no answer in time. `one_way`: what the node sends does not arrive, and what is
+        sent to it does. A node that is started again has its own links whole.
+        """
+        node = self.broker(node_id)
+        rest = [self.broker(one) for one in others] or [
+            one for one in self.brokers if one is not node
+        ]
+        cut = Cut()
+        cut.add(node, [port for one in rest for port in one.ports])
+        if not one_way:
+            for one in rest:
+                if one.running:
+                    cut.add(one, node.ports)
+        return cut
+
+    def heal(self) -> None:
+        """Make all links whole, whoever has cut them."""
+        for one in self.brokers:
+            if one.running:
+                one.call("links.heal")
+
+    def _name(self, topic: str | Named) -> str:
+        return self.existing_topic(topic).name if isinstance(topic, str) else topic.name
+
+    def _controller(self, after_epoch: int) -> Broker:
+        """The active controller of an epoch after this one."""
+        deadline = time.monotonic() + CALL_TIMEOUT_S
+        while time.monotonic() < deadline:
+            seen = [one.call("controller.show") for one in self.brokers if one.running]
+            newest: Json = max(seen, key=lambda one: one["epoch"], default=None)
+            if newest and newest["leader"] is not None and newest["epoch"] > after_epoch:
+                node = self.broker(newest["leader"])
+                if node.running:
+                    return node
+            time.sleep(_POLL_S)
+        raise DeadlinePassed("no node became the active controller: do most controllers run?")
 
     def _one_that_runs(self) -> Broker:
         found = next((one for one in self.brokers if one.running), None)
@@ -144,28 +215,7 @@ class Cluster(Contents):
             raise Misuse("no node of the cluster runs: start() it")
         return found
 
-    def cut(self, node_id: int, *others: int, one_way: bool = False) -> None:
-        """Cut the links between a node and others, or all others where none is named. Clients reach
-        all of them as before.
-
-        What is under way is lost, and what is sent gets no answer in time. `one_way`: what the node
-        sends does not arrive, and what is sent to it does.
-        """
-        node = self.broker(node_id)
-        rest = [self.broker(one) for one in others] or [
-            one for one in self.brokers if one is not node
-        ]
-        node.call("links.cut", {"ports": [port for one in rest for port in one.ports]})
-        if not one_way:
-            for one in rest:
-                if one.running:
-                    one.call("links.cut", {"ports": node.ports})
-
-    def heal(self) -> None:
-        """Make all links whole."""
-        for one in self.brokers:
-            if one.running:
-                one.call("links.heal")
+    # --- its life ---------------------------------------------------------------------------------
 
     def start(self) -> Cluster:
         """Start all nodes that do not run, and return once each accepts connections."""
@@ -231,6 +281,35 @@ class Cluster(Contents):
         trace: TracebackType | None,
     ) -> None:
         await asyncio.to_thread(self.close)
+
+
+class Cut:
+    """Links that were cut; as a context manager they are whole again at the end of the block."""
+
+    def __init__(self) -> None:
+        self._cut: list[tuple[Broker, Sequence[int]]] = []
+
+    def add(self, node: Broker, ports: Sequence[int]) -> None:
+        """What `node` sends to these ports does not arrive from now on."""
+        node.call("links.cut", {"ports": list(ports)})
+        self._cut.append((node, ports))
+
+    def heal(self) -> None:
+        """Make these links whole; others stay cut."""
+        for node, ports in self._cut:
+            if node.running:
+                node.call("links.heal", {"ports": list(ports)})
+
+    def __enter__(self) -> Cut:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.heal()
 
 
 def _keys(node: int, nodes: int, voters: str, controller: Sequence[HeldPort]) -> dict[str, str]:

@@ -4,11 +4,26 @@
         run_my_app(broker.bootstrap_servers)
     assert fault.met == 2
 
-A fault meets requests as they come, whichever client sends them, until it has met `times` of them,
-or is lifted. Which requests it means is narrowed by these, which all faults have:
+What can go wrong, by the methods of `broker.faults` and `cluster.faults`:
 
-`topic`             a topic, or a pattern such as `orders-*`; of a request about several topics only
-                    this one is refused, and the others are carried out
+`fail`              requests are answered with an error; `broker.fail` is the same
+`delay`             answers come late
+`leave_unanswered`  requests are carried out, and their answers never come
+`drop`              requests are neither carried out nor answered
+`cut_answers`       a part of the answer comes, and then the connection closes
+`disconnect`        the connection closes instead of an answer
+`disconnect_all`    all connections of clients close, once; `broker.disconnect_all` is the same
+`fill_disk`         nothing can be written any more, until `free_disk`
+`clear`             none of it any more
+
+A fault meets requests as they come, whichever client sends them, until it has met `times` of them,
+or is lifted. It is lifted by `lift`, by `clear`, at the end of its block where it is used by
+`with`, and by a reset. A broker that is started again has none. Which requests are meant is
+narrowed by these, which `fail`, `delay`, `leave_unanswered`, `drop`, `cut_answers` and `disconnect`
+have in common. Names may be patterns, such as `orders-*`.
+
+`topic`             a topic; of a request about several topics only this one is refused, and the
+                    others are carried out
 `group`             a consumer group
 `transactional_id`  a transactional id
 `client_id`         a client, by its `client.id`
@@ -17,9 +32,10 @@ or is lifted. Which requests it means is narrowed by these, which all faults hav
 `probability`       each is met by this chance, from 0 to 1
 `seed`              of that chance: the same seed gives each client the same faults. Without one it
                     is drawn, and stands in the fault's `seed` and in its repr
-`nodes`             requests that other brokers and controllers send, and none of clients
+`nodes`             True: requests that other brokers and controllers send, and none of clients
 
-The first fault that meets a request decides; delays add up and go before all else.
+The first fault that meets a request decides; delays add up and go before all else. In a cluster a
+fault counts the requests of all nodes together: `times=2` means two, whichever nodes they come to.
 """
 
 from __future__ import annotations
@@ -28,6 +44,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypedDict, Unpack
 
@@ -64,6 +81,15 @@ class Meant(TypedDict, total=False):
     nodes: bool
 
 
+class Failing(Meant, total=False):
+    """Which requests fail, and how."""
+
+    latency: float
+    """Seconds until the error is answered."""
+    force: bool
+    """Whether it may be an error that Kafka does not give there."""
+
+
 class Fault:
     """A fault that was asked for. As a context manager it is lifted at the end of the block."""
 
@@ -72,7 +98,7 @@ class Fault:
         self.key = key
         """What the brokers know it by."""
         self._text = text
-        self._counts: dict[Call, tuple[int, int]] = {}
+        self._seen = self._met = 0
         self.seed = seed
         """What chance is drawn from."""
 
@@ -105,14 +131,16 @@ class Fault:
                 call("fault.lift", {"key": self.key})
 
     def _count(self) -> tuple[int, int]:
-        """Seen and met, by all brokers; by one that is gone as it was last told."""
+        """Seen and met, by all brokers together; as last told, where none has it any more."""
+        told = []
         for call in self._calls():
             with contextlib.suppress(BrokerGone, Misuse):
-                told = call("fault.show", {"key": self.key})
-                if told is not None:
-                    self._counts[call] = told["seen"], told["met"]
-        counts = self._counts.values()
-        return sum(seen for seen, _ in counts), sum(met for _, met in counts)
+                told.append(call("fault.show", {"key": self.key}))
+        found = [one for one in told if one is not None]
+        if found:
+            self._seen = max(one["seen"] for one in found)
+            self._met = max(one["met"] for one in found)
+        return self._seen, self._met
 
     def __repr__(self) -> str:
         return self._text
@@ -130,37 +158,55 @@ class Fault:
 
 
 class Faults:
-    """The faults of one broker, or of all brokers of a cluster, each of which counts by itself.
+    """The faults of one broker, or of all brokers of a cluster that run.
 
-    `api` is the name of a request, such as `Produce`; None: any.
+    `api` is the name of a request, such as `Produce`; None, where it may be: any. An API or an
+    error that there is not raises Misuse.
     """
 
-    def __init__(self, calls: Calls, real_name: Callable[[str], str] = str) -> None:
-        """`real_name`: of a topic that a test calls by a name of its own."""
+    def __init__(
+        self,
+        calls: Calls,
+        real_name: Callable[[str], str] = str,
+        counted_in: Path | None = None,
+    ) -> None:
+        """`real_name`: of a topic that a test calls by a name of its own. `counted_in`: a folder in
+        which several brokers count together."""
         self._calls = calls
         self._real_name = real_name
+        self._counted_in = counted_in
 
-    def fail(self, api: str, error: str, **meant: Unpack[Meant]) -> Fault:
-        """Requests are not carried out, and answered with `error`, which stands where this API has
-        it: `fail("Produce", "NOT_LEADER_OR_FOLLOWER")`."""
-        return self._add("error", api, meant, error=error)
+    def fail(self, api: str, error: str, **how: Unpack[Failing]) -> Fault:
+        """Requests are not carried out, and answered with `error`, by its name in Kafka's protocol:
+        `fail("Produce", "NOT_LEADER_OR_FOLLOWER")`.
+
+        The error stands where this API has it: at the top of its answer, or in each topic,
+        partition, group or resource that was asked for. `latency`: it is answered so many seconds
+        later. An error that Kafka never answers such a request with raises Misuse, which lists
+        those that it has; with `force=True` it is answered all the same.
+        """
+        latency, force = how.pop("latency", 0.0), how.pop("force", False)
+        late_ms = latency * 1000 or None
+        return self._add("error", api, how, error=error, delay_ms=late_ms, force=force or None)
 
     def delay(self, api: str | None, seconds: float, **meant: Unpack[Meant]) -> Fault:
-        """Requests are carried out at once, and answered so much later."""
+        """Latency: requests are carried out at once, and answered so many seconds later."""
         return self._add("delay", api, meant, delay_ms=seconds * 1000)
 
     def leave_unanswered(self, api: str | None, **meant: Unpack[Meant]) -> Fault:
         """Requests are carried out and never answered: the client's time is up, and the record is
-        written all the same."""
+        written all the same. Their connections close when the fault is lifted."""
         return self._add("unanswered", api, meant)
 
-    def lose(self, api: str | None, **meant: Unpack[Meant]) -> Fault:
-        """Requests are neither carried out nor answered."""
+    def drop(self, api: str | None, **meant: Unpack[Meant]) -> Fault:
+        """Requests are neither carried out nor answered, as if the network had lost them. Their
+        connections close when the fault is lifted."""
         return self._add("lost", api, meant)
 
     def cut_answers(self, api: str | None, *, at: float = 0.5, **meant: Unpack[Meant]) -> Fault:
         """Requests are carried out; the first bytes of their answers come, this share of them, and
-        then the connection closes."""
+        then the connection closes. At least the four bytes of the answer's size come, and never
+        the last byte."""
         if not 0 <= at <= 1:
             raise Misuse(f"an answer is cut at a share of its bytes from 0 to 1, not at {at}")
         return self._add("cut", api, meant, cut_at=at)
@@ -170,7 +216,7 @@ class Faults:
         return self._add("disconnect", api, meant)
 
     def disconnect_all(self) -> int:
-        """Close the connections of all clients now; how many there were."""
+        """Close the connections of all clients now, once; how many there were."""
         return sum(call("connections.close", {}) for call in self._calls())
 
     def fill_disk(self, log_dir: str | None = None) -> list[str]:
@@ -195,25 +241,34 @@ class Faults:
             call("disk.free", {})
 
     def _add(self, deed: str, api: str | None, meant: Meant, **how: Json) -> Fault:
-        probability, topic, seed = (
-            meant.get("probability", 1.0),
-            meant.get("topic"),
-            meant.get("seed"),
-        )
-        if not 0 <= probability <= 1:
-            raise Misuse(f"a probability is from 0 to 1, not {probability}")
+        _check(meant)
+        topic, seed = meant.get("topic"), meant.get("seed")
         if seed is None:
             seed = secrets.randbits(32)
-        narrowed: dict[str, Json] = {
-            key: value for key, value in meant.items() if value is not None
-        }
+        asked: dict[str, Json] = {**how, **meant}
+        narrowed = {key: value for key, value in asked.items() if value is not None}
         if topic is not None:
             narrowed["topic"] = self._real_name(topic) if isinstance(topic, str) else topic.name
-        args = {"deed": deed, "api": api, **how, **narrowed, "seed": seed}
+        args = {"deed": deed, "api": api, **narrowed, "seed": seed}
         fault = Fault(self._calls, secrets.token_hex(8), _shown(args), seed)
+        if self._counted_in is not None:
+            args["counted_at"] = str(self._counted_in / f"fault-{fault.key}")
         for call in self._calls():
             call("fault.add", {"key": fault.key, **args})
         return fault
+
+
+def _check(meant: Meant) -> None:
+    """Raises Misuse for a number that cannot be."""
+    probability, times, after = (
+        meant.get("probability", 1.0),
+        meant.get("times"),
+        meant.get("after", 0),
+    )
+    if not 0 <= probability <= 1:
+        raise Misuse(f"a probability is from 0 to 1, not {probability}")
+    if after < 0 or (times is not None and times < 1):
+        raise Misuse(f"times is 1 or more and after 0 or more, not {times} and {after}")
 
 
 def _shown(args: Mapping[str, Json]) -> str:

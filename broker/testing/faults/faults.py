@@ -109,8 +109,10 @@ class Faults:
 
     def lift(self, key: str) -> None:
         """This fault is no more; what it left unanswered has its connection closed."""
-        if self._rules.pop(key, None) is None:
+        rule = self._rules.pop(key, None)
+        if rule is None:
             return
+        rule.tally.close()
         for reply in self._unanswered.pop(key, ()):
             reply.close()
         if not self._rules:

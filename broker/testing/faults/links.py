@@ -2,8 +2,9 @@
 
 Owns which ports are behind a cut link: nodes of a cluster of ours are on one machine, so a port is
 enough. What was under way when the link was cut is LOST; what is sent afterwards is TIMED_OUT when
-its time is up, as with packets that are dropped. A link is cut in one direction: that of requests.
-Clients are on no link.
+its time is up, as with packets that are dropped, or LOST as soon as the link is whole again: so
+nobody goes on waiting then. A link is cut in one direction: that of requests. Clients are on no
+link.
 
 Never opens a connection: what is not cut goes to the real network.
 """
@@ -11,8 +12,10 @@ Never opens a connection: what is not cut goes to the real network.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 
-from storage.ports import Answered, Channel, ChannelFailure, Network, Scheduler
+from storage.ports import Answered, Channel, ChannelFailure, Network, Scheduler, Timer
 
 
 class Links:
@@ -22,6 +25,8 @@ class Links:
         self._scheduler = scheduler
         self._cut: set[int] = set()
         self._channels: dict[CuttableChannel, None] = {}
+        self._swallowed: dict[_Swallowed, Timer] = {}
+        """Requests that got nowhere, with the end of their time."""
 
     def over(self, network: Network) -> CuttableNetwork:
         """This network, as far as links are whole."""
@@ -35,17 +40,29 @@ class Links:
             if channel.port in cut:
                 channel.break_off()
 
-    def heal(self) -> None:
-        """All links are whole."""
-        self._cut.clear()
+    def heal(self, ports: Iterable[int] | None = None) -> None:
+        """The links to these ports are whole; None: all."""
+        healed = set(self._cut) if ports is None else self._cut & set(ports)
+        self._cut -= healed
+        for one in [one for one in self._swallowed if one.port in healed]:
+            self._swallowed.pop(one).cancel()
+            one.done(None, ChannelFailure.LOST)
 
     def is_cut(self, port: int) -> bool:
         """Whether nothing arrives there."""
         return port in self._cut
 
-    def swallow(self, done: Answered, timeout_ms: float) -> None:
-        """Tell that there was no answer in time, when it is up."""
-        self._scheduler.call_later(timeout_ms, lambda: done(None, ChannelFailure.TIMED_OUT))
+    def swallow(self, port: int, done: Answered, timeout_ms: float) -> None:
+        """Tell that there was no answer: in time, or before the link was whole again."""
+
+        one = _Swallowed(port, done)
+        self._swallowed[one] = self._scheduler.call_later(
+            timeout_ms, partial(self._out_of_time, one)
+        )
+
+    def _out_of_time(self, one: _Swallowed) -> None:
+        del self._swallowed[one]
+        one.done(None, ChannelFailure.TIMED_OUT)
 
     def opened(self, channel: CuttableChannel) -> None:
         """A channel that a cut may break."""
@@ -54,6 +71,14 @@ class Links:
     def closed(self, channel: CuttableChannel) -> None:
         """It is not used any more."""
         self._channels.pop(channel, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Swallowed:
+    """A request that got nowhere."""
+
+    port: int
+    done: Answered
 
 
 class CuttableNetwork:
@@ -89,7 +114,7 @@ class CuttableChannel:
     ) -> None:
         """See `Channel.send`."""
         if self._links.is_cut(self.port):
-            self._links.swallow(done, timeout_ms)
+            self._links.swallow(self.port, done, timeout_ms)
             return
         if self._channel is None:
             self._channel = self._network.channel(*self._where)

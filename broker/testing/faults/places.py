@@ -60,7 +60,6 @@ _QUORUM_ERRORS = (
     _E.FENCED_LEADER_EPOCH,
     _E.UNKNOWN_LEADER_EPOCH,
     _E.NOT_LEADER_OR_FOLLOWER,
-    _E.BROKER_NOT_AVAILABLE,
     _E.INCONSISTENT_VOTER_SET,
     _E.INVALID_VOTER_KEY,
     _E.SNAPSHOT_NOT_FOUND,
@@ -92,10 +91,11 @@ _PLACES: dict[ApiKey, Places] = {
                     _E.INVALID_FETCH_SESSION_EPOCH,
                     _E.FETCH_SESSION_TOPIC_ID_ERROR,
                     _E.INCONSISTENT_CLUSTER_ID,
+                    _E.CLUSTER_AUTHORIZATION_FAILED,
                     _E.INVALID_REQUEST,
                     _E.UNSUPPORTED_VERSION,
                 ),
-                _TOP,
+                (Top(), Real(("responses", "partitions"))),
             ),
         ),
     ),
@@ -141,7 +141,7 @@ _PLACES: dict[ApiKey, Places] = {
         _TOP, (((_E.GROUP_SUBSCRIBED_TO_TOPIC, *_UNKNOWN_TOPIC), _PARTITIONS),)
     ),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Places(
-        _TOP,
+        (Refused(),),
         (
             (
                 (_E.RESOURCE_NOT_FOUND, _E.DUPLICATE_RESOURCE),
@@ -158,7 +158,7 @@ _PLACES: dict[ApiKey, Places] = {
         (((_E.KAFKA_STORAGE_ERROR, _E.LOG_DIR_NOT_FOUND), (Real(("results",)),)),),
     ),
     ApiKey.ELECT_LEADERS: Places(
-        _TOP,
+        (Refused(),),
         (
             (
                 (
@@ -180,7 +180,7 @@ _PLACES: dict[ApiKey, Places] = {
         ),
     ),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Places(
-        _TOP,
+        (Refused(),),
         (
             (
                 (

@@ -14,6 +14,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from zlib import crc32
 
+from broker.testing.faults.tally import OwnTally, Tally
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
@@ -98,10 +99,20 @@ class Rule:
     """How many are met; None: all."""
     probability: float = 1.0
     seed: int = 0
-    seen: int = 0
-    """Requests that were meant, met or not."""
-    met: int = 0
+    tally: Tally = field(default_factory=OwnTally)
+    """Counts what is meant, and what is met."""
     _by_client: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> int:
+        """How many requests were meant, met or not."""
+        return self.tally.seen
+
+    @property
+    def met(self) -> int:
+        """How many requests were met."""
+        met = self.tally.met  # of several brokers that count at once, for a moment too many
+        return met if self.times is None else min(met, self.times)
 
     @property
     def is_over(self) -> bool:
@@ -110,20 +121,18 @@ class Rule:
 
     def meets(self, asked: Asked) -> bool:
         """Whether this request is met; counts it."""
-        if self.is_over or not self.aim.means(asked):
+        if not self.aim.means(asked):
             return False
         before = self._count(asked.client_id)
-        self.seen += 1
-        if self.seen <= self.after:
+        if self.tally.see() <= self.after:
             return False
         if self.probability < 1 and drawn(self.seed, asked.client_id, before) >= self.probability:
             return False
-        self.met += 1
-        return True
+        return self.tally.take(self.times)
 
     def missed(self) -> None:
         """The request that was met last could not be: it does not count."""
-        self.met -= 1
+        self.tally.give_back()
 
     def _count(self, client_id: str) -> int:
         """How many requests of this client were meant before."""

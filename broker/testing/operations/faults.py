@@ -1,4 +1,4 @@
-"""Faults on demand: of requests, of the disk, of links to other nodes.
+"""Faults on demand: of requests, of the disk, of links to other nodes; and the controller gives up.
 
 A fault is known by the key that `fault.add` gives it, until `fault.lift`. No key is used twice, so
 nobody lifts the fault of another life of the broker.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from broker.testing.control import Arguments, Refused, operation
+from broker.testing.faults.documented_errors import errors_of, is_documented
 from broker.testing.faults.rule import Aim, Deed, Rule
+from broker.testing.faults.tally import SharedTally
 from broker.testing.served import Served
 from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey
@@ -18,26 +20,20 @@ from protocol.errors import ErrorCode
 
 @operation("fault.add")
 async def add(broker: Served, args: Arguments) -> Json:
-    """A fault from now on, by its `key`: `deed`, `api`, and what narrows them."""
+    """A fault from now on, by its `key`: `deed`, `api`, and what narrows them. `counted_at`: where
+    several brokers count together."""
     deed = Deed(args["deed"])
+    api = None if args.get("api") is None else api_of(args["api"])
+    if api is not None and not broker.faults.may_meet(api):
+        raise Refused(f"no {_shown(api)} request is met: it is not served here")
     error = ErrorCode.NONE
     if deed is Deed.ERROR:
         error = error_of(args["error"])
-    api = None if args.get("api") is None else api_of(args["api"])
-    if api is not None and not broker.faults.may_meet(api):
-        raise Refused(
-            f"no {_shown(api)} request is met: it is not served, or only while a client logs in"
-        )
-    aim = Aim(
-        api,
-        args.get("topic"),
-        args.get("group"),
-        args.get("transactional_id"),
-        args.get("client_id"),
-        bool(args.get("nodes")),
-    )
+        assert api is not None, "an error is one of an API"
+        if not is_documented(api, error) and not args.get("force"):
+            raise Refused(_not_documented(api, error))
     rule = Rule(
-        aim,
+        _aim(api, args),
         deed,
         error,
         float(args.get("delay_ms") or 0),
@@ -47,6 +43,9 @@ async def add(broker: Served, args: Arguments) -> Json:
         float(args.get("probability", 1.0)),
         int(args.get("seed") or 0),
     )
+    if args.get("counted_at"):
+        rule.tally = SharedTally(args["counted_at"])
+        rule.seed += broker.config.node_id  # else each node would meet the same ones of its own
     broker.faults.add(args["key"], rule)
     return None
 
@@ -113,10 +112,49 @@ async def cut_links(broker: Served, args: Arguments) -> Json:
 
 
 @operation("links.heal")
-async def heal_links(broker: Served, _args: Arguments) -> Json:
-    """All links of this node are whole."""
-    broker.links.heal()
+async def heal_links(broker: Served, args: Arguments) -> Json:
+    """The links of this node to the nodes at these `ports` are whole, or all of its links."""
+    ports = args.get("ports")
+    broker.links.heal(None if ports is None else map(int, ports))
     return None
+
+
+@operation("controller.show")
+async def show_controller(broker: Served, _args: Arguments) -> Json:
+    """The id of the active controller as this node knows it, null where it knows none, and of
+    which epoch that is."""
+    raft = broker.node.controller.raft
+    return {"leader": raft.leader_id, "epoch": raft.epoch}
+
+
+@operation("controller.resign")
+async def resign_controller(broker: Served, _args: Arguments) -> Json:
+    """This node, which is the active controller, gives up; the epoch that ends."""
+    raft = broker.node.controller.raft
+    if not raft.is_leader:
+        raise Refused("this node is not the active controller any more: ask again")
+    epoch = raft.epoch
+    raft.resign(epoch)
+    return epoch
+
+
+def _aim(api: ApiKey | None, args: Arguments) -> Aim:
+    return Aim(
+        api,
+        args.get("topic"),
+        args.get("group"),
+        args.get("transactional_id"),
+        args.get("client_id"),
+        bool(args.get("nodes")),
+    )
+
+
+def _not_documented(api: ApiKey, error: ErrorCode) -> str:
+    names = ", ".join(one.name for one in errors_of(api))
+    return (
+        f"{_shown(api)} never answers with {error.name}, but with {names}; "
+        "force=True has it answered all the same"
+    )
 
 
 def api_of(name: str) -> ApiKey:

@@ -1,152 +1,40 @@
 """Faults on demand as three clients meet them: what each of them does by itself, and what it says.
 
-On the first request and on the hundredth: until then a client has settled, and the broker would
-have prepared its answers.
+On the first request and on the hundredth: by then a client has settled, and the broker answers its
+requests by what it has prepared for them.
 """
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ottla.testing import Broker
+from ottla.testing import Broker, OttlaError
+from ottla.testing.records import Message
 from ottla.testing.topic import Topic
 from tests.clients.transactional_clients import open_producer
 from tests.clients.transactional_faces import Fenced
+from tests.compat.testing.clients import (
+    CLIENTS,
+    READERS,
+    SENDERS,
+    WITHIN_S,
+    NotSent,
+    Reader,
+    Rebalanced,
+    Sender,
+)
 
-CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
-FIRST_AND_HUNDREDTH = (0, 99)
-WITHIN_S = 20.0
-GIVES_UP_MS = 500
-BACKOFF_MS = 20
+FIRST_AND_HUNDREDTH = pytest.mark.parametrize("before", (0, 99), ids=("first", "hundredth"))
+EACH_CLIENT = pytest.mark.parametrize("client", CLIENTS)
 
 _names = (f"topic-{number}" for number in itertools.count())
-
-
-class NotSent(Exception):
-    """A client gave up on a record; the text is its own."""
-
-
-class Sender(Protocol):
-    """A producer that sends one record after the other, each in a request of its own."""
-
-    def send(self, value: bytes) -> None:
-        """Raises NotSent."""
-
-    def close(self) -> None: ...
-
-
-class ConfluentSender:
-    """confluent-kafka."""
-
-    def __init__(self, broker: Broker, topic: str, client_id: str, patient: bool) -> None:
-        from confluent_kafka import Producer
-
-        self._topic = topic
-        self._producer = Producer(
-            {
-                "bootstrap.servers": broker.bootstrap_servers,
-                "client.id": client_id,
-                "linger.ms": 0,
-                "retry.backoff.ms": BACKOFF_MS,
-                "message.timeout.ms": int(WITHIN_S * 1000) if patient else GIVES_UP_MS,
-                "log_level": 0,
-            }
-        )
-
-    def send(self, value: bytes) -> None:
-        told: list[Any] = []
-        self._producer.produce(
-            self._topic, value, partition=0, on_delivery=lambda error, _: told.append(error)
-        )
-        assert self._producer.flush(WITHIN_S) == 0
-        if told[0] is not None:
-            raise NotSent(told[0].name())
-
-    def close(self) -> None:
-        """Nothing is kept."""
-
-
-class KafkaPythonSender:
-    """kafka-python."""
-
-    def __init__(self, broker: Broker, topic: str, client_id: str, patient: bool) -> None:
-        from kafka import KafkaProducer
-
-        waits: dict[str, Any] = {}
-        if not patient:
-            waits = {
-                "request_timeout_ms": GIVES_UP_MS // 2,
-                "delivery_timeout_ms": GIVES_UP_MS,
-                "retries": 0,
-            }
-        self._topic = topic
-        self._producer = KafkaProducer(
-            bootstrap_servers=broker.bootstrap_servers,
-            client_id=client_id,
-            linger_ms=0,
-            retry_backoff_ms=BACKOFF_MS,
-            enable_idempotence=False,
-            **waits,
-        )
-
-    def send(self, value: bytes) -> None:
-        from kafka.errors import KafkaError
-
-        try:
-            self._producer.send(self._topic, value, partition=0).get(WITHIN_S)
-        except KafkaError as error:
-            raise NotSent(type(error).__name__) from error
-
-    def close(self) -> None:
-        self._producer.close(timeout=0)
-
-
-class AiokafkaSender:
-    """aiokafka."""
-
-    def __init__(self, broker: Broker, topic: str, client_id: str, patient: bool) -> None:
-        from aiokafka import AIOKafkaProducer
-
-        self._topic = topic
-        self._runner = asyncio.Runner()
-
-        async def start() -> Any:
-            producer = AIOKafkaProducer(
-                bootstrap_servers=broker.bootstrap_servers,
-                client_id=client_id,
-                linger_ms=0,
-                retry_backoff_ms=BACKOFF_MS,
-                request_timeout_ms=int(WITHIN_S * 1000) if patient else GIVES_UP_MS,
-            )
-            await producer.start()
-            return producer
-
-        self._producer = self._runner.run(start())
-
-    def send(self, value: bytes) -> None:
-        from aiokafka.errors import KafkaError
-
-        try:
-            self._runner.run(self._producer.send_and_wait(self._topic, value, partition=0))
-        except KafkaError as error:
-            raise NotSent(type(error).__name__) from error
-
-    def close(self) -> None:
-        self._runner.run(self._producer.stop())
-        self._runner.close()
-
-
-_SENDERS: dict[str, Callable[[Broker, str, str, bool], Sender]] = {
-    "confluent-kafka": ConfluentSender,
-    "kafka-python": KafkaPythonSender,
-    "aiokafka": AiokafkaSender,
-}
 
 
 @pytest.fixture(scope="module")
@@ -164,83 +52,92 @@ def topic(broker: Broker) -> Iterator[Topic]:
 def open_sender(
     client: str, broker: Broker, topic: Topic, client_id: str = "app", *, patient: bool = True
 ) -> Sender:
-    return _SENDERS[client](broker, topic.name, client_id, patient)
+    return SENDERS[client](broker, topic.name, client_id, patient)
 
 
 def values(topic: Topic, count: int) -> list[bytes | None]:
     return [record.value for record in topic.consume(count=count, timeout=WITHIN_S)]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("after", FIRST_AND_HUNDREDTH)
-def test_it_tries_again_by_itself(broker: Broker, topic: Topic, client: str, after: int) -> None:
-    sent = [b"%d" % number for number in range(after + 2)]
+def settle(broker: Broker, topic: Topic, sender: Sender, before: int) -> list[bytes]:
+    """Send so many records without a fault; what was sent."""
+    sent = [b"%d" % number for number in range(before)]
+    for value in sent:
+        sender.send(value)
+    if before:
+        assert broker.requests("Produce", topic=topic)[-1].prepared, "else the hundredth is as new"
+    return sent
+
+
+@EACH_CLIENT
+@FIRST_AND_HUNDREDTH
+def test_it_tries_again_by_itself(broker: Broker, topic: Topic, client: str, before: int) -> None:
     sender = open_sender(client, broker, topic)
-    error = "NOT_LEADER_OR_FOLLOWER"
-    with broker.fail("Produce", error, topic=topic, after=after, times=2) as fault:
-        for value in sent:
+    sent = settle(broker, topic, sender, before)
+    with broker.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=2) as fault:
+        for value in (b"refused twice", b"last"):
             sender.send(value)
-        assert (fault.met, fault.seen) == (2, len(sent) + 2)
+        assert (fault.met, fault.seen) == (2, 4)
     sender.close()
-    assert values(topic, len(sent)) == sent
+    assert values(topic, before + 2) == [*sent, b"refused twice", b"last"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("after", FIRST_AND_HUNDREDTH)
-def test_it_says_what_it_cannot_do(broker: Broker, topic: Topic, client: str, after: int) -> None:
+@EACH_CLIENT
+@FIRST_AND_HUNDREDTH
+def test_it_says_what_it_cannot_do(broker: Broker, topic: Topic, client: str, before: int) -> None:
     sender = open_sender(client, broker, topic)
-    error = "TOPIC_AUTHORIZATION_FAILED"
-    with broker.fail("Produce", error, topic=topic, after=after, times=1):
-        for number in range(after):
-            sender.send(b"%d" % number)
+    sent = settle(broker, topic, sender, before)
+    with broker.fail("Produce", "TOPIC_AUTHORIZATION_FAILED", topic=topic) as fault:
         with pytest.raises(NotSent, match="(?i)topic_?authorization_?failed"):
             sender.send(b"refused")
-        sender.send(b"last")
+        assert fault.met == 1, "it does not try again"
     sender.close()
-    assert values(topic, after + 1)[-1] == b"last"
+    sender = open_sender(client, broker, topic)
+    sender.send(b"last")
+    sender.close()
+    assert values(topic, before + 1) == [*sent, b"last"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("after", FIRST_AND_HUNDREDTH)
+@EACH_CLIENT
+@FIRST_AND_HUNDREDTH
 def test_its_time_is_up_and_the_record_is_written_all_the_same(
-    broker: Broker, topic: Topic, client: str, after: int
+    broker: Broker, topic: Topic, client: str, before: int
 ) -> None:
     sender = open_sender(client, broker, topic, patient=False)
-    with broker.faults.leave_unanswered("Produce", topic=topic, after=after):
-        for number in range(after):
-            sender.send(b"%d" % number)
+    sent = settle(broker, topic, sender, before)
+    with broker.faults.leave_unanswered("Produce", topic=topic):
         with pytest.raises(NotSent, match="(?i)time"):
             sender.send(b"lost?")
+        assert values(topic, before + 1) == [*sent, b"lost?"]
     sender.close()
-    assert values(topic, after + 1)[-1] == b"lost?"
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("after", FIRST_AND_HUNDREDTH)
+@EACH_CLIENT
+@FIRST_AND_HUNDREDTH
 def test_its_answer_is_cut_and_the_record_is_there_twice(
-    broker: Broker, topic: Topic, client: str, after: int
+    broker: Broker, topic: Topic, client: str, before: int
 ) -> None:
     sender = open_sender(client, broker, topic)
-    with broker.faults.cut_answers("Produce", topic=topic, after=after, times=1):
-        for number in range(after + 1):
-            sender.send(b"%d" % number)
+    sent = settle(broker, topic, sender, before)
+    with broker.faults.cut_answers("Produce", topic=topic, times=1):
+        sender.send(b"twice")
     sender.close()
-    assert values(topic, after + 2)[-2:] == [b"%d" % after] * 2
+    assert values(topic, before + 2) == [*sent, b"twice", b"twice"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("after", FIRST_AND_HUNDREDTH)
-def test_its_producer_is_fenced(broker: Broker, topic: Topic, client: str, after: int) -> None:
+@EACH_CLIENT
+@FIRST_AND_HUNDREDTH
+def test_its_producer_is_fenced(broker: Broker, topic: Topic, client: str, before: int) -> None:
     producer = open_producer(client, broker.bootstrap_servers, topic.name, 60_000)
     error = "PRODUCER_FENCED" if client == "confluent-kafka" else "INVALID_PRODUCER_EPOCH"
-    try:
-        with broker.fail("EndTxn", error, transactional_id=topic.name, after=after, times=1):
-            for _ in range(after):
-                in_transaction(producer, topic)
-            with pytest.raises(Fenced):
-                in_transaction(producer, topic)
-    finally:
-        producer.close()
+    with contextlib.closing(producer):
+        for _ in range(before):
+            in_transaction(producer, topic)
+        with (
+            broker.fail("EndTxn", error, transactional_id=topic.name, times=1),
+            pytest.raises(Fenced),
+        ):
+            in_transaction(producer, topic)
 
 
 def in_transaction(producer: Any, topic: Topic) -> None:
@@ -249,113 +146,128 @@ def in_transaction(producer: Any, topic: Topic) -> None:
     producer.commit()
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@EACH_CLIENT
 def test_the_same_seed_gives_a_client_the_same_faults(broker: Broker, client: str) -> None:
-    def met(seed: int) -> list[bool]:
+    def refused(seed: int) -> list[bool]:
         topic = broker.topic(next(_names))
         sender = open_sender(client, broker, topic)
-        refused = []
+        found = []
         with broker.fail("Produce", "INVALID_TIMESTAMP", topic=topic, probability=0.4, seed=seed):
             for _ in range(30):
                 try:
                     sender.send(b"x")
                 except NotSent:
-                    refused.append(True)
+                    found.append(True)
                 else:
-                    refused.append(False)
+                    found.append(False)
         sender.close()
-        return refused
+        return found
 
-    first = met(7)
+    first = refused(7)
     assert True in first and False in first
-    assert met(7) == first and met(8) != first
+    assert refused(7) == first and refused(8) != first
 
 
-def confluent_reader(broker: Broker, topic: str, group: str) -> Iterator[None]:
-    from confluent_kafka import Consumer
-
-    consumer = Consumer(
-        {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "group.id": group,
-            "heartbeat.interval.ms": BACKOFF_MS,
-            "auto.offset.reset": "earliest",
-        }
-    )
-    consumer.subscribe([topic])
-    try:
-        while True:
-            consumer.poll(0.05)
-            yield
-    finally:
-        consumer.close()
+# --- members of a group ---------------------------------------------------------------------------
 
 
-def kafka_python_reader(broker: Broker, topic: str, group: str) -> Iterator[None]:
-    from kafka import KafkaConsumer
-
-    consumer = KafkaConsumer(
-        topic,
-        bootstrap_servers=broker.bootstrap_servers,
-        group_id=group,
-        heartbeat_interval_ms=BACKOFF_MS,
-        retry_backoff_ms=BACKOFF_MS,
-    )
-    try:
-        while True:
-            consumer.poll(50)
-            yield
-    finally:
-        consumer.close()
-
-
-def aiokafka_reader(broker: Broker, topic: str, group: str) -> Iterator[None]:
-    from aiokafka import AIOKafkaConsumer
-
-    async def start() -> Any:
-        consumer = AIOKafkaConsumer(
-            topic,
-            bootstrap_servers=broker.bootstrap_servers,
-            group_id=group,
-            heartbeat_interval_ms=BACKOFF_MS,
-            retry_backoff_ms=BACKOFF_MS,
-        )
-        await consumer.start()
-        return consumer
-
-    with asyncio.Runner() as runner:
-        consumer = runner.run(start())
-        try:
-            while True:
-                runner.run(consumer.getmany(timeout_ms=50))
-                yield
-        finally:
-            runner.run(consumer.stop())
-
-
-_READERS = {
-    "confluent-kafka": confluent_reader,
-    "kafka-python": kafka_python_reader,
-    "aiokafka": aiokafka_reader,
-}
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("after", (0, 20))
-def test_its_group_is_rebalanced(broker: Broker, topic: Topic, client: str, after: int) -> None:
+@EACH_CLIENT
+def test_its_group_is_rebalanced_by_a_heartbeat(broker: Broker, topic: Topic, client: str) -> None:
     group = f"g-{topic.name}"
+    with (
+        broker.fail("Heartbeat", "REBALANCE_IN_PROGRESS", group=group, times=1) as fault,
+        contextlib.closing(READERS[client](broker, topic.name, group)) as reader,
+    ):
+        until_joined(broker, reader, group, 2)
+        assert fault.met == 1
+
+
+@EACH_CLIENT
+@FIRST_AND_HUNDREDTH
+def test_its_group_is_rebalanced_by_a_commit(
+    broker: Broker, topic: Topic, client: str, before: int
+) -> None:
+    group = f"g-{topic.name}"
+    with contextlib.closing(READERS[client](broker, topic.name, group)) as reader:
+        until_joined(broker, reader, group, 1)
+        for offset in range(before):
+            reader.commit(offset)
+        # After the other one, librdkafka goes on and aiokafka comes back as another member.
+        error = "REBALANCE_IN_PROGRESS" if client == "aiokafka" else "ILLEGAL_GENERATION"
+        with (
+            broker.fail("OffsetCommit", error, group=group, times=1),
+            pytest.raises(Rebalanced),
+        ):
+            reader.commit(before)
+        until_joined(broker, reader, group, 2)
+        reader.commit(before)
+    broker.assert_committed(group, topic, offsets={0: before})
+
+
+def until_joined(broker: Broker, reader: Reader, group: str, times: int) -> None:
+    """Until the member has joined so often, and has its partitions."""
     deadline_s = time.monotonic() + WITHIN_S
-    reading = _READERS[client](broker, topic.name, group)
-    with broker.fail(
-        "Heartbeat", "REBALANCE_IN_PROGRESS", group=group, after=after, times=1
-    ) as fault:
-        while not fault.met or joins(broker, group) < 2:
-            assert time.monotonic() < deadline_s, (fault.met, joins(broker, group))
-            next(reading)
-    reading.close()
+    while syncs(broker, group) < times:
+        assert time.monotonic() < deadline_s, syncs(broker, group)
+        reader.poll()
+    reader.poll()
 
 
-def joins(broker: Broker, group: str) -> int:
-    """How often a member has joined, but for asking for its id."""
-    asked = [one.fields or {} for one in broker.requests("JoinGroup")]
-    return sum(one["group_id"] == group and bool(one["member_id"]) for one in asked)
+def syncs(broker: Broker, group: str) -> int:
+    """How often a member was told its partitions."""
+    return sum((one.fields or {})["group_id"] == group for one in broker.requests("SyncGroup"))
+
+
+# --- the connection, and the disk -----------------------------------------------------------------
+
+
+def test_clients_come_back_when_all_are_disconnected(broker: Broker, topic: Topic) -> None:
+    sender = open_sender("aiokafka", broker, topic)
+    sender.send(b"1")
+    assert broker.disconnect_all() >= 1
+    sender.send(b"2")
+    assert values(topic, 2) == [b"1", b"2"]
+    sender.close()
+
+
+def test_latency_is_that_of_answers(broker: Broker, topic: Topic) -> None:
+    sender = open_sender("kafka-python", broker, topic)
+    sender.send(b"1")
+    with broker.faults.delay("Produce", 0.15, topic=topic):
+        begun_s = time.monotonic()
+        sender.send(b"2")
+        assert 0.15 <= time.monotonic() - begun_s < WITHIN_S
+    sender.close()
+
+
+def test_a_full_disk_takes_nothing_until_there_is_room(tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    properties = {
+        "log.dirs": ",".join(map(str, folders)),
+        "metadata.log.dir": str(tmp_path / "metadata"),
+    }
+    with Broker(properties) as broker:
+        topic = broker.topic("orders", partitions=2)
+        topic.seed([Message(b"1", partition=0)])
+        sender = open_sender("confluent-kafka", broker, topic, patient=False)
+        (full,) = [str(one) for one in folders if (one / f"{topic.name}-0").is_dir()]
+        assert broker.faults.fill_disk(full) == [full]
+        with pytest.raises(NotSent):
+            sender.send(b"2")
+        assert "No space left on device" in broker.output()
+        topic.seed([Message(b"elsewhere", partition=1)])
+        broker.restart()
+        topic.seed([Message(b"3", partition=0)])
+        assert sorted(values(topic, 3)) == [b"1", b"3", b"elsewhere"]
+        broker.faults.fill_disk()
+        with pytest.raises(OttlaError):
+            topic.seed([Message(b"4", partition=0)])
+        assert until_ended(broker), "it has no log directory left"
+        sender.close()
+
+
+def until_ended(broker: Broker) -> bool:
+    deadline_s = time.monotonic() + WITHIN_S
+    while broker.running and time.monotonic() < deadline_s:
+        time.sleep(0.005)
+    return not broker.running

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from ottla.testing import cluster
 from ottla.testing.broker import Membership
 from ottla.testing.cluster import Cluster
-from ottla.testing.errors import Misuse, OttlaError, StartFailed
+from ottla.testing.errors import DeadlinePassed, Misuse, OttlaError, StartFailed
 
 
 class StandIn:
+    resigned: Callable[[StandIn], None] = staticmethod(lambda _node: None)
+
     def __init__(
         self,
         properties: Mapping[str, str],
@@ -31,6 +34,9 @@ class StandIn:
         self.bootstrap_servers = f"{name}:1"
         self.did: list[str] = []
         self.cut: list[int] = []
+        self.sees: tuple[int | None, int] = (1, 4)
+        self.faults: list[dict[str, Any]] = []
+        self.log_file = Path("/folder") / name / "broker.log"
         self.ports = [int(name.removeprefix("node-"))]
         self.running = False
 
@@ -45,12 +51,20 @@ class StandIn:
             return {"orders": {"0": {"leader": 2}, "1": {"leader": -1}}}
         if op == "topic.lead" and args is not None:
             return args["node_id"] or 3
+        if op == "controller.show":
+            return {"leader": self.sees[0], "epoch": self.sees[1]}
+        if op == "controller.resign":
+            StandIn.resigned(self)
+            return self.sees[1]
         if op == "connections.close":
             return 1
         if op == "links.cut" and args is not None:
             self.cut += args["ports"]
         elif op == "links.heal":
-            self.cut = []
+            healed = (args or {}).get("ports", self.cut)
+            self.cut = [port for port in self.cut if port not in healed]
+        elif op == "fault.add" and args is not None:
+            self.faults.append(dict(args))
         return {"by": self.name}
 
     def begin_start(self) -> None:
@@ -81,6 +95,7 @@ class StandIn:
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "Broker", StandIn)
+    monkeypatch.setattr(StandIn, "resigned", StandIn.resigned)  # put back afterwards
 
 
 def nodes(one: Cluster) -> list[StandIn]:
@@ -168,8 +183,11 @@ def test_faults_are_those_of_the_nodes_that_run() -> None:
         one.broker(2).kill()
         assert one.faults.disconnect_all() == 2
         assert [node.did.count("connections.close") for node in nodes(one)] == [1, 0, 1]
-        assert "Produce" in repr(one.fail("Produce", "INVALID_RECORD"))
-        assert [node.did.count("fault.add") for node in nodes(one)] == [1, 0, 1]
+        assert one.disconnect_all() == 2
+        one.fail("Produce", "INVALID_RECORD", topic="orders", seed=1)
+        first, second, third = (node.faults for node in nodes(one))
+        assert first == third and second == []
+        assert Path(first[0]["counted_at"]).parent == Path("/folder/node-1"), "together"
 
 
 def test_links_between_nodes_are_cut() -> None:
@@ -198,8 +216,47 @@ def test_the_leader_of_a_partition_and_another_one() -> None:
         for topic, partition in (("orders", 1), ("orders", 2), ("none", 0)):
             with pytest.raises(OttlaError, match="nobody leads"):
                 one.leader(topic, partition)
-        assert one.elect("orders") == 3
-        assert one.elect("orders", leader=1) == 1
+        assert one.elect("orders") is one.broker(3)
+        assert one.elect("orders", leader=1) is one.broker(1)
         one.kill()
         with pytest.raises(Misuse, match="no node"):
             one.elect("orders")
+
+
+def test_links_are_whole_at_the_end_of_the_block_that_has_cut_them() -> None:
+    with Cluster(3) as one:
+        one.cut(1, 3, one_way=True)
+        with one.cut(2, 3) as cut:
+            assert [sorted(node.cut) for node in nodes(one)] == [[3], [3], [2]]
+            one.broker(2).kill()
+        assert [sorted(node.cut) for node in nodes(one)] == [[3], [3], []]
+        cut.heal()
+        with pytest.raises(Misuse), one.cut(1, 2):
+            one.cut(1, 9)
+        assert nodes(one)[0].cut == [3]
+
+
+def test_the_controller_is_that_of_the_newest_epoch_and_runs() -> None:
+    """A node that was cut off knows an old one, and all know one that was just killed."""
+    with Cluster(3) as one:
+        first, second, third = nodes(one)
+        first.sees, second.sees, third.sees = (1, 4), (2, 5), (None, 3)
+        assert one.controller is one.broker(2)
+
+        def elected(_node: StandIn) -> None:
+            third.sees = (3, 6)
+
+        StandIn.resigned = staticmethod(elected)
+        assert one.elect_controller() is one.broker(3)
+        assert "controller.resign" in second.did
+
+
+def test_without_a_controller_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "CALL_TIMEOUT_S", 0.03)
+    with Cluster(3) as one:
+        one.broker(1).kill()
+        with pytest.raises(DeadlinePassed, match="do most controllers run"):
+            _ = one.controller
+        one.kill()
+        with pytest.raises(DeadlinePassed):
+            _ = one.controller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,7 +50,7 @@ def test_what_is_asked(channel: Channel) -> None:
     faults.fail("Produce", "INVALID_RECORD", topic=topic, times=2, seed=1)
     faults.delay(None, 0.25, client_id="app", seed=1)
     faults.cut_answers("Fetch", at=0.1, seed=1)
-    for deed in (faults.leave_unanswered, faults.lose, faults.disconnect):
+    for deed in (faults.leave_unanswered, faults.drop, faults.disconnect):
         deed("Fetch", topic="a", seed=1)
     assert [args for _, args in channel.calls] == [
         {
@@ -71,7 +72,7 @@ def test_what_is_asked(channel: Channel) -> None:
 
 def test_a_topic_may_be_named_as_the_test_names_it(channel: Channel) -> None:
     faults = Faults(lambda: [channel], {"orders": "orders-1f"}.__getitem__)
-    faults.lose("Produce", topic="orders")
+    faults.drop("Produce", topic="orders")
     assert channel.calls[0][1]["topic"] == "orders-1f"
 
 
@@ -88,15 +89,20 @@ def test_a_block_ends_with_its_fault_whose_counts_stay(channel: Channel) -> None
     assert faults_of(channel).fail("Produce", "INVALID_RECORD").key != fault.key
 
 
-def test_all_brokers_of_a_cluster_have_it_and_are_counted_together() -> None:
+def test_all_brokers_of_a_cluster_have_it_and_count_together() -> None:
     channels = Channel(), Channel()
-    fault = faults_of(*channels).fail("Produce", "INVALID_RECORD")
-    assert (fault.met, fault.seen) == (2, 8)
+    faults = Faults(lambda: channels, counted_in=Path("/folder"))
+    fault = faults.fail("Produce", "INVALID_RECORD")
+    at = [channel.calls[0][1]["counted_at"] for channel in channels]
+    assert at == [f"/folder/fault-{fault.key}"] * 2 and "folder" not in repr(fault)
+    assert (fault.met, fault.seen) == (1, 4), "each tells the counts of all"
     for gone in (BrokerGone("killed"), Misuse("not running")):
         channels[0].gone = gone
-        before = channels[1].met
-        assert fault.met == 2 + before + 1, "what the one that is gone had met counts"
+        assert fault.met == channels[1].met
         fault.lift()
+    channels[1].gone = BrokerGone("killed")
+    assert fault.met == channels[1].met, "as last told"
+    channels[1].gone = None
     assert faults_of(channels[1], channels[1]).disconnect_all() == 6
 
 
@@ -118,7 +124,7 @@ def test_a_seed_that_was_drawn_can_be_asked_for_again(channel: Channel) -> None:
     assert channel.calls[0][1]["seed"] == fault.seed
     assert f"seed={fault.seed}" in repr(fault)
     assert "seed" not in repr(faults_of(channel).fail("Produce", "INVALID_RECORD"))
-    assert "topic='a'" in repr(faults_of(channel).lose("Produce", topic="a"))
+    assert "topic='a'" in repr(faults_of(channel).drop("Produce", topic="a"))
 
 
 def test_all_at_once(channel: Channel) -> None:
@@ -132,6 +138,28 @@ def test_a_full_disk(channel: Channel) -> None:
     assert faults.fill_disk("/data/b") == ["/data/b"]
     faults.free_disk()
     assert channel.calls == [("disk.fill", {"log_dir": "/data/b"}), ("disk.free", {})]
+
+
+def test_an_error_may_come_late_and_where_kafka_has_it_not(channel: Channel) -> None:
+    faults = faults_of(channel)
+    faults.fail("Produce", "GROUP_ID_NOT_FOUND", latency=0.25, force=True, seed=1)
+    assert channel.calls[0][1] == {
+        "deed": "error",
+        "api": "Produce",
+        "error": "GROUP_ID_NOT_FOUND",
+        "delay_ms": 250.0,
+        "force": True,
+        "seed": 1,
+    }
+
+
+def test_chance_may_be_0_and_counts_may_not(channel: Channel) -> None:
+    faults_of(channel).drop("Produce", probability=0)
+    assert channel.calls[0][1]["probability"] == 0
+    with pytest.raises(Misuse, match="times is 1 or more"):
+        faults_of(channel).drop("Produce", times=0)
+    with pytest.raises(Misuse, match="after 0 or more"):
+        faults_of(channel).drop("Produce", after=-1)
 
 
 def test_shares_are_from_0_to_1(channel: Channel) -> None:

@@ -91,6 +91,25 @@ def test_a_link_that_is_whole_again_connects_anew(bench: Bench) -> None:
     assert [one[0] for one in bench.network.channels[1].sent] == ["b"]
 
 
+def test_what_got_nowhere_is_lost_when_the_link_is_whole_again(bench: Bench) -> None:
+    channels = [bench.channel(port) for port in (1, 1, 2)]
+    bench.links.cut([1, 2])
+    for channel in channels:
+        bench.send(channel, "a")
+    bench.links.heal([1])
+    assert bench.told == [(None, ChannelFailure.LOST)] * 2
+    bench.scheduler.run_for(501)
+    assert bench.told[2:] == [(None, ChannelFailure.TIMED_OUT)]
+    bench.links.heal()
+    assert len(bench.told) == 3
+
+
+def test_some_links_are_healed_and_others_stay_cut(bench: Bench) -> None:
+    bench.links.cut([1, 2])
+    bench.links.heal([2, 3])
+    assert bench.links.is_cut(1) and not bench.links.is_cut(2)
+
+
 def test_a_channel_that_is_closed_is_not_broken_again(bench: Bench) -> None:
     channel = bench.channel(1)
     bench.send(channel, "a")

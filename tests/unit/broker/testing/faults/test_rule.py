@@ -30,6 +30,7 @@ def test_it_leaves_out_the_first_ones_and_ends() -> None:
     one = rule(after=99, times=1)
     assert met(one, 200) == [99]
     assert one.is_over and one.met == 1
+    assert one.seen == 200, "what comes afterwards is seen"
 
 
 def test_what_could_not_be_met_does_not_count() -> None:

@@ -14,6 +14,7 @@ from broker.testing.control import answer
 from broker.testing.faults.full_disk import Room
 from broker.testing.faults.links import Links
 from broker.testing.faults.of_node import faults_of
+from broker.testing.faults.tally import SharedTally
 from broker.testing.operations import faults
 from broker.testing.served import Served
 from protocol.api_keys import ApiKey
@@ -38,7 +39,10 @@ class Bench:
         self.running.create("a", "b")
         self.sockets = Sockets()
         self.broker = SimpleNamespace(
-            faults=faults_of(self.running.node), server=SimpleNamespace(sockets=self.sockets)
+            faults=faults_of(self.running.node),
+            server=SimpleNamespace(sockets=self.sockets),
+            config=SimpleNamespace(node_id=1),
+            node=self.running.node,
         )
 
     def call(self, op: str, **args: Any) -> Any:
@@ -64,6 +68,27 @@ def test_a_fault_from_its_beginning_to_its_end(bench: Bench) -> None:
     bench.call("fault.lift", key="k")
     assert bench.running.produce("a", b"v").error_code == 0
     assert bench.call("fault.show", key="k") is None
+
+
+def test_an_error_that_kafka_has_not_there_can_be_forced(bench: Bench) -> None:
+    error = ErrorCode.GROUP_ID_NOT_FOUND
+    args = {"deed": "error", "api": "Produce", "error": error.name, "topic": "a", "force": True}
+    assert bench.call("fault.add", key="k", **args) is None
+    assert bench.running.produce("a", b"v").error_code == error
+
+
+def test_nodes_that_count_together(bench: Bench, tmp_path: Path) -> None:
+    other = SharedTally(str(tmp_path / "k"))
+    other.see()
+    other.take(2)
+    args = {"deed": "error", "api": "Produce", "error": "INVALID_RECORD", "times": 2, "seed": 5}
+    bench.call("fault.add", key="k", counted_at=str(tmp_path / "k"), **args)
+    seen = [bench.running.produce("a", b"v").error_code for _ in range(2)]
+    assert seen == [ErrorCode.INVALID_RECORD, 0]
+    assert bench.call("fault.show", key="k") == {"seen": 3, "met": 2, "over": True}
+    rule = bench.broker.faults.rule("k")
+    assert rule is not None and rule.seed == 5 + 1, "each node draws by itself"
+    other.close()
 
 
 def test_all_faults_are_lifted_at_once(bench: Bench) -> None:
@@ -94,12 +119,16 @@ def test_connections_are_closed(bench: Bench) -> None:
         ),
         ({"deed": "error", "api": "Produce", "error": "NONE"}, "there is no error NONE"),
         ({"deed": "lost", "api": "qqqqqqqq"}, "there is no API qqqqqqqq"),
-        *(
-            (
-                {"deed": "lost", "api": api},
-                f"no {api} request is met: it is not served, or only while a client logs in",
-            )
-            for api in ("ShareFetch", "SaslAuthenticate")
+        (
+            {"deed": "lost", "api": "ShareFetch"},
+            "no ShareFetch request is met: it is not served here",
+        ),
+        (
+            {"deed": "error", "api": "DescribeGroups", "error": "INVALID_RECORD"},
+            "DescribeGroups never answers with INVALID_RECORD, but with "
+            "COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, GROUP_AUTHORIZATION_FAILED, "
+            "GROUP_ID_NOT_FOUND, INVALID_GROUP_ID, NOT_COORDINATOR; "
+            "force=True has it answered all the same",
         ),
     ],
 )
@@ -150,5 +179,18 @@ async def test_links_are_cut_and_whole_again() -> None:
 
     await call("links.cut", ports=[1, 2])
     assert cut.is_cut(1) and cut.is_cut(2) and not cut.is_cut(3)
+    await call("links.heal", ports=[1])
+    assert not cut.is_cut(1) and cut.is_cut(2)
     await call("links.heal")
-    assert not cut.is_cut(1)
+    assert not cut.is_cut(2)
+
+
+def test_the_controller_gives_up(bench: Bench) -> None:
+    told = bench.call("controller.show")
+    assert told["leader"] == 1
+    assert bench.call("controller.resign") == told["epoch"]
+    assert bench.call("controller.show")["leader"] is None
+    assert bench.call("controller.resign")["kind"] == "misuse"
+    bench.running.scheduler.run_for(5000)
+    again = bench.call("controller.show")
+    assert again["leader"] == 1 and again["epoch"] > told["epoch"], "it is the only one"
