@@ -46,7 +46,9 @@ class Membership:
 class Broker(Contents):
     """One broker. It keeps its port and its data when it is started again.
 
-    `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`
+    `properties`  server keys above the single-node profile, such as `{"num.partitions": "3"}`; in
+                  a temporary folder `__consumer_offsets` and `__transaction_state` have one
+                  partition where nothing else is set
     `data_dir`    an existing folder to keep; else a temporary one, removed by `close()`
     `port`        0 takes a free one
     `keep_data`   leave the temporary folder where it is

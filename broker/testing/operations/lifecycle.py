@@ -13,6 +13,11 @@ from broker.testing.served import Served
 from broker.testing.standing import stand_where
 from ottla.testing.frames import Json
 
+_INTERNAL_TOPICS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
+_PARTITIONS = "1"
+_PARTITIONS_OF_CLUSTER = "3"
+"""Of 50, the first group or transaction would wait for the files: longer than a test takes."""
+
 
 @operation("ping")
 async def ping(_broker: Served, _args: Arguments) -> Json:
@@ -24,12 +29,14 @@ async def ping(_broker: Served, _args: Arguments) -> Json:
 async def start(broker: Served, args: Arguments) -> Json:
     """With `properties` above the single-node profile; a node of several has a `cluster_id`.
 
-    With `durable`, what it writes is on its disk as any broker's is. Its clocks are ahead of the
-    machine's by `ahead_ms`. `place` is where whoever asks stands.
+    With `durable`, what it writes is on its disk as any broker's is, and its internal topics have
+    as many partitions; else they have few. Its clocks are ahead of the machine's by `ahead_ms`.
+    `place` is where whoever asks stands.
     """
     if "place" in args:
         stand_where(args["place"])
-    config = load_config(None, [f"{key}={value}" for key, value in args["properties"].items()])
+    keys = dict(args["properties"]) if args.get("durable") else _of_a_test(args)
+    config = load_config(None, [f"{key}={value}" for key, value in keys.items()])
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     cluster_id = args.get("cluster_id")
     if cluster_id is not None:
@@ -38,3 +45,9 @@ async def start(broker: Served, args: Arguments) -> Json:
     port = await broker.start(config, durable=bool(args.get("durable")), ahead_ms=ahead_ms)
     say(f"ottla: node {config.node_id} is ready: connect to port {port}")
     return {"port": port, "node_id": config.node_id, "pid": os.getpid()}
+
+
+def _of_a_test(args: Arguments) -> dict[str, str]:
+    """The properties, with what suits a broker that lives for a test and is not set otherwise."""
+    partitions = _PARTITIONS if args.get("cluster_id") is None else _PARTITIONS_OF_CLUSTER
+    return dict.fromkeys(_INTERNAL_TOPICS, partitions) | dict(args["properties"])

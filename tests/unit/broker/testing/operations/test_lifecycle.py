@@ -55,6 +55,25 @@ async def test_a_node_of_several_is_formatted_for_its_cluster(formatted: list[st
     assert formatted == ["the cluster"] and broker.started[0][1:] == (True, 5.0)
 
 
+@pytest.mark.parametrize(
+    ("args", "partitions"),
+    [
+        ({}, (1, 1)),
+        ({"cluster_id": "the cluster"}, (3, 3)),
+        ({"durable": True}, (50, 50)),
+        ({"properties": {"offsets.topic.num.partitions": "7"}}, (7, 1)),
+    ],
+)
+async def test_internal_topics_are_small_where_the_data_go_with_the_test(
+    args: dict[str, object], partitions: tuple[int, int]
+) -> None:
+    broker = Broker()
+    await lifecycle.start(cast(Served, broker), {"properties": {}, **args})
+    ((config, _, _),) = broker.started
+    found = config.offsets_topic_num_partitions, config.transaction_state_log_num_partitions
+    assert found == partitions
+
+
 async def test_a_wrong_key_is_a_line() -> None:
     with pytest.raises(StartError, match="did you mean num.partitions"):
         await lifecycle.start(cast(Served, Broker()), {"properties": {"num.partions": "3"}})
