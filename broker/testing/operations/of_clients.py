@@ -16,7 +16,7 @@ from broker.testing.operations import decoded_requests, groups, records, topics
 from broker.testing.operations.in_process import InProcess
 from broker.testing.operations.inside import InsideNode
 from broker.testing.operations.over_network import OverNetwork
-from broker.testing.operations.port import OperationError, World
+from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World
 from broker.testing.operations.reset import reset, reset_rest
 from broker.testing.served import Served
 from ottla.testing.frames import Json
@@ -42,15 +42,29 @@ _ASKED: dict[str, Asked] = {
     "reset": reset,
     "reset.rest": reset_rest,
 }
+_READING = (
+    "topic.describe",
+    "records.consume",
+    "group.list",
+    "group.describe",
+    "group.progress",
+)
+"""They are asked again where a node has just gone, until others have its place."""
+_GONE_TIMEOUT_S = 10.0
 
 
 def _register(name: str, asked: Asked) -> None:
     @operation(name)
     async def ask(broker: Served, args: Arguments) -> Json:
-        try:
-            return await asked(_world(broker), **args)
-        except OperationError as error:
-            raise Refused(str(error), error.kind) from error
+        deadline_s = time.monotonic() + _GONE_TIMEOUT_S
+        while True:
+            try:
+                return await asked(_world(broker), **args)
+            except OperationError as error:
+                gone = isinstance(error, NoAnswer) and name in _READING
+                if not gone or time.monotonic() >= deadline_s:
+                    raise Refused(str(error), error.kind) from error
+            await asyncio.sleep(POLL_S)
 
 
 for _name, _asked in _ASKED.items():

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from broker.testing.operations.port import OperationError, Request, Response
+from broker.testing.operations.port import NoAnswer, OperationError, Request, Response
 from protocol.api_keys import ApiKey
 from protocol.messages.metadata import MetadataRequest
 from storage.ports import Channel, ChannelFailure
@@ -48,7 +48,10 @@ class OverNetwork:
                 return response
             failure = response
         where = ", ".join(f"{host}:{port}" for host, port in tried)
-        raise OperationError("failed", f"no answer from {where} ({failure.value})")
+        raise NoAnswer(
+            f"no answer from {where} ({failure.value})",
+            was_sent=failure is not ChannelFailure.REFUSED,
+        )
 
     def close(self) -> None:
         """Close all channels."""

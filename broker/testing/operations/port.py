@@ -31,6 +31,15 @@ class OperationError(Exception):
         self.kind = kind
 
 
+class NoAnswer(OperationError):
+    """A node did not answer: it has just gone, or the cluster does not know of that yet."""
+
+    def __init__(self, text: str, *, was_sent: bool) -> None:
+        """`was_sent`: it may have done what it was asked for."""
+        super().__init__("failed", text)
+        self.was_sent = was_sent
+
+
 class Request(Protocol):
     """The message of a request."""
 

@@ -11,7 +11,7 @@ from itertools import cycle
 from math import ceil
 
 from broker.testing.operations.partitioner import partition_of
-from broker.testing.operations.port import POLL_S, OperationError, World, check
+from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World, check
 from broker.testing.operations.topics import (
     EARLIEST,
     LATEST,
@@ -363,9 +363,15 @@ async def _produce(
             request = ProduceRequest(
                 None, _ALL_IN_SYNC, left_ms, [TopicProduceData(topic, partition_data=[data])]
             )
-            answer = await world.ask(leader, request, PRODUCE_VERSION)
-            (one,) = answer.responses[0].partition_responses
-            code, words = one.error_code, one.error_message
+            try:
+                answer = await world.ask(leader, request, PRODUCE_VERSION)
+            except NoAnswer as error:
+                if error.was_sent:
+                    raise
+                words = str(error)
+            else:
+                (one,) = answer.responses[0].partition_responses
+                code, words = one.error_code, one.error_message
             if code == ErrorCode.NONE:
                 return one.base_offset, one.log_append_time_ms
             if code == ErrorCode.MESSAGE_TOO_LARGE and can_be_split:

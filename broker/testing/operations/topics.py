@@ -5,9 +5,9 @@ Every broker is asked, so that a client that asks any of them finds what the tes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from broker.testing.operations.port import POLL_S, OperationError, World, check, name_of
+from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World, check, name_of
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
@@ -93,14 +93,12 @@ async def delete(world: World, names: Sequence[str], timeout_s: float = TIMEOUT_
     for one in answer.responses:
         if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             check(one.error_code, f"topic {one.name} was not deleted", one.error_message)
-    deadline_s = world.now_s() + timeout_s
-    for node in await nodes(world):
-        while found := [name for name in names if name in await leaders_at(world, node, names)]:
-            if world.now_s() >= deadline_s:
-                raise OperationError(
-                    "deadline", f"node {node} still names {', '.join(found)} after {timeout_s:g} s"
-                )
-            await world.pause(POLL_S)
+
+    async def lacking(node: int) -> str | None:
+        left = await leaders_at(world, node, names)
+        return f"node {node} still names {', '.join(left)}" if left else None
+
+    await _everywhere(world, lacking, timeout_s)
 
 
 async def describe(world: World, names: Sequence[str] | None = None) -> dict[str, Json]:
@@ -142,16 +140,13 @@ async def lead(
         raise OperationError("misuse", f"in sync with {name}-{partition} is {in_sync}, {whom}")
     replicas = [leader, *(one for one in found.replica_nodes if one != leader)]
     await _prefer(world, name, partition, replicas, int(timeout_s * 1000))
-    deadline_s = world.now_s() + timeout_s
-    for node in await nodes(world):
-        while (now := (await leaders_at(world, node, [name]))[name][partition]) != leader:
-            if world.now_s() >= deadline_s:
-                raise OperationError(
-                    "deadline",
-                    f"after {timeout_s:g} s node {node} says that {name}-{partition} is led by "
-                    f"{now}, not by {leader}",
-                )
-            await world.pause(POLL_S)
+
+    async def lacking(node: int) -> str | None:
+        now = (await leaders_at(world, node, [name])).get(name, {}).get(partition, -1)
+        said = f"node {node} says that {name}-{partition} is led by {now}, not by {leader}"
+        return None if now == leader else said
+
+    await _everywhere(world, lacking, timeout_s)
     return leader
 
 
@@ -202,18 +197,14 @@ async def leaders_at(world: World, node: int | None, names: Sequence[str] | None
 
 async def led(world: World, names: Sequence[str], timeout_s: float, partitions: int = 1) -> Leaders:
     """Every broker knows these topics, and the leaders of all their partitions serve."""
-    deadline_s = world.now_s() + timeout_s
-    for node in await nodes(world):
-        while True:
-            leaders = await leaders_at(world, node, names)
-            lacking = await _lacking(world, leaders, names, partitions)
-            if not lacking:
-                break
-            if world.now_s() >= deadline_s:
-                raise OperationError(
-                    "deadline", f"after {timeout_s:g} s node {node} says: {lacking}"
-                )
-            await world.pause(POLL_S)
+    leaders: Leaders = {}
+
+    async def lacking(node: int) -> str | None:
+        leaders.update(await leaders_at(world, node, names))
+        found = await _lacking(world, leaders, names, partitions)
+        return None if found is None else f"node {node} says: {found}"
+
+    await _everywhere(world, lacking, timeout_s)
     return leaders
 
 
@@ -242,6 +233,26 @@ def by_leader(leaders: Leaders, partitions: Sequence[Partition]) -> dict[int, di
         if leader >= 0:
             found.setdefault(leader, {}).setdefault(name, []).append(index)
     return found
+
+
+async def _everywhere(
+    world: World, lacking: Callable[[int], Awaitable[str | None]], timeout_s: float
+) -> None:
+    """Until nothing is lacking at any node, of which `lacking` tells what is. Raises OperationError
+    with that."""
+    deadline_s = world.now_s() + timeout_s
+    while True:
+        found = None
+        try:
+            for node in await nodes(world):
+                found = found or await lacking(node)
+        except NoAnswer as error:
+            found = str(error)
+        if found is None:
+            return
+        if world.now_s() >= deadline_s:
+            raise OperationError("deadline", f"after {timeout_s:g} s {found}")
+        await world.pause(POLL_S)
 
 
 async def _metadata(

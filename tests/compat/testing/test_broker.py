@@ -226,10 +226,24 @@ def test_with_unittest_nothing_is_left() -> None:
 def test_a_cluster_survives_a_node() -> None:
     with Cluster(3) as cluster:
         produce(cluster.bootstrap_servers, b"one")
-        cluster.broker(2).kill()
+        cluster.leader("orders").kill()
+        assert cluster.topics() == ["orders"]
         produce(cluster.bootstrap_servers, b"two")
         cluster.start()
         assert sorted(consume(cluster.bootstrap_servers, 2)) == [b"one", b"two"]
+
+
+def test_helpers_find_their_way_when_a_node_is_killed() -> None:
+    with Cluster(3) as cluster:
+        orders = cluster.topic("orders")
+        orders.seed([b"one"])
+        cluster.leader(orders).kill()
+        orders.seed([b"two"])
+        assert cluster.leader(orders).running
+        assert [one.value for one in orders.consume(2)] == [b"one", b"two"]
+        cluster.start()
+        cluster.leader(orders).kill()
+        assert cluster.topic("others").name in cluster.topics()
         folders = [one.data_dir for one in cluster.brokers]
     assert [one for one in folders if one.exists()] == []
 

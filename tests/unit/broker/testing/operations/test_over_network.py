@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.testing.operations.over_network import OverNetwork
-from broker.testing.operations.port import OperationError
+from broker.testing.operations.port import NoAnswer, OperationError
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
@@ -67,8 +67,9 @@ async def test_any_node_is_the_first_that_answers() -> None:
     ask = OverNetwork(net, [("dead", 1), ("boot", 9)])
     assert await ask(None, HeartbeatRequest(), 4) == "yes"
     nobody = OverNetwork(net, [("dead", 1)])
-    with pytest.raises(OperationError, match=r"no answer from dead:1 \(refused\)"):
+    with pytest.raises(NoAnswer, match=r"no answer from dead:1 \(refused\)") as raised:
         await nobody(None, HeartbeatRequest(), 4)
+    assert not raised.value.was_sent
 
 
 async def test_what_may_be_parked_has_a_channel_of_its_own() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.testing.operations import topics
-from broker.testing.operations.port import OperationError, World
+from broker.testing.operations.port import NoAnswer, OperationError, World
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -73,6 +73,8 @@ class ThreeNodes:
         self.leader = 1
         self.refuses = 0
         self.late = 0
+        self.gone = 0
+        """Node 3 is, and the others do not say so so many times."""
         self.now_s = 0.0
         self.world = World(self.ask, lambda: self.now_s, lambda: 0, self.pause)
 
@@ -91,6 +93,9 @@ class ThreeNodes:
             return ElectLeadersResponse(
                 replica_election_results=[ReplicaElectionResult(asked.topic, [result])]
             )
+        if node_id == 3 and self.gone > 0:
+            self.gone -= 1
+            raise NoAnswer("no answer from node 3", was_sent=False)
         self.late -= node_id == 3
         leader = 1 if node_id == 3 and self.late > 0 else self.leader
         partition = MetadataResponsePartition(0, 0, leader, 0, self.replicas, self.isr)
@@ -128,4 +133,14 @@ async def test_a_replica_that_cannot_lead() -> None:
         await topics.lead(nodes.world, "orders")
     nodes.refuses = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     with pytest.raises(OperationError, match="no other leader: ELIGIBLE_LEADERS_NOT_AVAILABLE"):
+        await topics.lead(nodes.world, "orders", 0, 1)
+
+
+async def test_a_node_that_has_just_gone_is_waited_for() -> None:
+    nodes = ThreeNodes()
+    nodes.gone = 5
+    assert await topics.lead(nodes.world, "orders") == 2
+    assert nodes.gone == 0
+    nodes.gone = 10_000
+    with pytest.raises(OperationError, match="after 10 s no answer from node 3"):
         await topics.lead(nodes.world, "orders", 0, 1)
