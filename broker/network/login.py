@@ -78,6 +78,16 @@ class Login:
         return self._authenticator is not None
 
     @property
+    def context(self) -> ConnectionContext:
+        """The connection, as the APIs see it."""
+        return self._context
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether its next frame is a token without a header (KIP-43)."""
+        return self._authenticator is not None and self._authenticator.is_bare
+
+    @property
     def refusal_delay_s(self) -> float:
         """How long a refusal waits."""
         return self._guard.refusal_delay_s
@@ -92,6 +102,14 @@ class Login:
         """What to say to a frame before the login is `complete`, or to one that it `takes` later.
         None: that needs somebody else's answer; `later` has it, unless the connection has ended,
         and no frame may come before."""
+        meet = self._guard.meet_login
+        if meet is None:
+            return self.carry_out(frame, later)
+        said: Said | None = meet(self, frame, later)
+        return said
+
+    def carry_out(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None:
+        """As `check`, whoever comes between."""
         authenticator = self._authenticator
         assert authenticator is not None
         return self._step(partial(authenticator.received, frame, self._wall_ms()), later)

@@ -23,7 +23,7 @@ from broker.config.listener_security import ListenerSecurity
 from broker.config.plugins import PythonClass
 from broker.config.values import BrokerConfig
 from broker.node.settings import token_key
-from broker.security.listener_guard import Ask, ListenerGuard, Refuse
+from broker.security.listener_guard import Ask, ListenerGuard, MeetLogin, Refuse
 from broker.security.logins import Logins
 from controller.metadata.delegation_token import Tokens
 from controller.metadata.delta import MetadataDelta
@@ -104,6 +104,11 @@ class Guards:
         )
         self._guards[listener_name] = guard
         return guard
+
+    def meet_logins_by(self, meet: MeetLogin) -> None:
+        """Who comes between logins and their answers from now on, at each guarded listener."""
+        for guard in self._guards.values():
+            guard.meet_login = meet
 
     def logins(self) -> list[Logins]:
         """What is counted, of each guarded listener."""

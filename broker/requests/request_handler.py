@@ -193,7 +193,9 @@ class RequestHandler:
         if served is None:
             raise ProtocolError(f"API key {api_key} is not served")
         if not served.oldest <= version <= served.latest:
-            self._say_range(served, connection, frame, reply)
+            if api_key != _API_VERSIONS:
+                raise ProtocolError(f"{served.api.key.name} version {version} is not served")
+            self.say_range(connection, frame, reply)
             return
         served.metrics.begun()
         if served.request is None:
@@ -228,13 +230,10 @@ class RequestHandler:
         say_range = partial(self._answer_range, served, replace(context, api_version=0), reply)
         interference.meet(Meeting(context, request, reply, ask, refusal, write, say_range))
 
-    def _say_range(
-        self, served: _Served, connection: Connection, frame: memoryview, reply: Reply
-    ) -> None:
-        """Answer a version that is not served: of ApiVersions alone, with our range."""
+    def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        """Answer an ApiVersions request as one whose version is not served: with our range."""
         api_key, version, correlation_id, client_id, pos = read_request_header(frame)
-        if api_key != _API_VERSIONS:
-            raise ProtocolError(f"{served.api.key.name} version {version} is not served")
+        served = self._served[api_key]
         if version > served.latest:
             skip_header_tags(frame, pos)  # a newer header has them, too
         served.metrics.begun()

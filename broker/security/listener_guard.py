@@ -9,7 +9,7 @@ Follows Kafka's `ChannelBuilders`, `SslChannelBuilder` and `SaslChannelBuilder`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from broker.config.listener_security import ListenerSecurity
 from broker.requests.context import ANONYMOUS
@@ -33,6 +33,8 @@ Refuse = Callable[[int, Message, ErrorCode], Message | None]
 """API key, request, error → the response that says it; None where there is none."""
 
 
+MeetLogin: TypeAlias = Callable[[Any, memoryview, Callable[[Any], None]], Any]
+"""`broker.network.login.Login.check` of a login, by somebody else."""
 NamePeer: TypeAlias = "Callable[[Peer], str]"
 """A principal builder: raises NoPrincipal for who may not connect."""
 UNMAPPED = "no rule of ssl.principal.mapping.rules maps the certificate's name"
@@ -70,6 +72,8 @@ class ListenerGuard:
         a principal builder; `ask`: for what the mechanisms want to know of others. Raises
         ConfigError."""
         self.logins = logins
+        self.meet_login: MeetLogin | None = None
+        """Who comes between a login's frames and what they are answered; None: nobody."""
         self._security = security
         self._new_mechanism = new_mechanism
         self._refuse = refuse

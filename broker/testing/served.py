@@ -18,6 +18,7 @@ from broker.testing.clock import MovableScheduler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
 from broker.testing.faults.links import Links
+from broker.testing.faults.logins import LoginFaults
 from broker.testing.faults.of_node import faults_of
 from broker.testing.sent_requests import SentRequests
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
@@ -72,6 +73,10 @@ class Served:
         """What becomes of its requests; nothing meets them before a test asks for that."""
         if self._faults is None:
             self._faults = faults_of(self.node)
+            if self.server.guards is not None:
+                assert self.node.broker is not None, "faults are those of a broker"
+                logins = LoginFaults(self._faults, self.node.broker.requests)
+                self.server.guards.meet_logins_by(logins.meet)
         return self._faults
 
     async def start(

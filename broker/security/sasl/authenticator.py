@@ -240,6 +240,11 @@ class SaslAuthenticator:
         """Whether requests are for the broker's APIs."""
         return self.state is SERVING
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether the next frame is a token without a header."""
+        return self.state is BARE_TOKENS
+
     def takes(self, frame: memoryview, now_ms: int) -> bool:
         """Whether this frame, without its size, is for `received` and not for the broker's APIs."""
         if self.state is not SERVING:

@@ -11,9 +11,9 @@ Never knows a socket: bytes are cut and connections closed through `broker.reque
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from broker.requests.admission import Admission
 from broker.requests.context import Api, Respond
@@ -40,9 +40,11 @@ from storage.ports import Scheduler
 
 OPERATIONS = "ottla-testing"
 """The client id of what the test itself asks (`broker.testing.operations`): that is not met."""
-_LOGINS = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 UNANSWERED_MAX_COUNT = 4096
 """Of one fault; the connection of the first one closes then."""
+
+
+Answer = TypeVar("Answer")
 
 
 class Sessions(Protocol):
@@ -82,6 +84,7 @@ class Faults:
         self._handlers = handlers
         self._rules: dict[str, Rule] = {}
         self._unanswered: dict[str, deque[Reply]] = {}
+        self._logging_in = False
 
     # --- what a test asks for -------------------------------------------------------------------
 
@@ -95,9 +98,8 @@ class Faults:
         self._rules[key] = rule
 
     def may_meet(self, api: ApiKey) -> bool:
-        """Whether requests of this API come here: it is served, and not while a client logs in."""
-        served = any(int(api) in handler.apis for handler in self._handlers)
-        return served and api not in _LOGINS
+        """Whether requests of this API come here: it is served."""
+        return any(int(api) in handler.apis for handler in self._handlers)
 
     def rule(self, key: str) -> Rule | None:
         """The rule of this key, unless it was lifted."""
@@ -129,7 +131,7 @@ class Faults:
 
     def meet(self, meeting: Meeting) -> None:
         """See `Interference.meet`."""
-        if meeting.context.client_id == OPERATIONS:
+        if meeting.context.client_id == OPERATIONS or self._logging_in:
             meeting.carry_out(meeting.request, partial(self._late, meeting, 0))
             return
         asked = self._asked(meeting)
@@ -144,6 +146,14 @@ class Faults:
                 self._do(key, rule, meeting, respond)
                 return
         meeting.carry_out(meeting.request, partial(self._late, meeting, delay_ms))
+
+    def log_in(self, step: Callable[[], Answer]) -> Answer:
+        """A step of a login that was met: what it asks the APIs itself is not met again."""
+        self._logging_in = True
+        try:
+            return step()
+        finally:
+            self._logging_in = False
 
     def _asked(self, meeting: Meeting) -> Asked:
         context, request = meeting.context, meeting.request

@@ -6,6 +6,7 @@ requests by what it has prepared for them.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import time
@@ -271,3 +272,48 @@ def until_ended(broker: Broker) -> bool:
     while broker.running and time.monotonic() < deadline_s:
         time.sleep(0.005)
     return not broker.running
+
+
+SASL = {
+    "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "listener.name.plaintext.plain.sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="alice" password="secret" user_alice="secret";'
+    ),
+}
+
+
+def test_logins_fail_while_a_test_wants_that() -> None:
+    from aiokafka import AIOKafkaProducer
+    from aiokafka.errors import KafkaConnectionError
+
+    async def send() -> None:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=broker.bootstrap_servers,
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="PLAIN",
+            sasl_plain_username="alice",
+            sasl_plain_password="secret",
+        )
+        try:
+            await producer.start()
+            await producer.send_and_wait(topic.name, b"x", partition=0)
+        finally:
+            await producer.stop()
+
+    with Broker(SASL) as broker:
+        topic = broker.topic("orders")
+        for api, error in (
+            ("ApiVersions", "INVALID_REQUEST"),
+            ("SaslHandshake", "UNSUPPORTED_SASL_MECHANISM"),
+            ("SaslAuthenticate", "SASL_AUTHENTICATION_FAILED"),
+        ):
+            with broker.fail(api, error) as fault:
+                with pytest.raises(KafkaConnectionError):
+                    asyncio.run(send())
+                assert fault.met >= 1, fault
+        asyncio.run(send())
+        assert "asked for by a test" in broker.output()
