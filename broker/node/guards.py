@@ -108,7 +108,7 @@ class Guards:
     def meet_logins_by(self, meet: MeetLogin) -> None:
         """Who comes between logins and their answers from now on, at each guarded listener."""
         for guard in self._guards.values():
-            guard.meet_login = meet
+            guard.meet_logins_by(meet)
 
     def logins(self) -> list[Logins]:
         """What is counted, of each guarded listener."""

@@ -73,7 +73,7 @@ class ListenerGuard:
         ConfigError."""
         self.logins = logins
         self.meet_login: MeetLogin | None = None
-        """Who comes between a login's frames and what they are answered; None: nobody."""
+        """Who comes between a login's frames and what they are answered (`meet_logins_by`)."""
         self._security = security
         self._new_mechanism = new_mechanism
         self._refuse = refuse
@@ -100,6 +100,10 @@ class ListenerGuard:
 
         alerts.send.set(send)
         alerts.heard.set(heard)
+
+    def meet_logins_by(self, meet: MeetLogin | None) -> None:
+        """Who comes between a login's frames and what they are answered; None: nobody."""
+        self.meet_login = meet
 
     @property
     def refusal_delay_s(self) -> float:

@@ -25,7 +25,7 @@ TOTAL_BYTES_MAX = 32 * 1024 * 1024
 FRAME_BYTES_MAX = 1024 * 1024
 """What is kept of one request: of a longer one only that it came."""
 
-_NO_CLIENT = re.compile(
+NO_CLIENT = re.compile(
     rb"broker-\d+-fetcher-\d+|broker-\d+-txn-marker-sender|AddPartitionsToTxnSenderThread-\d+"
     rb"|node-\d+|broker-probe|ottla-testing"
 ).fullmatch
@@ -113,7 +113,7 @@ class SentRequests:
 
     def _keep(self, connection: Connection, came: bytes, size: int, prepared: bool) -> None:
         length = int.from_bytes(came[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
-        if length > 0 and _NO_CLIENT(came, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
+        if length > 0 and NO_CLIENT(came, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
             self._of_nodes[connection.connection_id] = None
             if len(self._of_nodes) > _NODE_CONNECTIONS_MAX:
                 del self._of_nodes[next(iter(self._of_nodes))]

@@ -32,7 +32,8 @@ have in common. Names may be patterns, such as `orders-*`.
 `probability`       each is met by this chance, from 0 to 1
 `seed`              of that chance: the same seed gives each client the same faults. Without one it
                     is drawn, and stands in the fault's `seed` and in its repr
-`nodes`             True: requests that other brokers and controllers send, and none of clients
+`nodes`             True: requests that other brokers and controllers send, and none of clients;
+                    for an API that only they use, such as `AlterPartition`, it need not be said
 
 The first fault that meets a request decides; delays add up and go before all else. In a cluster a
 fault counts the requests of all nodes together: `times=2` means two, whichever nodes they come to.

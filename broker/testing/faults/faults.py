@@ -168,7 +168,7 @@ class Faults:
             asks_for_all_topics(api, context.api_version, request),
             set(groups_of(api, request)),
             set(transactional_ids_of(api, request)),
-            is_of_a_node(api, request),
+            is_of_a_node(api, request, context.client_id or ""),
         )
 
     def _late(self, meeting: Meeting, delay_ms: float, response: object) -> None:

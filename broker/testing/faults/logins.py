@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from broker.network.login import Refusal, Said
+from broker.network.request_channel import ConnectionContext
 from broker.requests.context import Connection, RequestContext
 from broker.requests.interference import Meeting, Reply
 from broker.testing.faults.faults import Faults
@@ -24,7 +25,7 @@ from protocol.frames.message_codec import (
     read_request_header,
     skip_header_tags,
 )
-from protocol.message import Message
+from protocol.message import Message, replace
 from protocol.rights import UNLIMITED
 
 LOGIN_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
@@ -35,7 +36,7 @@ class LoginUnderWay(Protocol):
     """`broker.network.login.Login`."""
 
     @property
-    def context(self) -> Any: ...
+    def context(self) -> ConnectionContext: ...
 
     @property
     def is_bare(self) -> bool: ...
@@ -99,7 +100,7 @@ class _Reply:
         self._said: Said | None = None
         self._is_late = False
 
-    def __call__(self, parts: Any) -> None:
+    def __call__(self, parts: bytes | None) -> None:
         self.say(b"" if parts is None else bytes(parts))
 
     def close(self) -> None:
@@ -123,7 +124,7 @@ class _Reply:
         return self._said
 
 
-def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | None, Any]:
+def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | None, Message | None]:
     """A frame's header and its request; None where it is none that a login may have."""
     try:
         key, version, correlation_id, client_id, pos = read_request_header(frame)
@@ -152,14 +153,14 @@ def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | Non
 
 
 def _refusal(api_key: int, _request: object, error: ErrorCode) -> Message:
-    response: Any = messages_of(ApiKey(api_key)).response()
-    response.error_code = int(error)
+    response: Message = messages_of(ApiKey(api_key)).response()
+    said: dict[str, Any] = {"error_code": int(error)}
     if hasattr(response, "error_message"):
-        response.error_message = _REASON
-    return response  # type: ignore[no-any-return]
+        said["error_message"] = _REASON
+    return replace(response, **said)
 
 
-def _answer(context: RequestContext, reply: Any, response: Any) -> None:
+def _answer(context: RequestContext, reply: Reply, response: object) -> None:
     """Give a reply what a login has said, or the answer that a fault has made."""
     if isinstance(response, Refusal):
         if isinstance(reply, _Reply):
@@ -169,6 +170,7 @@ def _answer(context: RequestContext, reply: Any, response: Any) -> None:
     elif isinstance(response, bytes):
         reply(response)
     else:
+        assert isinstance(response, Message) and isinstance(reply, _Reply), "an error, in one piece"
         frame = encode_response(response, context.api_version, context.correlation_id).joined()
         if context.api_key == ApiKey.API_VERSIONS:
             reply(frame)  # the login goes on

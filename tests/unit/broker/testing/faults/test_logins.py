@@ -31,7 +31,7 @@ class Login:
     """One that answers each frame at once, or later."""
 
     is_bare = False
-    context = SimpleNamespace(client_host="h", listener_name="SASL", connection_id="c")
+    context: Any = SimpleNamespace(client_host="h", listener_name="SASL", connection_id="c")
 
     def __init__(self) -> None:
         self.carried_out: list[bytes] = []

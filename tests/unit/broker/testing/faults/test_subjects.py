@@ -128,11 +128,12 @@ def test_who_names_no_topic_may_ask_for_all(
 
 
 def test_followers_and_other_nodes_are_told_from_clients() -> None:
-    assert is_of_a_node(ApiKey.FETCH, FetchRequest(replica_state=ReplicaState(2)))
-    assert is_of_a_node(ApiKey.FETCH, FetchRequest(replica_id=2))
-    assert not is_of_a_node(ApiKey.FETCH, FetchRequest())
-    assert is_of_a_node(ApiKey.BROKER_HEARTBEAT, MetadataRequest())
-    assert not is_of_a_node(ApiKey.METADATA, MetadataRequest([MetadataRequestTopic()]))
+    assert is_of_a_node(ApiKey.FETCH, FetchRequest(replica_state=ReplicaState(2)), "")
+    assert is_of_a_node(ApiKey.FETCH, FetchRequest(replica_id=2), "")
+    assert not is_of_a_node(ApiKey.FETCH, FetchRequest(), "app")
+    assert is_of_a_node(ApiKey.BROKER_HEARTBEAT, MetadataRequest(), "")
+    assert not is_of_a_node(ApiKey.METADATA, MetadataRequest([MetadataRequestTopic()]), "")
+    assert is_of_a_node(ApiKey.METADATA, MetadataRequest(), "node-2")
 
 
 def test_a_request_is_taken_apart_by_topics() -> None:

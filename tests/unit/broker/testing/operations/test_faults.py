@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -24,13 +24,12 @@ from tests.unit.broker.node_fixture import Running
 
 
 class Sockets:
-    connection_count = 3
-
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def close_connections(self, reason: str) -> None:
+    def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int:
         self.reasons.append(reason)
+        return sum(not spared(one) for one in ("client-1", "node-2", "client-3"))
 
 
 class Bench:
@@ -42,6 +41,7 @@ class Bench:
             faults=faults_of(self.running.node),
             server=SimpleNamespace(sockets=self.sockets),
             config=SimpleNamespace(node_id=1),
+            sent=SimpleNamespace(is_no_clients=lambda one: one.startswith("node")),
             node=self.running.node,
         )
 
@@ -68,6 +68,13 @@ def test_a_fault_from_its_beginning_to_its_end(bench: Bench) -> None:
     bench.call("fault.lift", key="k")
     assert bench.running.produce("a", b"v").error_code == 0
     assert bench.call("fault.show", key="k") is None
+
+
+def test_what_only_nodes_ask_is_met_where_nodes_ask_it(bench: Bench) -> None:
+    for api, of_nodes in (("WriteTxnMarkers", True), ("Produce", False)):
+        bench.call("fault.add", key=api, deed="lost", api=api)
+        rule = bench.broker.faults.rule(api)
+        assert rule is not None and rule.aim.nodes is of_nodes
 
 
 def test_an_error_that_kafka_has_not_there_can_be_forced(bench: Bench) -> None:
@@ -99,8 +106,8 @@ def test_all_faults_are_lifted_at_once(bench: Bench) -> None:
     assert bench.running.produce("a", b"v").error_code == 0
 
 
-def test_connections_are_closed(bench: Bench) -> None:
-    assert bench.call("connections.close") == 3
+def test_connections_of_clients_are_closed(bench: Bench) -> None:
+    assert bench.call("connections.close") == 2
     assert len(bench.sockets.reasons) == 1
     bench.broker.server.sockets = None
     assert bench.call("connections.close") == 0
