@@ -16,15 +16,12 @@ import os
 import selectors
 import signal
 import socket
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 from broker.testing.host_folders import HostFolders
-from broker.testing.parent_death import die_with_parent
+from broker.testing.host_processes import HostProcesses
 from broker.testing.preload import load_broker, load_more
 from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
 
@@ -56,15 +53,12 @@ class Host:
         self._pair = pair
         self._script = script
         self._can_fork = can_fork
-        self._pid = os.getpid()
         self._parent_pid = os.getppid()
         self._selector = selectors.DefaultSelector()
         self._reader = FrameReader()
         self._greeted = False
         self._fds: list[int] = []
-        self._codes: dict[int, int | None] = {}
-        """By pid of each process that was begun: how it ended, None while it runs."""
-        self._popened: dict[int, subprocess.Popen[bytes]] = {}
+        self._processes = HostProcesses()
         self._waits: list[_Wait] = []
         self._folders = HostFolders()
         self._loaded = False
@@ -101,7 +95,8 @@ class Host:
         try:
             yield
         finally:
-            self._end()
+            self._processes.end_all()
+            self._folders.remove_all()
             _forget_signals()
             self._selector.close()
             self._pair.close()
@@ -181,118 +176,48 @@ class Host:
         (channel,) = args["fds"]
         if not self._can_fork:
             command = [sys.executable, "-P", self._script, "child", str(channel)]
-            return self._spawn(command, args["log"], args.get("environment"), (channel,))
+            return self._processes.spawn(command, args["log"], fds=(channel,))
         self._load({})
-        pid = os.fork()
-        if pid == 0:
-            self._become_child(channel, args["log"])
-        self._codes[pid] = None
-        return pid
+        return self._processes.fork(lambda: self._be_a_broker(channel), args["log"])
 
     def _run_command(self, args: Arguments) -> Json:
         """Any command, such as `ottla serve`; its pid."""
-        return self._spawn(args["command"], args["log"], args.get("environment"), ())
+        return self._processes.spawn(
+            args["command"], args["log"], environment=args.get("environment")
+        )
 
     def _signal(self, args: Arguments) -> Json:
         """Send a signal to a process that was begun here; whether it was there."""
-        pid = args["pid"]
-        if pid not in self._codes:
-            raise NotDone(f"no process {pid} was started here")
-        if self._codes[pid] is not None:
-            return False
-        os.kill(pid, args["signal"])  # not reaped yet, so nobody else has the number
-        return True
-
-    def _spawn(
-        self,
-        command: Sequence[str],
-        log: str,
-        environment: Mapping[str, str] | None,
-        fds: Sequence[int],
-    ) -> int:
-        with open(log, "ab") as output:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                pass_fds=fds,
-                preexec_fn=die_with_parent(self._pid),
-            )
-        self._popened[process.pid] = process
-        self._codes[process.pid] = None
-        return process.pid
+        there = self._processes.signal(args["pid"], args["signal"])
+        if there is None:
+            raise NotDone(f"no process {args['pid']} was started here")
+        return there
 
     # --- processes ------------------------------------------------------------------------------
 
-    def _become_child(self, channel: int, log: str) -> NoReturn:
-        """After the fork: nothing of the host's is left, and nothing returns to it."""
-        code = 70
-        try:
-            die_with_parent(self._pid)()
-            _forget_signals()
-            self._selector.close()
-            self._pair.close()
-            self._folders.leave()
-            for fd in (self._woken, self._wake):
-                os.close(fd)
-            _redirect(log)
-            from broker.testing.child import serve
+    def _be_a_broker(self, channel: int) -> int:
+        """In a process that was forked: nothing of the host's is left. The exit code."""
+        _forget_signals()
+        self._selector.close()
+        self._pair.close()
+        self._folders.leave()
+        for fd in (self._woken, self._wake):
+            os.close(fd)
+        from broker.testing.child import serve
 
-            code = serve(socket.socket(fileno=channel))
-        except BaseException:  # noqa: BLE001 - it goes to the log, and never back into the host
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(code)
+        return serve(socket.socket(fileno=channel))
 
     def _reap(self) -> None:
         """Note who has ended, and tell those who wait for it."""
-        for pid, code in list(self._codes.items()):
-            if code is None:
-                self._codes[pid] = self._code_of(pid)
+        self._processes.reap()
         for wait in list(self._waits):
-            code = self._codes.get(wait.pid, -1)
+            code = self._processes.code(wait.pid)
             if code is not None:
                 self._waits.remove(wait)
                 self._answer({"id": wait.number, "result": code})
-
-    def _code_of(self, pid: int) -> int | None:
-        process = self._popened.get(pid)
-        if process is not None:
-            return process.poll()
-        found, status = os.waitpid(pid, os.WNOHANG)
-        return os.waitstatus_to_exitcode(status) if found else None
-
-    def _end(self) -> None:
-        running = [pid for pid, code in self._codes.items() if code is None]
-        for pid in running:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 5
-        while running and time.monotonic() < deadline:
-            running = [pid for pid in running if self._code_of(pid) is None]
-            time.sleep(0.002)
-        self._folders.remove_all()
 
 
 def _forget_signals() -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, *_ENDING):
         signal.signal(number, signal.SIG_DFL)
-
-
-def _redirect(log: str) -> None:
-    """What the process prints goes into its own file."""
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    for number in (1, 2):
-        os.dup2(output, number)
-    os.close(output)
-    os.close(nothing)

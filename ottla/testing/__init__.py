@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.testing.broker import Broker
+    from ottla.testing.broker_factory import BrokerFactory
     from ottla.testing.cluster import Cluster
     from ottla.testing.errors import OttlaError
     from ottla.testing.faults import Fault
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Broker",
+    "BrokerFactory",
     "Cluster",
     "Fault",
     "Message",
@@ -33,6 +35,7 @@ __all__ = [
 
 _WHERE = {
     "Broker": "broker",
+    "BrokerFactory": "broker_factory",
     "Cluster": "cluster",
     "Fault": "faults",
     "Message": "records",

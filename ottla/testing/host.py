@@ -124,20 +124,23 @@ class HostProcess:
 
 
 _lock = threading.Lock()
-_the_host: list[HostProcess] = []
+_hosts: list[HostProcess] = []
+"""The last one is in use. Others have ended, or are those of a process that this one was forked
+from."""
 
 
 def the_host() -> HostProcess:
     """That of this process; started where it is not there."""
     with _lock:
-        if not _the_host or not _the_host[0].running:
-            _the_host[:] = [HostProcess()]
-        return _the_host[0]
+        if not _hosts or not _hosts[-1].running:
+            _hosts.append(HostProcess())
+        return _hosts[-1]
 
 
 def _end() -> None:
-    if _the_host and _the_host[0].owner_pid == os.getpid():
-        _the_host.pop().close()
+    for one in _hosts:
+        if one.owner_pid == os.getpid():
+            one.close()
 
 
 atexit.register(_end)

@@ -18,15 +18,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
 
 if TYPE_CHECKING:
     from ottla.testing.broker import Broker
+    from ottla.testing.broker_factory import BrokerFactory
     from ottla.testing.cluster import Cluster
     from ottla.testing.session import SessionBrokers
 
@@ -147,29 +148,16 @@ def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Ite
 
 
 @pytest.fixture(scope="session")
-def ottla_broker_factory(request: pytest.FixtureRequest) -> Callable[..., Broker]:
+def ottla_broker_factory(request: pytest.FixtureRequest) -> BrokerFactory:
     """Start brokers: `ottla_broker_factory(properties={"num.partitions": "3"})`.
 
     Arguments are those of `ottla.testing.Broker`. A broker ends with the fixture that made it, or
     with the test; `close()` ends it before.
     """
     _refuse_real_cluster("ottla_broker_factory")
-    from ottla.testing.broker import Broker
+    from ottla.testing.broker_factory import BrokerFactory
 
-    made = request.config.stash[_MADE]
-
-    def make(*arguments: Any, **options: Any) -> Broker:
-        options.setdefault("keep_data", _keeps(request.config))
-        broker = Broker(*arguments, **options)
-        try:
-            broker.start()
-        except BaseException:
-            broker.close()
-            raise
-        made.add(broker)
-        return broker
-
-    return make
+    return BrokerFactory(request.config.stash[_MADE].add, keep_data=_keeps(request.config))
 
 
 @pytest.fixture(scope=_scope)

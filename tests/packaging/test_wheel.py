@@ -41,15 +41,14 @@ print("and back")
 
 # What somebody else's type checker sees; with --strict an unused "ignore" is an error, too.
 TYPED = """
-from collections.abc import Callable
 from typing import assert_type
 
 import pytest
 
-from ottla.testing import Broker, Cluster, Fault, Message, NotAsExpected, Record
+from ottla.testing import Broker, BrokerFactory, Cluster, Fault, Message, NotAsExpected, Record
 
 @pytest.mark.ottla(topics={"orders": 3})
-def test_it(ottla: Broker, ottla_broker_factory: Callable[..., Broker]) -> None:
+def test_it(ottla: Broker, ottla_broker_factory: BrokerFactory) -> None:
     orders = ottla.topic("orders", partitions=3)
     written = orders.seed([("k", {"id": 1}), b"raw", Message("x", headers={"h": "1"})])
     assert_type(written, list[Record])
@@ -60,7 +59,8 @@ def test_it(ottla: Broker, ottla_broker_factory: Callable[..., Broker]) -> None:
     with pytest.raises(NotAsExpected):
         ottla.assert_committed("app", orders, lag="none")  # type: ignore[arg-type]
     assert_type(ottla.requests("Produce")[0].records, list[Record])
-    ottla_broker_factory().advance(days=8)
+    ottla_broker_factory({"num.partitions": "3"}, port=0).advance(days=8)
+    ottla_broker_factory(prt=0)  # type: ignore[call-arg]
 
 async def test_cluster(ottla_cluster: Cluster) -> None:
     async with Broker({"num.partitions": "3"}) as broker:

@@ -248,6 +248,28 @@ def test_helpers_find_their_way_when_a_node_is_killed() -> None:
     assert [one for one in folders if one.exists()] == []
 
 
+def test_the_end_of_one_is_seen_though_another_was_begun_with_it() -> None:
+    """No broker has the channel of another."""
+    host, pairs = the_host(), [socket.socketpair() for _ in range(2)]
+    folder, deadline = host.folder("two"), time.monotonic() + WITHIN_S
+    arguments = {"log": str(folder / "log")}
+    begun = [
+        host._channel.begin("start", arguments, deadline, (theirs.fileno(),)) for _, theirs in pairs
+    ]
+    pids = [host._channel.result(number, "start", deadline) for number in begun]
+    for _, theirs in pairs:
+        theirs.close()
+    os.kill(pids[1], signal.SIGKILL)
+    pairs[1][0].settimeout(5)
+    while pairs[1][0].recv(1000):
+        pass
+    assert psutil.Process(pids[0]).status() != psutil.STATUS_ZOMBIE
+    for ours, _ in pairs:
+        ours.close()
+    assert [host.wait(pid, WITHIN_S) for pid in pids] == [0, -signal.SIGKILL]
+    host.drop(folder)
+
+
 def test_a_host_that_was_killed_takes_its_brokers_along() -> None:
     host = HostProcess()
     ours, theirs = socket.socketpair()

@@ -100,3 +100,11 @@ def test_the_end_of_the_tests_ends_it_all(tmp_path: Path, monkeypatch: pytest.Mo
         assert not one.host.turn()
     assert not folder.parent.exists()
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_another_version_ends_it(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    ours.sendall(encode({"version": 99}) + encode({"id": 1, "op": "folder", "args": {}}))
+    with ours:
+        Host(theirs, "host_main.py", can_fork=False).run()
+        assert list(FrameReader().feed(ours.recv(10000))) == [HELLO], "it does nothing"

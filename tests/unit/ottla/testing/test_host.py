@@ -41,7 +41,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "host_main.py"
     script.write_text(STAND_IN.format(root=str(Path(__file__).parents[4])))
     monkeypatch.setattr(host, "_MAIN", script)
-    monkeypatch.setattr(host, "_the_host", [])
+    monkeypatch.setattr(host, "_hosts", [])
 
 
 @pytest.fixture
