@@ -77,6 +77,12 @@ class Broker(Contents):
         self._ahead_ms = 0.0
 
     @property
+    def node_id(self) -> int:
+        """Its `node.id`."""
+        by_itself = 1 if self._member is None else self._member.node_id
+        return int(self.properties.get("node.id", by_itself))
+
+    @property
     def port(self) -> int:
         """Where clients connect."""
         return self._port.number

@@ -80,6 +80,8 @@ def _is_of(maker: _Maker, item: pytest.Item) -> bool:
 
 
 _MADE = pytest.StashKey[_Made]()
+_NOT_POSSIBLE = pytest.StashKey[bool]()
+"""Of a test that was skipped for it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -260,19 +262,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Skip a test whose fixtures cannot be had of a cluster that runs already."""
-    with _skipping():
+    with _skipping(item):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Skip a test that does what cannot be done there."""
-    with _skipping():
+    with _skipping(item):
         return (yield)
 
 
 @contextmanager
-def _skipping() -> Iterator[None]:
+def _skipping(item: pytest.Item) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -280,6 +282,7 @@ def _skipping() -> Iterator[None]:
         if errors is None or not os.environ.get(_REAL_CLUSTER):
             raise
         if isinstance(error, errors.NotPossible):
+            item.stash[_NOT_POSSIBLE] = True
             pytest.skip(str(error))
         raise
 
@@ -288,7 +291,8 @@ def _skipping() -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the brokers printed to the report of a test that used them and failed."""
+    """Add what the brokers printed to the report of a test that used them and failed; name the
+    test as the place where it was skipped, and not this file."""
     report = yield
     if report.failed:
         for broker, offset in item.config.stash[_MADE].of(item):
@@ -296,4 +300,8 @@ def pytest_runtest_makereport(
             if _keeps(item.config) and not os.environ.get(_REAL_CLUSTER):
                 text = f"{text}\nits data are kept in {broker.data_dir}"
             report.sections.append((f"Ottla broker on {broker.bootstrap_servers}", text))
+    if report.skipped and item.stash.get(_NOT_POSSIBLE, False):
+        path, line, _ = item.reportinfo()
+        assert isinstance(report.longrepr, tuple) and line is not None
+        vars(report).update(longrepr=(str(path), line + 1, report.longrepr[2]))
     return report

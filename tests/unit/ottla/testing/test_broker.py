@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ottla.testing import broker, own_process
-from ottla.testing.broker import Broker
+from ottla.testing.broker import Broker, Membership
 from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse, StartFailed, StopFailed
 from ottla.testing.frames import HELLO, FrameReader, Json, encode
 
@@ -116,6 +116,15 @@ def test_of_a_session_only_the_end_of_the_output_is_shown(host: Host) -> None:
         with one.log_file.open("a") as file:
             file.write("of this test\n")
         assert one.output(offset) == "of this test"
+
+
+def test_its_id(host: Host) -> None:
+    for properties, node_id in (({}, 1), ({"node.id": "7"}, 7)):
+        with contextlib.closing(Broker(properties)) as one:
+            assert one.node_id == node_id
+    member = Membership(3, "cluster", ())
+    with contextlib.closing(Broker(member=member)) as one:
+        assert one.node_id == 3
 
 
 def test_pause(host: Host) -> None:

@@ -237,7 +237,7 @@ def test_with_a_real_cluster_what_cannot_be_done_is_skipped(tmp_path: Path) -> N
         OTTLA_BOOTSTRAP_SERVERS="localhost:9092",
     )
     assert "2 passed, 4 skipped" in found.stdout, found.stdout
-    assert "ottla.kill() cannot be done there" in found.stdout
+    assert "test_it.py:4: ottla.kill() cannot be done there" in found.stdout
     assert "ottla_cluster starts brokers: not with OTTLA_BOOTSTRAP_SERVERS" in found.stdout
     assert "a running cluster is not given properties" in found.stdout
 
