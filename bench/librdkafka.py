@@ -62,7 +62,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
     """Of confluent-kafka's wheel; where that was built from source, the system's."""
     folder = Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs"
     found = next(map(str, folder.glob("librdkafka-*.so*")), ctypes.util.find_library("rdkafka"))
@@ -94,7 +94,7 @@ class LibrdkafkaProducer:
 
     def __init__(self, settings: Mapping[str, object], failed: Callable[[str], None]) -> None:
         """ValueError for a setting that librdkafka does not know or take."""
-        self._library = _library()
+        self._library = library()
 
         def delivered(_producer: object, message: Any, _opaque: object) -> None:
             if error := message.contents.err:

@@ -1,0 +1,1 @@
+"""Brokers for tests: `ottla.testing` beside librdkafka's mock cluster and kfake."""

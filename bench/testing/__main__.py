@@ -1,0 +1,86 @@
+"""`python -m bench.testing`: `ottla.testing` beside librdkafka's mock cluster and kfake (Go).
+
+In one run and in turns: how long each takes to start a broker, to its first record and first group,
+and for a whole test (ten records produced, read as a group and committed) with three clients. Of
+Ottla also the reset of three topics, a group and a transactional id, and tests that begin with such
+a reset, as the fixture `ottla` has it. The table has medians and quartiles in milliseconds; every
+value goes into a file. The status is 1 where Ottla misses a goal. Go and its modules are needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.machine import machine
+from bench.peers import ROOT
+from bench.testing.candidates import OTTLA, Candidate, Kfake, Mock, Ottla
+from bench.testing.results import Results
+from bench.testing.rounds import GOALS_MS, MEASURES, Rounds
+from bench.testing.table import table
+from bench.turns import one_line, say
+
+ROUNDS = 50
+KEPT = Path(".cache/bench/testing.json")
+CANDIDATES: dict[str, Callable[[], Candidate]] = {"ottla": Ottla, "mock": Mock, "kfake": Kfake}
+COMPILED = ("broker", "controller", "ottla", "protocol", "storage")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.testing",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
+    parser.add_argument(
+        "--candidates", default=",".join(CANDIDATES), help="which of ottla, mock, kfake"
+    )
+    parser.add_argument("--json", type=Path, default=KEPT, help=f"every value; default {KEPT}")
+    parser.add_argument(
+        "--report", type=Path, metavar="JSON", help="measure nothing, print what this file says"
+    )
+    options = parser.parse_args()
+    try:
+        chosen = [CANDIDATES[name]() for name in options.candidates.split(",")]
+        results = Results.load(options.report) if options.report else None
+    except KeyError as error:
+        parser.error(f"there is no candidate {error}: {', '.join(CANDIDATES)}")
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    if options.rounds < 1:
+        parser.error("at least one round")
+    if results is None:
+        try:
+            results = measured(chosen, options.rounds, options.json)
+        except FileNotFoundError as error:
+            parser.error(f"{error}; --candidates leaves out what is not to be had")
+        except (RuntimeError, OSError) as error:
+            parser.error(f"broken off: {one_line(error)}")
+        say(f"every value: {options.json}")
+    print(table(results, MEASURES, GOALS_MS))
+    return int(OTTLA in results.candidates and bool(results.missed(OTTLA, GOALS_MS)))
+
+
+def measured(chosen: list[Candidate], rounds: int, path: Path) -> Results:
+    """A run; it is saved also where it is broken off."""
+    for package in COMPILED:
+        compileall.compile_dir(ROOT / package, quiet=1)  # as pip does with what it installs
+    with contextlib.ExitStack() as stack:
+        for one in chosen:
+            stack.callback(one.close)
+            one.prepare()
+        results = Results(
+            machine(fills_page_cache=False), {one.name: one.what() for one in chosen}, rounds
+        )
+        stack.callback(results.save, path)
+        Rounds(chosen, results).run(rounds, say)
+    return results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

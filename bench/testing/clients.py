@@ -1,0 +1,170 @@
+"""What the three clients do with a broker: a first record, a first group, a whole small test.
+
+Each raises where it does not get what it wants within PATIENCE_S. Clients are as they come, but for
+the offset from which a new group reads: the earliest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import struct
+from collections.abc import Callable, Iterable
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from confluent_kafka import Consumer, Producer
+from kafka import KafkaConsumer, KafkaProducer
+
+PATIENCE_S = 5.0
+RECORDS = 10
+VALUES = [f"value {number}".encode() for number in range(RECORDS)]
+for _one in ("aiokafka", "kafka"):
+    logging.getLogger(_one).setLevel(logging.CRITICAL)  # a topic that is not there yet is no news
+
+_API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+class NotInTime(Exception):
+    """A client did not get what it wanted."""
+
+
+def answers(address: str) -> None:
+    """A connection, and the broker's answer to ApiVersions 0."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
+        connection.sendall(_API_VERSIONS)
+        with connection.makefile("rb") as answer:
+            (size,) = struct.unpack(">i", answer.read(4))
+            correlation, error = struct.unpack(">ih", answer.read(size)[:6])
+    if (correlation, error) != (1, 0):
+        raise NotInTime(f"ApiVersions was answered by error {error}")
+
+
+def first_record(servers: str, topic: str) -> None:
+    """A new producer's record, until it is acknowledged."""
+    _confluent_produce(servers, topic, VALUES[:1])
+
+
+def first_group(servers: str, topic: str, group: str) -> None:
+    """A new consumer of a new group, until it has the first record."""
+    consumer = Consumer(_confluent_group(servers, group))
+    consumer.subscribe([topic])
+    try:
+        if [one.value() for one in consumer.consume(1, PATIENCE_S)] != VALUES[:1]:
+            raise NotInTime("no record came")
+    finally:
+        consumer.close()
+
+
+def confluent(servers: str, topic: str, group: str) -> None:
+    """Produce the records, read them as a group, commit."""
+    _confluent_produce(servers, topic, VALUES)
+    consumer = Consumer(_confluent_group(servers, group))
+    consumer.subscribe([topic])
+    try:
+        _check(one.value() for one in consumer.consume(RECORDS, PATIENCE_S))
+        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+
+
+def kafka_python(servers: str, topic: str, group: str) -> None:
+    """The same."""
+    patience_ms = int(PATIENCE_S * 1000)
+    producer = KafkaProducer(
+        bootstrap_servers=servers, max_block_ms=patience_ms, bootstrap_timeout_ms=patience_ms
+    )
+    try:
+        for sent in [producer.send(topic, value) for value in VALUES]:
+            sent.get(PATIENCE_S)
+    finally:
+        producer.close(PATIENCE_S)
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=servers,
+        group_id=group,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=patience_ms,
+        bootstrap_timeout_ms=patience_ms,
+    )
+    try:
+        # In this order: a consumer that is asked for one more waits for it.
+        _check(record.value for _, record in zip(VALUES, consumer, strict=False))
+        consumer.commit()
+    finally:
+        consumer.close()
+
+
+def aiokafka(servers: str, topic: str, group: str) -> None:
+    """The same."""
+    asyncio.run(asyncio.wait_for(_aiokafka(servers, topic, group), 2 * PATIENCE_S))
+
+
+async def _aiokafka(servers: str, topic: str, group: str) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=servers)
+    await producer.start()
+    try:
+        for sent in [await producer.send(topic, value) for value in VALUES]:
+            await sent
+    finally:
+        await producer.stop()
+    consumer = AIOKafkaConsumer(
+        topic, bootstrap_servers=servers, group_id=group, auto_offset_reset="earliest"
+    )
+    await consumer.start()
+    try:
+        _check([(await consumer.getone()).value for _ in VALUES])
+        await consumer.commit()
+    finally:
+        await consumer.stop()
+
+
+CLIENTS: dict[str, Callable[[str, str, str], None]] = {
+    "confluent-kafka": confluent,
+    "kafka-python": kafka_python,
+    "aiokafka": aiokafka,
+}
+
+
+def leave_behind(servers: str, name: str) -> None:
+    """Three topics, a group and a transactional id, as a test leaves them."""
+    topics = [f"{name}-{number}" for number in range(3)]
+    producer = Producer({**_confluent(servers), "transactional.id": name})
+    producer.init_transactions(PATIENCE_S)
+    producer.begin_transaction()
+    for topic in topics:
+        producer.produce(topic, VALUES[0])
+    producer.commit_transaction(PATIENCE_S)
+    consumer = Consumer(_confluent_group(servers, name))
+    consumer.subscribe(topics)
+    try:
+        found = consumer.consume(len(topics), PATIENCE_S)
+        if len(found) != len(topics):
+            raise NotInTime(f"{len(found)} of {len(topics)} records came")
+        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+
+
+def _confluent_produce(servers: str, topic: str, values: list[bytes]) -> None:
+    failed: list[object] = []
+    producer = Producer(_confluent(servers))
+    for value in values:
+        producer.produce(topic, value, on_delivery=lambda error, _: failed.append(error))
+    if producer.flush(PATIENCE_S) or failed != [None] * len(values):
+        raise NotInTime(f"not delivered: {failed}")
+
+
+def _confluent_group(servers: str, group: str) -> dict[str, str]:
+    return {**_confluent(servers), "group.id": group, "auto.offset.reset": "earliest"}
+
+
+def _confluent(servers: str) -> dict[str, str]:
+    return {"bootstrap.servers": servers, "log_level": "4"}
+
+
+def _check(values: Iterable[bytes | None]) -> None:
+    found = list(values)
+    if sorted(one or b"" for one in found) != VALUES:  # a topic may have several partitions
+        raise NotInTime(f"{len(found)} of {RECORDS} records came")

@@ -1,0 +1,70 @@
+"""What a run has found: by candidate and measure its values, or why there are none."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+GIVEN_UP_AFTER = 2
+
+ByMeasure = dict[str, dict[str, list[float]]]
+
+
+@dataclass(slots=True)
+class Results:
+    """`values` in milliseconds and `failures` as lines are by candidate and measure, and so is
+    `lacking`: why something cannot be measured. `candidates`: what each one is.
+    """
+
+    machine: dict[str, str]
+    candidates: dict[str, str]
+    rounds: int
+    values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    failures: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    lacking: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def add(self, candidate: str, measure: str, milliseconds: float) -> None:
+        """One value."""
+        found = self.values.setdefault(candidate, {}).setdefault(measure, [])
+        found.append(round(milliseconds, 3))
+
+    def fails(self, candidate: str, measure: str, error: str) -> None:
+        """One that was not had."""
+        self.failures.setdefault(candidate, {}).setdefault(measure, []).append(error)
+
+    def lacks(self, candidate: str, measure: str, reason: str) -> None:
+        """It is not to be had."""
+        self.lacking.setdefault(candidate, {})[measure] = reason
+
+    def of(self, candidate: str, measure: str) -> list[float]:
+        """The values."""
+        return self.values.get(candidate, {}).get(measure, [])
+
+    def is_given_up(self, candidate: str, measure: str) -> bool:
+        """Whether it never works: it failed GIVEN_UP_AFTER times, and that was all."""
+        failed = self.failures.get(candidate, {}).get(measure, [])
+        return len(failed) >= GIVEN_UP_AFTER and not self.of(candidate, measure)
+
+    def missed(self, candidate: str, goals_ms: Mapping[str, float]) -> list[str]:
+        """The measures whose median is over its goal, or was not had."""
+        return [
+            measure
+            for measure, goal in goals_ms.items()
+            if not (values := self.of(candidate, measure)) or statistics.median(values) > goal
+        ]
+
+    def save(self, path: Path) -> None:
+        """Every value, as JSON."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Results:
+        """What `save` wrote. Raises ValueError where it is another kind of file."""
+        try:
+            return cls(**json.loads(path.read_text()))
+        except TypeError as error:
+            raise ValueError(f"{path} is no result of bench.testing") from error
