@@ -73,6 +73,8 @@ class SentRequests:
         self._of_nodes: dict[str, None] = {}
         self.came = 0
         """How many there were, those included that are not kept any more."""
+        self.shut = False
+        """Whether clients that ask now have their connection closed."""
 
     @property
     def kept(self) -> list[SentRequest]:
@@ -93,13 +95,18 @@ class SentRequests:
 
     def handle(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """The general way."""
-        self._keep(connection, bytes(frame[:FRAME_BYTES_MAX]), len(frame), False)
-        self._behind.handle(connection, frame, reply)
+        is_clients = self._keep(connection, bytes(frame[:FRAME_BYTES_MAX]), len(frame), False)
+        if self.shut and is_clients:
+            reply.close()
+        else:
+            self._behind.handle(connection, frame, reply)
 
     def handle_at_once(
         self, connection: Connection, frame: memoryview, later: Later
     ) -> Answer | None:
         """What is prepared; else the general way follows, which keeps it."""
+        if self.shut:
+            return None
         came = bytes(frame[:FRAME_BYTES_MAX])
         answer = self._behind.handle_at_once(connection, frame, later)
         if answer is not None:
@@ -111,19 +118,21 @@ class SentRequests:
         expected = self._behind.expect(connection, message)
         return expected and _Kept(self, connection, message[SIZE_BYTES:], expected)
 
-    def _keep(self, connection: Connection, came: bytes, size: int, prepared: bool) -> None:
+    def _keep(self, connection: Connection, came: bytes, size: int, prepared: bool) -> bool:
+        """Keep what a client has sent; whether it is a client's."""
         length = int.from_bytes(came[_CLIENT_ID_AT - 2 : _CLIENT_ID_AT], signed=True)
         if length > 0 and NO_CLIENT(came, _CLIENT_ID_AT, _CLIENT_ID_AT + length):
             self._of_nodes[connection.connection_id] = None
             if len(self._of_nodes) > _NODE_CONNECTIONS_MAX:
                 del self._of_nodes[next(iter(self._of_nodes))]
-            return
+            return False
         self.came += 1
         who = connection.connection_id, connection.principal
         self._kept.append(SentRequest(self.came, self._wall_ms(), *who, came, size, prepared))
         self._bytes += len(came) + _FRAME_BYTES
         while len(self._kept) > self._count_max or self._bytes > self._total_bytes_max:
             self._bytes -= len(self._kept.popleft().frame) + _FRAME_BYTES
+        return True
 
 
 class _Kept:

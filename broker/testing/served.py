@@ -14,6 +14,7 @@ from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import LoopScheduler
+from broker.testing.as_new import AsNew, LogLevels
 from broker.testing.clock import MovableScheduler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
@@ -47,6 +48,13 @@ class Served:
         self._server: Server | None = None
         self._faults: Faults | None = None
         self._sent: SentRequests | None = None
+        self._as_new: AsNew | None = None
+        self._log_levels: LogLevels | None = None
+
+    @property
+    def as_new(self) -> AsNew:
+        """What a reset brings it back to."""
+        return _there(self._as_new)
 
     @property
     def sent(self) -> SentRequests:
@@ -80,9 +88,15 @@ class Served:
         return self._faults
 
     async def start(
-        self, config: BrokerConfig, *, durable: bool = False, ahead_ms: float = 0.0
+        self,
+        config: BrokerConfig,
+        *,
+        durable: bool = False,
+        ahead_ms: float = 0.0,
+        as_new: AsNew | None = None,
     ) -> int:
-        """Start; the port of the first listener. Raises StartError. `ahead_ms`: of the clocks."""
+        """Start; the port of the first listener. Raises StartError. `ahead_ms`: of the clocks.
+        `as_new`: what it was at its first start; None: this is it."""
         assert self._server is None, "the broker is running already"
         self.clock.begin_ahead(ahead_ms)
 
@@ -96,6 +110,8 @@ class Served:
         self._config = config
         self._server = Server(config, surroundings)
         endpoints = await self._server.start()
+        self._as_new = as_new or AsNew.of(self.node.image)
+        self._log_levels = LogLevels()
         return endpoints[0].port
 
     def forget(self) -> None:
@@ -105,6 +121,7 @@ class Served:
         self.room.free()
         self.links.heal()
         self.sent.forget()
+        _there(self._log_levels).restore()
 
     async def stop(self) -> None:
         """Stop it as SIGTERM does."""

@@ -75,6 +75,8 @@ class Broker(Contents):
         self._channel: Channel | None = None
         self._starting: tuple[Channel, int, float] | None = None
         self._ahead_ms = 0.0
+        self._as_new: Json = None
+        """What it was at its first start: for a reset."""
 
     @property
     def node_id(self) -> int:
@@ -140,13 +142,14 @@ class Broker(Contents):
         assert self._starting is not None, "begin_start() comes first"
         (channel, number, deadline), self._starting = self._starting, None
         try:
-            channel.result(number, "start", deadline)
+            told = channel.result(number, "start", deadline)
         except OttlaError as error:
             text = f"the broker did not start: {error}; it said:\n{self.output()}"
             channel.close()
             self.kill()
             raise StartFailed(text) from None
         self._channel = channel
+        self._as_new = self._as_new or told["as_new"]
         return self
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
@@ -255,6 +258,7 @@ class Broker(Contents):
             "cluster_id": None if self._member is None else self._member.cluster_id,
             "durable": not self._process.is_temporary or "log.dirs" in self.properties,
             "ahead_ms": self._ahead_ms,
+            "as_new": self._as_new,
         }
 
     def _let_go(self) -> None:

@@ -29,6 +29,7 @@ from ottla.testing.errors import DeadlinePassed, Misuse, OttlaError
 from ottla.testing.faults import Failing, Fault, Faults, Named
 from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
+from ottla.testing.topic import CALL_MARGIN_S
 
 _BROKERS_MAX = 9
 _CONTROLLERS_MAX = 5
@@ -99,10 +100,17 @@ class Cluster(Contents):
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
         """As `Contents.reset`, at all nodes that run."""
-        found = super().reset(timeout_s=timeout_s)
-        for one in [one for one in self.brokers if one.running][1:]:
-            one.call("reset.rest")
-        return found
+        running = [one for one in self.brokers if one.running]
+        try:
+            connections = sum(one.call("reset.begin") for one in running)
+            found = self.call(
+                "reset.contents", {"timeout_s": timeout_s}, timeout_s=timeout_s + CALL_MARGIN_S
+            )
+        finally:
+            for one in running:
+                one.call("reset.end")
+        self._topics().clear()
+        return {**found, "connections": connections}
 
     @property
     def faults(self) -> Faults:

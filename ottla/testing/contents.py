@@ -53,6 +53,8 @@ class Contents(ABC):
         """
         made = self._topics()
         if name in made:
+            if exact and made[name].name != name:
+                raise Misuse(f"the test has a topic {name} already, which is {made[name].name}")
             return made[name]
         real = name if exact else f"{name}-{secrets.token_hex(3)}"
         args = {
@@ -82,8 +84,19 @@ class Contents(ABC):
         made.clear()
 
     def reset(self, *, timeout_s: float = GROUP_TIMEOUT_S) -> Mapping[str, Json]:
-        """As if it were new: topics, groups, transactional ids, quotas, configs that were set,
-        faults and connections are gone. What was dropped, by name."""
+        """As if it were new; what was dropped, by name.
+
+        Gone are topics, groups with their offsets, transactional ids, quotas, users of SCRAM,
+        faults, what `requests` knows, and clients' connections. Configs, ACLs and levels of
+        logging are as they were when it was started first. OttlaError where something was changed
+        that nothing brings back: feature levels, delegation tokens, the password of a user that was
+        there at first, a log directory that has failed. Clocks that were moved stay so.
+
+        A client that goes on is not served meanwhile, and has its connection closed. Then it comes
+        back, and is a client as any other: a consumer joins its group again, and a producer may
+        have its topic made anew, where `auto.create.topics.enable` is true. Close clients with
+        their test; what is left of one has the topics and groups of that test only.
+        """
         self._topics().clear()
         found: Mapping[str, Json] = self.call(
             "reset", {"timeout_s": timeout_s}, timeout_s=timeout_s + CALL_MARGIN_S

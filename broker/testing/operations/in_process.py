@@ -10,10 +10,27 @@ import asyncio
 from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
 from broker.testing.operations.port import OperationError, Request, Response
+from ottla.plugins.authorizer import Action, Asker, Operation, Resource
+from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
-from protocol.rights import UNLIMITED
+from protocol.rights import UNLIMITED, Rights, Verdict
 
 CLIENT_ID = "ottla-testing"
+_ABOUT_ACLS = (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS)
+
+
+class _Anything:
+    """Allows all (`protocol.rights.Judge`)."""
+
+    def judge(self, asker: Asker, action: Action) -> Verdict:
+        return Verdict(True, "it is asked for a test")
+
+    def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
+        return Verdict(True, "it is asked for a test")
+
+
+_ALL_RIGHTS = Rights(_Anything(), Asker("User:ottla-testing", "", "", "", None, -1, -1))
+"""Of who deals with ACLs: whose rights are unlimited is told that there are none."""
 
 
 class InProcess:
@@ -37,8 +54,9 @@ class InProcess:
             raise OperationError(
                 "not possible", f"the broker does not serve {type(message).__name__}"
             )
+        rights = _ALL_RIGHTS if message.API_KEY in _ABOUT_ACLS else UNLIMITED
         context = RequestContext(
-            message.API_KEY, version, 0, CLIENT_ID, "", self._listener_name, "", UNLIMITED
+            message.API_KEY, version, 0, CLIENT_ID, "", self._listener_name, "", rights
         )
         try:
             api.handle(context, message, respond)

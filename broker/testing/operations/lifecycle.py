@@ -8,6 +8,7 @@ from broker.config.file import load_config
 from broker.process.logging_setup import configure_logging
 from broker.process.server import format_folders
 from broker.process.standard_streams import say
+from broker.testing.as_new import AsNew
 from broker.testing.control import Arguments, operation
 from broker.testing.served import Served
 from broker.testing.standing import stand_where
@@ -31,7 +32,7 @@ async def start(broker: Served, args: Arguments) -> Json:
 
     With `durable`, what it writes is on its disk as any broker's is, and its internal topics have
     as many partitions; else they have few. Its clocks are ahead of the machine's by `ahead_ms`.
-    `place` is where whoever asks stands.
+    `place` is where whoever asks stands. `as_new` is what an earlier start has told.
     """
     if "place" in args:
         stand_where(args["place"])
@@ -42,9 +43,20 @@ async def start(broker: Served, args: Arguments) -> Json:
     if cluster_id is not None:
         format_folders(config, cluster_id)
     ahead_ms = float(args.get("ahead_ms") or 0)
-    port = await broker.start(config, durable=bool(args.get("durable")), ahead_ms=ahead_ms)
+    told = args.get("as_new")
+    port = await broker.start(
+        config,
+        durable=bool(args.get("durable")),
+        ahead_ms=ahead_ms,
+        as_new=None if told is None else AsNew.from_channel(told),
+    )
     say(f"ottla: node {config.node_id} is ready: connect to port {port}")
-    return {"port": port, "node_id": config.node_id, "pid": os.getpid()}
+    return {
+        "port": port,
+        "node_id": config.node_id,
+        "pid": os.getpid(),
+        "as_new": broker.as_new.to_channel(),
+    }
 
 
 def _of_a_test(args: Arguments) -> dict[str, str]:

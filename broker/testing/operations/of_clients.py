@@ -17,7 +17,7 @@ from broker.testing.operations.in_process import InProcess
 from broker.testing.operations.inside import InsideNode
 from broker.testing.operations.over_network import OverNetwork
 from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World
-from broker.testing.operations.reset import reset, reset_rest
+from broker.testing.operations.reset import begin_reset, end_reset, reset, reset_contents
 from broker.testing.served import Served
 from ottla.testing.frames import Json
 
@@ -40,7 +40,9 @@ _ASKED: dict[str, Asked] = {
     "group.rebalance": groups.rebalance,
     "group.delete": groups.delete,
     "reset": reset,
-    "reset.rest": reset_rest,
+    "reset.begin": begin_reset,
+    "reset.contents": reset_contents,
+    "reset.end": end_reset,
 }
 _READING = (
     "topic.describe",
@@ -117,7 +119,7 @@ def _own_world(broker: Served) -> World:
     node, server = broker.node, broker.server
     listener = node.config.inter_broker_listener_name
     assert node.broker is not None and server.sockets is not None, "a broker"
-    inside = InsideNode(node, server.sockets, broker.forget, broker.sent.is_no_clients)
+    inside = InsideNode(node, server.sockets, broker.forget, broker.sent, broker.as_new)
     wall_ms = node.ports.scheduler.wall_ms
     if node.shared.alone:
         return _world_of(InProcess(node.broker.requests, listener), wall_ms, inside)

@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from broker.testing.as_new import User
+from controller.metadata.acl import Acl
 from protocol.errors import ErrorCode
 
 POLL_S = 0.01
@@ -61,8 +63,8 @@ class Ask(Protocol):
 class Inside(Protocol):
     """What no request can do: only for a broker in this process."""
 
-    def failed_folders(self) -> list[str]:
-        """Log directories that have failed: they stay so until the next start."""
+    def irrevocable(self) -> list[str]:
+        """What no reset brings back, in words: the next start does, or another broker."""
 
     def topics(self) -> list[str]:
         """All that are not the broker's own."""
@@ -74,8 +76,17 @@ class Inside(Protocol):
         """Configs that are others than at first, but those of topics: type and name of each
         resource, and what each key was; None: it was not set."""
 
+    def new_users(self) -> list[User]:
+        """Those that were not there at first."""
+
+    def changed_acls(self) -> tuple[list[Acl], list[Acl]]:
+        """The entries that were not there at first, and those that are not there any more."""
+
     def close_connections(self) -> int:
         """Those of clients, at once; how many there were."""
+
+    def let_in(self, anybody: bool) -> None:
+        """Whether clients that come are served; those that are not have their connection closed."""
 
     def forget(self) -> None:
         """Faults, requests that were recorded, and what was prepared for clients."""

@@ -1,10 +1,13 @@
 """A broker as if it were new, within milliseconds: what a test leaves behind is gone.
 
-Gone are topics, groups with their offsets, transactional ids, quotas, configs that were set at run
-time, faults, requests that were recorded, and clients' connections. What stays: the brokers' own
-topics, and whoever was made to log in (users, ACLs, delegation tokens).
+Gone are topics, groups with their offsets, transactional ids, quotas, faults, requests that were
+recorded, users of SCRAM, clients' connections; configs, ACLs and levels of logging are what they
+were at first. What stays: the brokers' own topics, and the numbers that are given out once
+(producer ids, topic ids). What no request brings back makes a reset fail: `AsNew.irrevocable`.
 
-Transactions that are open are aborted first, so that nothing waits for their markers.
+Meanwhile no client is served: one that goes on, from the test before, has its connection closed,
+and comes back to a broker that is as new. Transactions that are open are aborted first, so that
+nothing waits for their markers.
 """
 
 from __future__ import annotations
@@ -21,6 +24,12 @@ from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequestEntryData,
     OpData,
 )
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -35,6 +44,8 @@ INIT_PRODUCER_ID_VERSION = 3
 DESCRIBE_CLIENT_QUOTAS_VERSION = 1
 ALTER_CLIENT_QUOTAS_VERSION = 1
 ALTER_CONFIGS_VERSION = 1
+ALTER_USERS_VERSION = 0
+ACLS_VERSION = 2
 TIMEOUT_S = 10.0
 
 _SET = 0
@@ -50,44 +61,61 @@ _COORDINATOR_ERRORS = (
 
 
 async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
-    """Do it; what was dropped, by name. Raises OperationError where the brokers are not ours."""
-    inside = world.inside
-    if inside is None:
-        raise OperationError(
-            "not possible",
-            "this cluster is not ours to reset: delete the topics that the test has made",
-        )
-    failed = inside.failed_folders()
-    if failed:
-        raise OperationError("failed", f"{', '.join(failed)} has failed: start the broker anew")
-    deadline_s = world.now_s() + timeout_s
+    """Do it; what was dropped, by name. Raises OperationError where the brokers are not ours, and
+    where there is something that no reset brings back."""
+    connections = await begin_reset(world)
+    try:
+        return {**await reset_contents(world, timeout_s), "connections": connections}
+    finally:
+        await end_reset(world)
+
+
+async def begin_reset(world: World) -> int:
+    """At each node of a cluster: faults and what else a test has asked for are no more, and no
+    client comes in. How many connections there were."""
+    inside = _inside(world)
+    irrevocable = inside.irrevocable()
+    if irrevocable:
+        raise OperationError("failed", f"{', '.join(irrevocable)}: start another broker")
     inside.forget()
-    connections = inside.close_connections()
+    inside.let_in(False)
+    return inside.close_connections()
+
+
+async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+    """At one node for all: what is kept of topics, groups, transactions, users and configs."""
+    inside = _inside(world)
+    deadline_s = world.now_s() + timeout_s
     transactional_ids = await _end_transactions(world, deadline_s)
-    topics = inside.topics()
-    await delete_topics(world, topics, timeout_s)
+    topics: list[str] = []
+    while left := inside.topics():  # one that a client had asked for may come only now
+        await delete_topics(world, left, timeout_s)
+        topics += left
     groups = [one["group"] for one in await list_groups(world)]
     await delete(world, groups, timeout_s)
-    if transactional_ids:
-        inside.forget_transactional_ids()
     await _drop_quotas(world)
     await _drop_configs(world, inside)
-    return {
-        "topics": topics,
-        "groups": groups,
-        "transactional_ids": transactional_ids,
-        "connections": connections,
-    }
+    await _drop_users(world, inside)
+    await _restore_acls(world, inside)
+    return {"topics": topics, "groups": groups, "transactional_ids": transactional_ids}
 
 
-async def reset_rest(world: World) -> dict[str, Json]:
-    """What is left to do at each other node of a cluster, when one has been asked to `reset`."""
-    inside = world.inside
-    if inside is None:
-        raise OperationError("not possible", "this cluster is not ours to reset")
-    inside.forget()
+async def end_reset(world: World) -> None:
+    """At each node: transactional ids are forgotten, and clients come in again."""
+    inside = _inside(world)
     inside.forget_transactional_ids()
-    return {"connections": inside.close_connections()}
+    inside.forget()
+    inside.let_in(True)
+
+
+def _inside(world: World) -> Inside:
+    if world.inside is None:
+        raise OperationError(
+            "not possible",
+            "reset needs brokers that the tests have started: of a running cluster only what the "
+            "test has made is deleted",
+        )
+    return world.inside
 
 
 async def _end_transactions(world: World, deadline_s: float) -> list[str]:
@@ -151,3 +179,26 @@ async def _drop_configs(world: World, inside: Inside) -> None:
     request = IncrementalAlterConfigsRequest(resources)
     for one in (await world.ask(None, request, ALTER_CONFIGS_VERSION)).responses:
         check(one.error_code, f"configs of {one.resource_name} were not reset", one.error_message)
+
+
+async def _drop_users(world: World, inside: Inside) -> None:
+    users = inside.new_users()
+    if not users:
+        return
+    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion(*one) for one in users])
+    for one in (await world.ask(None, request, ALTER_USERS_VERSION)).results:
+        check(one.error_code, f"user {one.user} was not dropped", one.error_message)
+
+
+async def _restore_acls(world: World, inside: Inside) -> None:
+    added, removed = inside.changed_acls()
+    if added:
+        filters = [DeleteAclsFilter(*one) for one in added]
+        deleted = await world.ask(None, DeleteAclsRequest(filters), ACLS_VERSION)
+        for one in deleted.filter_results:
+            check(one.error_code, "an ACL was not dropped", one.error_message)
+    if removed:
+        creations = [AclCreation(*one) for one in removed]
+        created = await world.ask(None, CreateAclsRequest(creations), ACLS_VERSION)
+        for one in created.results:
+            check(one.error_code, "an ACL was not made again", one.error_message)

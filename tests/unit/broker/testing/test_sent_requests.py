@@ -126,6 +126,23 @@ def test_it_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few.running.stop()
 
 
+def test_who_comes_before_a_shut_door_has_the_connection_closed(tmp_path: Path) -> None:
+    way = Way(tmp_path)
+    assert [way.send(produce_frame(b"x")) for _ in range(2)] == ["handled", "prepared"]
+    way.sent.shut = True
+    message = memoryview(bytearray(produce_frame(b"y"))[4:])
+    assert way.sent.handle_at_once(way.connection, message, Reply) is None
+    client, node = Reply(), Reply()
+    way.sent.handle(way.connection, message, client)
+    assert client.closed and not client
+    metadata = encode_request(MetadataRequest([], False), 9, 1, "node-2")
+    way.sent.handle(way.connection, memoryview(bytearray(metadata))[4:], node)
+    way.running.scheduler.run_until(lambda: bool(node))
+    way.sent.shut = False
+    assert way.send(produce_frame(b"z")) == "prepared"
+    way.running.stop()
+
+
 def test_what_is_no_request_is_told_as_such(tmp_path: Path) -> None:
     way = Way(tmp_path)
     frame = produce_frame(b"x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -14,6 +15,7 @@ from broker.testing import served
 from broker.testing.faults.full_disk import FillableFilesystem
 from broker.testing.served import NotStarted, Served
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
+from controller.metadata.image import MetadataImage
 from storage.filesystem import LocalFilesystem
 
 
@@ -28,7 +30,7 @@ class Server:
         assert isinstance(disk, FillableFilesystem)
         self.filesystem = type(disk._real)
         self.scheduler = surroundings.scheduler(asyncio.get_running_loop())
-        self.node = "the node"
+        self.node = SimpleNamespace(image=MetadataImage(features={"f": 1}))
         self.stopped = False
 
     async def start(self) -> list[EndPoint]:
@@ -50,13 +52,14 @@ async def test_its_life(
     monkeypatch.setattr(served, "Server", Server)
     one = Served(asyncio.get_running_loop(), lambda code: None)
     await one.stop()
-    for wanted in ("config", "server", "node", "sent", "faults"):
+    for wanted in ("config", "server", "node", "sent", "faults", "as_new"):
         with pytest.raises(NotStarted):
             getattr(one, wanted)
     assert await one.start(CONFIG, durable=durable, ahead_ms=5.0) == 9092
     server = cast(Server, one.server)
-    assert one.config is CONFIG and one.node == "the node" and server.filesystem is filesystem
+    assert one.config is CONFIG and one.node is server.node and server.filesystem is filesystem
     assert server.scheduler is one.clock and one.clock.ahead_ms == 5.0
+    assert one.as_new.features == {"f": 1}
     with pytest.raises(AssertionError, match="is running already"):
         await one.start(CONFIG)
     await one.stop()

@@ -17,6 +17,8 @@ from ottla.testing.broker import Broker, Membership
 from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse, StartFailed, StopFailed
 from ottla.testing.frames import HELLO, FrameReader, Json, encode
 
+TOLD = {"port": 1, "as_new": {"features": {"f": 1}}}
+
 
 class Host:
     """Answers the first call before it comes."""
@@ -44,7 +46,7 @@ class Host:
         end = channel.dup()
         self.ends.append(end)
         self.lives = True
-        answer = {"result": None} if self.error is None else {"error": self.error}
+        answer = {"result": TOLD} if self.error is None else {"error": self.error}
         end.sendall(encode(HELLO) + encode({"id": 1, **answer}))
         return 4711
 
@@ -99,6 +101,7 @@ def test_its_life(host: Host) -> None:
         one.start()
     assert one.stop() == -signal.SIGTERM
     one.restart()
+    assert [args["as_new"] for args in host.look()] == [None, TOLD["as_new"]]
     one.kill()
     assert host.signals == [signal.SIGCONT, signal.SIGTERM, signal.SIGKILL]
     assert one.output() == "a line of the broker\na line of the broker"

@@ -56,7 +56,7 @@ class StandIn:
         if op == "controller.resign":
             StandIn.resigned(self)
             return self.sees[1]
-        if op == "connections.close":
+        if op in ("connections.close", "reset.begin"):
             return 1
         if op == "links.cut" and args is not None:
             self.cut += args["ports"]
@@ -148,9 +148,10 @@ def test_a_node_that_runs_is_asked_and_all_are_emptied() -> None:
     with Cluster(3) as one:
         one.broker(1).kill()
         assert one.call("topic.create") == {"by": "node-2"}
-        assert one.reset() == {"by": "node-2"}
-        assert nodes(one)[1].did[-1] == "reset" and nodes(one)[2].did[-1] == "reset.rest"
-        assert "reset" not in nodes(one)[0].did
+        assert one.reset() == {"by": "node-2", "connections": 2}
+        assert nodes(one)[1].did[-3:] == ["reset.begin", "reset.contents", "reset.end"]
+        assert nodes(one)[2].did[-2:] == ["reset.begin", "reset.end"]
+        assert "reset.begin" not in nodes(one)[0].did
         one.kill()
         with pytest.raises(Misuse, match="no node of the cluster runs: start"):
             one.call("topic.create")

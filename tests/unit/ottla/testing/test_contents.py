@@ -30,7 +30,9 @@ def test_topics_have_names_of_their_own() -> None:
     assert orders.name.startswith("orders-") and orders.label == "orders"
     assert one.topic("orders") is orders
     assert other.topic("orders").name != orders.name
-    assert one.topic("paid", exact=True).name == "paid"
+    with pytest.raises(Misuse, match="has a topic orders already, which is orders-"):
+        one.topic("orders", exact=True)
+    assert one.topic("paid", exact=True) is one.topic("paid", exact=True)
     first = asked.asked("topic.create")[0]
     assert (first["name"], first["partitions"], first["replication"]) == (orders.name, 3, 2)
     assert first["configs"] == {"retention.ms": "1"}

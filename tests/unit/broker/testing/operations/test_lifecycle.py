@@ -11,16 +11,22 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from broker.testing.as_new import AsNew
 from broker.testing.operations import lifecycle
 from broker.testing.served import Served
+from controller.metadata.image import MetadataImage
 
 
 class Broker:
     def __init__(self) -> None:
         self.started: list[tuple[BrokerConfig, bool, float]] = []
+        self.as_new = AsNew.of(MetadataImage(features={"f": 1}))
 
-    async def start(self, config: BrokerConfig, *, durable: bool, ahead_ms: float) -> int:
+    async def start(
+        self, config: BrokerConfig, *, durable: bool, ahead_ms: float, as_new: AsNew | None
+    ) -> int:
         self.started.append((config, durable, ahead_ms))
+        self.as_new = as_new or self.as_new
         return 9092
 
 
@@ -37,7 +43,11 @@ async def test_start(formatted: list[str], capsys: pytest.CaptureFixture[str]) -
     told = await lifecycle.start(
         cast(Served, broker), {"properties": {"num.partitions": "3"}, "cluster_id": None}
     )
+    as_new = told.pop("as_new")
     assert told == {"port": 9092, "node_id": 1, "pid": os.getpid()}
+    assert as_new["features"] == {"f": 1}
+    again = {"properties": {}, "as_new": {**as_new, "features": {"f": 2}}}
+    assert (await lifecycle.start(cast(Served, Broker()), again))["as_new"] == again["as_new"]
     ((config, durable, ahead_ms),) = broker.started
     assert config.num_partitions == 3 and not durable and formatted == [] and ahead_ms == 0
     assert "is ready: connect to port 9092" in capsys.readouterr().out

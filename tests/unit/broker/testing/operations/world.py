@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from broker.testing.as_new import AsNew
 from broker.testing.operations.in_process import InProcess
 from broker.testing.operations.inside import InsideNode
 from broker.testing.operations.port import World
+from controller.metadata.image import MetadataImage
 from tests.unit.broker.node_fixture import Running
 
 _LONGEST_MS = 100_000
@@ -28,20 +30,40 @@ class NoSockets:
         return count
 
 
+class Door:
+    """Nobody comes in by it here; `said` is how often it was shut and opened."""
+
+    def __init__(self) -> None:
+        self.said: list[bool] = []
+
+    @property
+    def shut(self) -> bool:
+        return self.said[-1]
+
+    @shut.setter
+    def shut(self, shut: bool) -> None:
+        self.said.append(shut)
+
+    def is_no_clients(self, connection_id: str) -> bool:
+        return False
+
+
 class OneNode:
     """A running node, and the world of operations around it."""
 
     def __init__(self, folder: Path, **overrides: str) -> None:
         self.running = Running(folder, **overrides)
         self.sockets = NoSockets()
+        self.door = Door()
         self.forgotten: list[bool] = []
         waiting = asyncio.current_task()
         assert waiting is not None
         self.waiting = waiting
         node, scheduler = self.running.node, self.running.scheduler
         assert node.broker is not None
+        as_new = AsNew.of(node.image)
         inside = InsideNode(
-            node, self.sockets, lambda: self.forgotten.append(True), lambda _: False
+            node, self.sockets, lambda: self.forgotten.append(True), self.door, as_new
         )
         self.ask = InProcess(node.broker.requests, "PLAINTEXT")
         self.world = World(
@@ -51,6 +73,11 @@ class OneNode:
             self._pause,
             inside,
         )
+
+    @property
+    def image(self) -> MetadataImage:
+        """Its metadata now."""
+        return self.running.node.image
 
     async def _pause(self, seconds: float) -> None:
         scheduler = self.running.scheduler

@@ -1,0 +1,231 @@
+"""A reset as clients see it: nothing is there of each kind of thing that a test leaves behind."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from ottla.testing import Broker
+from ottla.testing.errors import OttlaError
+from tests.clients.transactional_clients import open_producer, open_reader
+
+WITHIN_S = 20.0
+SECURED = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[Broker]:
+    with Broker(SECURED) as one:
+        yield one
+
+
+@pytest.fixture
+def broker(secured: Broker) -> Broker:
+    secured.reset()
+    return secured
+
+
+def asked(broker: Broker, ask: Callable[[AdminClient], Any]) -> Any:
+    """What an AdminClient tells; the first thing, where it promises several."""
+    client = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    promised = ask(client)
+    future = next(iter(promised.values())) if isinstance(promised, dict) else promised
+    return future.result(WITHIN_S)
+
+
+def until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + WITHIN_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def groups(broker: Broker) -> list[str]:
+    return [one.group_id for one in asked(broker, AdminClient.list_consumer_groups).valid]
+
+
+def test_topics_groups_and_transactions_are_gone(broker: Broker) -> None:
+    topic = broker.topic("orders", exact=True)
+    topic.seed(["x"] * 3)
+    reader = open_reader(
+        "kafka-python", broker.bootstrap_servers, "orders", group="app", session_ms=10_000
+    )
+    while not reader.poll(0.05):
+        pass
+    reader.commit({0: 2})
+    reader.close()
+    producer = open_producer("confluent-kafka", broker.bootstrap_servers, "writer")
+    producer.begin()
+    producer.send("orders", 0, b"open")
+    producer.flush()
+    dropped = broker.reset()
+    assert dropped["topics"] == ["orders"] and dropped["groups"] == ["app"]
+    assert dropped["transactional_ids"] == ["writer"] and dropped["connections"]
+    assert broker.topics() == groups(broker) == []
+    assert broker.requests("Produce") == []
+    orders = broker.topic("orders", exact=True)
+    orders.seed(["new"])
+    assert [one.value for one in orders.consume()] == [b"new"]
+    reader = open_reader(
+        "aiokafka", broker.bootstrap_servers, "orders", group="app", session_ms=10_000
+    )
+    assert [one.value for one in reader.poll(WITHIN_S)] == [b"new"], "nothing is committed"
+    reader.close()
+    again = open_producer("kafka-python", broker.bootstrap_servers, "writer")
+    again.begin()
+    again.send("orders", 0, b"its first")
+    again.commit()
+    again.close()
+    producer.close()
+    assert [one.value for one in orders.consume(1)] == [b"its first"]
+
+
+def of_cluster(broker: Broker, key: str) -> tuple[str, bool]:
+    """A broker's config, and whether it was set at run time."""
+    resource = ConfigResource(ResourceType.BROKER, "1")
+    entry = asked(broker, lambda client: client.describe_configs([resource]))[key]
+    return entry.value, entry.source == ConfigSource.DYNAMIC_BROKER_CONFIG.value
+
+
+def set_at_run_time(broker: Broker, key: str, value: str) -> None:
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
+    asked(broker, lambda client: client.incremental_alter_configs([resource]))
+
+
+def test_configs_are_as_at_first_also_where_no_helper_came_before() -> None:
+    with Broker() as broker:
+        before = of_cluster(broker, "log.retention.ms")
+        set_at_run_time(broker, "log.retention.ms", "60000")
+        assert of_cluster(broker, "log.retention.ms") == ("60000", True)
+        broker.restart()
+        assert of_cluster(broker, "log.retention.ms") == ("60000", True)
+        broker.reset()
+        assert of_cluster(broker, "log.retention.ms") == before
+
+
+def acls(broker: Broker) -> list[AclBinding]:
+    every = AclBindingFilter(
+        ResourceType.ANY,
+        None,
+        ResourcePatternType.ANY,
+        None,
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    return list(asked(broker, lambda client: client.describe_acls(every)))
+
+
+def users(broker: Broker) -> list[str]:
+    return list(asked(broker, AdminClient.describe_user_scram_credentials))
+
+
+def test_users_and_acls_are_gone(broker: Broker) -> None:
+    rule = AclBinding(
+        ResourceType.TOPIC,
+        "orders",
+        ResourcePatternType.PREFIXED,
+        "User:alice",
+        "*",
+        AclOperation.READ,
+        AclPermissionType.ALLOW,
+    )
+    asked(broker, lambda client: client.create_acls([rule]))
+    secret = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    user = UserScramCredentialUpsertion("alice", secret, b"password", b"salt")
+    asked(broker, lambda client: client.alter_user_scram_credentials([user]))
+    assert acls(broker) == [rule] and users(broker) == ["alice"]
+    broker.reset()
+    assert acls(broker) == [] and users(broker) == []
+
+
+def test_faults_and_connections_are_gone(broker: Broker) -> None:
+    broker.fail("Metadata", "UNKNOWN_SERVER_ERROR")
+    broker.faults.fill_disk()
+    with socket.create_connection(("127.0.0.1", broker.port), WITHIN_S) as idle:
+        until(lambda: broker.reset()["connections"])
+        assert idle.recv(1) == b""
+    broker.topic("orders").seed(["x"])
+    assert [one.value for one in broker.topic("orders").consume()] == [b"x"]
+
+
+@contextmanager
+def going_on(broker: Broker, client: str) -> Iterator[list[bytes]]:
+    """A consumer in a thread, as one that an earlier test has forgotten: what it has read."""
+    reader = open_reader(
+        client, broker.bootstrap_servers, "orders", group="left", session_ms=10_000
+    )
+    found: list[bytes] = []
+    ended = threading.Event()
+
+    def poll() -> None:
+        while not ended.is_set():
+            found.extend(row.value for row in reader.poll(0.05))
+
+    thread = threading.Thread(target=poll, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join(WITHIN_S)
+        reader.close()
+
+
+@pytest.mark.parametrize("client", ["confluent-kafka", "aiokafka"])
+def test_a_consumer_that_goes_on_comes_back_to_a_broker_as_new(broker: Broker, client: str) -> None:
+    broker.topic("orders", exact=True).seed(["old"])
+    with going_on(broker, client) as found:
+        until(lambda: found == [b"old"])
+        dropped = broker.reset()
+        assert dropped["groups"] == ["left"] and dropped["connections"]
+        mine = broker.topic("mine")
+        mine.seed(["new"])
+        assert [one.value for one in mine.consume(1)] == [b"new"]
+        broker.wait_for_group("left", timeout=WITHIN_S)
+        assert found == [b"old"]
+
+
+def test_what_cannot_be_brought_back_is_told(tmp_path: Path) -> None:
+    """A user that was there at first has another password: nobody knows the one before."""
+
+    def give_password(to: Broker, password: bytes) -> None:
+        secret = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+        user = UserScramCredentialUpsertion("alice", secret, password)
+        asked(to, lambda client: client.alter_user_scram_credentials([user]))
+
+    with Broker(data_dir=tmp_path) as first:
+        give_password(first, b"first")
+    with Broker(data_dir=tmp_path) as second:
+        second.reset()
+        assert users(second) == ["alice"]
+        give_password(second, b"second")
+        with pytest.raises(OttlaError, match="a user that was there at first was changed: start"):
+            second.reset()
