@@ -15,6 +15,9 @@ import psutil
 import pytest
 
 WITHIN_S = 30
+PLUGINS = ("cacheprovider", "hypothesispytest", "randomly", "timeout")
+WITHOUT = [word for name in PLUGINS for word in ("-p", f"no:{name}")]
+"""They take longer to import than pytest itself."""
 
 # What is imported while these run is told, but for what pytest and its other plugins import.
 CONFTEST = """
@@ -109,7 +112,7 @@ class Project:
         (folder / "test_it.py").write_text(tests)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+        command = [sys.executable, "-P", "-m", "pytest", "-q", *WITHOUT, *options]
         return subprocess.Popen(
             command,
             cwd=self._folder,
@@ -154,7 +157,7 @@ def until(condition: Callable[[], object]) -> None:
 def test_alone_with_data_that_is_kept(tmp_path: Path) -> None:
     """It imports nothing but the standard library into the process of the tests."""
     project = Project(tmp_path, TESTS + CLUSTER)
-    said, _ = project.start("-p", "no:randomly", "--ottla-keep-data").communicate(timeout=60)
+    said, _ = project.start("--ottla-keep-data").communicate(timeout=60)
     assert "1 failed, 12 passed" in said, said
     assert project.imported == "ottla"
     assert len(project.pids()) == 10 and project.processes() == []
