@@ -20,10 +20,11 @@ import os
 import sys
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
+
+from ottla.testing.made_brokers import MadeBrokers
 
 if TYPE_CHECKING:
     from ottla.testing.broker import Broker
@@ -41,45 +42,7 @@ _STARTING = ("ottla", "ottla_broker", "ottla_broker_factory", "ottla_cluster")
 _KEPT = "--ottla-keep-data"
 _REAL_CLUSTER = "OTTLA_BOOTSTRAP_SERVERS"
 
-_Maker = tuple[str, str]
-"""A fixture, by where it is defined and its name; or a test, by its id and no name."""
-
-
-@dataclass
-class _Made:
-    """Brokers, by who made them: a fixture while it was set up, or a test."""
-
-    under_way: list[_Maker] = field(default_factory=list)
-    """The fixtures that are set up now, innermost last, and the test below them."""
-    brokers: dict[_Maker, list[tuple[Broker, int]]] = field(default_factory=dict)
-    """With where in each one's output that begins which is of interest here."""
-
-    def add(self, *brokers: Broker, offset: int = 0) -> None:
-        """Whoever is under way has these."""
-        self.brokers.setdefault(self.maker, []).extend((one, offset) for one in brokers)
-
-    @property
-    def maker(self) -> _Maker:
-        return self.under_way[-1] if self.under_way else ("", "")
-
-    def of(self, item: pytest.Item) -> list[tuple[Broker, int]]:
-        """Those of a test and of its fixtures."""
-        return [one for maker, made in self.brokers.items() if _is_of(maker, item) for one in made]
-
-    def end(self, maker: _Maker) -> None:
-        """The maker is through: its brokers end with it."""
-        for one, _ in self.brokers.pop(maker, ()):
-            one.close()
-
-
-def _is_of(maker: _Maker, item: pytest.Item) -> bool:
-    where, fixture = maker
-    if not fixture:
-        return where == item.nodeid
-    return fixture in getattr(item, "fixturenames", ()) and item.nodeid.startswith(where)
-
-
-_MADE = pytest.StashKey[_Made]()
+_MADE = pytest.StashKey[MadeBrokers]()
 _NOT_POSSIBLE = pytest.StashKey[bool]()
 """Of a test that was skipped for it."""
 
@@ -99,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a wrong setting in one line, before anything runs."""
     config.addinivalue_line("markers", _MARKER)
-    config.stash[_MADE] = _Made()
+    config.stash[_MADE] = MadeBrokers()
     scope = str(config.getini("ottla_broker_scope"))
     if scope not in _SCOPES:
         raise pytest.UsageError(
@@ -146,7 +109,7 @@ def ottla(request: pytest.FixtureRequest, _ottla_session: SessionBrokers) -> Ite
     made.add(broker, offset=broker.output_size)
     with _topics(broker, topics):
         yield broker
-    made.brokers.pop(maker, None)  # it goes on
+    made.let_go(maker)  # it goes on
 
 
 @pytest.fixture(scope="session")
@@ -243,7 +206,8 @@ def pytest_fixture_post_finalizer(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> None:
     """End the brokers that the fixture made."""
-    request.config.stash[_MADE].end((fixturedef.baseid, fixturedef.argname))
+    for one in request.config.stash[_MADE].let_go((fixturedef.baseid, fixturedef.argname)):
+        one.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -256,7 +220,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         made.under_way.remove(maker)
-        made.end(maker)
+        for one in made.let_go(maker):
+            one.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -295,7 +260,7 @@ def pytest_runtest_makereport(
     test as the place where it was skipped, and not this file."""
     report = yield
     if report.failed:
-        for broker, offset in item.config.stash[_MADE].of(item):
+        for broker, offset in item.config.stash[_MADE].used_by(item):
             text = broker.output(offset) or "(it printed nothing)"
             if _keeps(item.config) and not os.environ.get(_REAL_CLUSTER):
                 text = f"{text}\nits data are kept in {broker.data_dir}"

@@ -202,7 +202,11 @@ def test_a_failure_shows_what_its_own_brokers_said(tmp_path: Path) -> None:
         "def test_wrong(ottla_broker_factory): ottla_broker_factory({'wrong': ''})\n"  # 5
         "def test_ottla_a(ottla): pass\n"  # 6
         "def test_ottla_b(ottla): assert False\n"
-        "def test_unrelated(): assert False\n",
+        "def test_unrelated(): assert False\n"
+        "@pytest.fixture(scope='module')\n"
+        "def hidden(ottla_broker_factory): return ottla_broker_factory()\n"
+        "def test_late(request):\n"
+        "    request.getfixturevalue('hidden'); assert False\n",  # 7
     )
     shown = [line for line in found.stdout.splitlines() if line.startswith("what broker")]
     assert shown == [
@@ -210,8 +214,9 @@ def test_a_failure_shows_what_its_own_brokers_said(tmp_path: Path) -> None:
         "what broker 3 said from 0",
         "what broker 4 said from 0",
         "what broker 6 said from 1",
+        "what broker 7 said from 0",
     ]
-    assert "5 failed" in found.stdout
+    assert "6 failed" in found.stdout
 
 
 def test_data_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -255,4 +260,4 @@ def test_nothing_heavy_is_imported_until_a_fixture_is_used() -> None:
     )
     loaded = found.stdout.split()
     ours = [name for name in loaded if name.startswith(("ottla", "broker", "storage", "protocol"))]
-    assert ours == ["ottla.testing", "ottla.testing.pytest_plugin"]
+    assert ours == ["ottla.testing", "ottla.testing.made_brokers", "ottla.testing.pytest_plugin"]
