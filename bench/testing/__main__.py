@@ -57,6 +57,9 @@ def main() -> int:
     if results is None:
         try:
             results = measured(chosen, options.rounds, options.json)
+        except KeyboardInterrupt:
+            say(f"broken off; what was measured: --report {options.json}")
+            return 1
         except FileNotFoundError as error:
             parser.error(f"{error}; --candidates leaves out what is not to be had")
         except (RuntimeError, OSError) as error:

@@ -93,16 +93,10 @@ class Rounds:
                 shared.close()
 
     def _round(self, one: Candidate, has_first_start: bool) -> None:
-        began = time.perf_counter()
-        address = one.start()
-        clients.answers(address)
-        self._add(one, START, began)
-        topic, group = self._fresh("topic"), self._fresh("group")
-        self._measure(one, FIRST_RECORD, partial(clients.first_record, address, topic))
-        self._measure(one, FIRST_GROUP, partial(clients.first_group, address, topic, group))
-        if TOPICS not in one.lacks:
-            there = one.topic(self._fresh("topic"))
-            self._measure(one, FIRST_RECORD_THERE, partial(clients.first_record, address, there))
+        address: list[str] = []
+        self._measure(one, START, lambda: _answering(one.start, address))
+        if address:
+            self._on_a_new_one(one, *address)
         one.stop()
         for client in CLIENTS:
             self._measure(one, own_broker(client), partial(self._own, one, client))
@@ -110,10 +104,16 @@ class Rounds:
         if SHARED not in one.lacks:
             self._with_shared(one)
         if FIRST_OF_ALL not in one.lacks and has_first_start:
-            began = time.perf_counter()
-            clients.answers(one.first_of_all())
-            self._add(one, FIRST_START, began)
+            self._measure(one, FIRST_START, lambda: _answering(one.first_of_all, []))
             one.end_first_of_all()
+
+    def _on_a_new_one(self, one: Candidate, address: str) -> None:
+        topic, group = self._fresh("topic"), self._fresh("group")
+        self._measure(one, FIRST_RECORD, partial(clients.first_record, address, topic))
+        self._measure(one, FIRST_GROUP, partial(clients.first_group, address, topic, group))
+        if TOPICS not in one.lacks:
+            there = one.topic(self._fresh("topic"))
+            self._measure(one, FIRST_RECORD_THERE, partial(clients.first_record, address, there))
 
     def _own(self, one: Candidate, client: str) -> None:
         address = one.start()
@@ -125,12 +125,15 @@ class Rounds:
             second = one.second()
             self._shared[one.name] = second, second.start()
         shared, address = self._shared[one.name]
-        shared.reset()
-        clients.leave_behind(address, self._fresh("left"))
-        self._measure(one, RESET, partial(self._reset, shared))
+        before = partial(self._left_behind, shared, address)
+        self._measure(one, RESET, partial(self._reset, shared), before)
         for client in CLIENTS:
             work = partial(self._emptied, shared, address, client)
             self._measure(one, shared_broker(client), work)
+
+    def _left_behind(self, one: Candidate, address: str) -> None:
+        one.reset()
+        clients.leave_behind(address, self._fresh("left"))
 
     @staticmethod
     def _reset(one: Candidate) -> None:
@@ -142,25 +145,38 @@ class Rounds:
         one.reset()
         CLIENTS[client](address, one.topic(self._fresh("topic")), self._fresh("group"))
 
-    def _measure(self, one: Candidate, measure: str, work: Callable[[], None]) -> None:
-        """What fails is noted; twice and never otherwise, and it is not tried any more."""
+    def _measure(
+        self,
+        one: Candidate,
+        measure: str,
+        work: Callable[[], None],
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        """What fails is noted; twice and never otherwise, and it is not tried any more. `before`
+        comes before the clock."""
         if self._results.is_given_up(one.name, measure):
             return
-        began = time.perf_counter()
         try:
+            before()
+            began = time.perf_counter()
             work()
+            milliseconds = (time.perf_counter() - began) * 1000
         except Exception as error:  # noqa: BLE001 - a client's own kind, or a broker's
             self._results.fails(one.name, measure, one_line(error))
         else:
-            self._add(one, measure, began)
-
-    def _add(self, one: Candidate, measure: str, began: float) -> None:
-        if self._counts:
-            self._results.add(one.name, measure, (time.perf_counter() - began) * 1000)
+            if self._counts:
+                self._results.add(one.name, measure, milliseconds)
 
     def _fresh(self, word: str) -> str:
         self._made += 1
         return f"{word}-{self._made}"
+
+
+def _answering(start: Callable[[], str], address: list[str]) -> None:
+    """Start a broker, and have its answer to ApiVersions; then `address` has where it is."""
+    found = start()
+    clients.answers(found)
+    address.append(found)
 
 
 def in_turn(candidates: Sequence[Candidate], number: int) -> list[Candidate]:

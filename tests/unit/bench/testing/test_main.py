@@ -75,3 +75,12 @@ def test_no_go(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         run(monkeypatch)
     assert "'go'; --candidates leaves out" in capsys.readouterr().err
+
+
+def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def measured(*_: object) -> Results:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "measured", measured)
+    assert run(monkeypatch, "--json", "run.json") == 1
+    assert "broken off; what was measured: --report run.json" in capsys.readouterr().err

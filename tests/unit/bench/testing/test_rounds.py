@@ -171,3 +171,15 @@ def test_a_reset_must_find_what_was_left(told: list[str]) -> None:
     rounds_.run(1, lambda text: None)
     assert results.of("a", RESET) == []
     assert "{'topics': 2}" in results.failures["a"][RESET][0]
+
+
+def test_a_start_that_fails_is_noted_too(told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(address: str) -> None:
+        raise TimeoutError("late")
+
+    monkeypatch.setattr(clients, "answers", late)
+    results, one = empty(), Candidate("a", told, ALL)
+    run(results, 1, one)
+    assert results.failures["a"][START] == ["TimeoutError: late"] * 2 and not one.runs
+    assert not any("first_record" in line for line in told)
+    assert len(results.of("a", own_broker("one"))) == 1
