@@ -16,7 +16,9 @@ class BrokerFactory:
     """Starts brokers. A broker ends with the fixture that made it, or with the test; `close()` ends
     it before."""
 
-    def __init__(self, made: Callable[[Broker], None], *, keep_data: bool) -> None:
+    def __init__(
+        self, made: Callable[[Broker], None] | None = None, *, keep_data: bool = False
+    ) -> None:
         """`made` hears of each broker that has started; `keep_data` where a call says nothing."""
         self._made = made
         self._keep_data = keep_data
@@ -43,5 +45,6 @@ class BrokerFactory:
         except BaseException:
             broker.close()
             raise
-        self._made(broker)
+        if self._made is not None:
+            self._made(broker)
         return broker

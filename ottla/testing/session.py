@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from ottla.testing.broker import Broker
+from ottla.testing.broker_factory import BrokerFactory
 from ottla.testing.errors import NotPossible, OttlaError
 from ottla.testing.remote import VARIABLE, RunningCluster
 
@@ -21,7 +22,7 @@ class SessionBrokers:
     """See the module."""
 
     def __init__(self, *, keep_data: bool = False, bootstrap_servers: str = "") -> None:
-        self._keep_data = keep_data
+        self._start = BrokerFactory(keep_data=keep_data)
         self._bootstrap_servers = bootstrap_servers
         self._running: RunningCluster | None = None
         self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
@@ -36,7 +37,7 @@ class SessionBrokers:
         if broker is None or not self._is_emptied(broker):
             while len(self._brokers) >= _RUNNING_MAX:
                 self._brokers.pop(next(iter(self._brokers))).close()
-            broker = self._started(properties)
+            broker = self._start(properties)
         self._brokers[key] = broker
         return broker
 
@@ -54,22 +55,15 @@ class SessionBrokers:
             self._running = RunningCluster(self._bootstrap_servers)
         return cast(Broker, self._running)  # what it cannot do, it refuses by name
 
-    def _started(self, properties: Mapping[str, str]) -> Broker:
-        broker = Broker(properties, keep_data=self._keep_data)
-        try:
-            return broker.start()
-        except BaseException:
-            broker.close()
-            raise
-
     @staticmethod
     def _is_emptied(broker: Broker) -> bool:
-        """Whether it is as good as new. One that a test killed or paused is given up, and one whose
-        clocks it moved: they do not go back."""
+        """Whether it is as good as new. One that a test killed is given up, and one whose clocks
+        it moved: they do not go back."""
         if broker.is_ahead:
             broker.close()
             return False
         try:
+            broker.resume()  # it may have been paused
             broker.reset(timeout_s=_RESET_TIMEOUT_S)
         except OttlaError:
             broker.close()

@@ -34,6 +34,9 @@ class Broker:
             raise BrokerGone("it is gone")
         self.calls.append(op)
         self.output_size = 1
+    def resume(self):
+        if not self.running:
+            raise BrokerGone("it is gone")
     def reset(self, *, timeout_s=10):
         self.call("reset")
     def drop_topics(self):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from ottla.testing import session
+from ottla.testing import broker_factory
 from ottla.testing.errors import BrokerGone, StartFailed
 from ottla.testing.session import SessionBrokers
 
@@ -14,13 +14,14 @@ from ottla.testing.session import SessionBrokers
 class StandIn:
     made: list[StandIn] = []
 
-    def __init__(self, properties: Mapping[str, str], *, keep_data: bool) -> None:
+    def __init__(self, properties: Mapping[str, str], *, keep_data: bool, **_: object) -> None:
         self.properties = dict(properties)
         self.keep_data = keep_data
         self.resets = 0
         self.closed = False
         self.dead = False
         self.is_ahead = False
+        self.paused = False
         StandIn.made.append(self)
 
     def start(self) -> StandIn:
@@ -28,9 +29,13 @@ class StandIn:
             raise StartFailed("no")
         return self
 
+    def resume(self) -> None:
+        self.paused = False
+
     def reset(self, *, timeout_s: float) -> None:
         if self.dead:
             raise BrokerGone("dead")
+        assert not self.paused
         self.resets += 1
 
     def close(self) -> None:
@@ -40,12 +45,13 @@ class StandIn:
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> SessionBrokers:
     StandIn.made = []
-    monkeypatch.setattr(session, "Broker", StandIn)
+    monkeypatch.setattr(broker_factory, "Broker", StandIn)
     return SessionBrokers(keep_data=True)
 
 
 def test_the_same_one_is_emptied(brokers: SessionBrokers) -> None:
     first = brokers.emptied({})
+    StandIn.made[0].paused = True
     assert brokers.emptied({}) is first
     assert [(one.resets, one.keep_data) for one in StandIn.made] == [(1, True)]
 
