@@ -53,6 +53,7 @@ class SessionBrokers:
             raise NotPossible(f"a running cluster is not given properties, and {VARIABLE} is set")
         if self._running is None:
             self._running = RunningCluster(self._bootstrap_servers)
+        self._running.begin_test()
         return cast(Broker, self._running)  # what it cannot do, it refuses by name
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,56 @@ def test_what_a_process_is_needed_for_is_refused_by_name(host: Host, name: str) 
         getattr(one, name)
     with pytest.raises(AttributeError):
         _ = one.nonsense
+    one.close()
+    host.end.close()
+
+
+class Cluster:
+    """Answers what a cluster would, in the place of the channel."""
+
+    def __init__(self, end: socket.socket, who: str) -> None:
+        self.close = end.close
+        self.topics = {"theirs", "orders"}
+        self.groups = {"their-group"}
+
+    def call(self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float) -> Json:
+        given = args or {}
+        if op == "topic.create":
+            self.topics.add(given["name"])
+        elif op == "topic.delete":
+            self.topics -= set(given["names"])
+        elif op == "group.delete":
+            self.groups -= set(given["groups"])
+        elif op == "group.list":
+            return [{"group": one} for one in self.groups]
+        elif op == "topic.describe":
+            return dict.fromkeys(self.topics, {})
+        return None
+
+
+def test_what_a_test_has_named_goes_with_it_and_nothing_else(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "Channel", Cluster)
+    one = RunningCluster("kafka:9092")
+    there = one._channel
+    assert isinstance(there, Cluster)
+    one.begin_test()
+    own = one.topic("own")
+    there.topics |= {"bills", "somebody-elses"}  # meanwhile
+    there.groups |= {"billing", "another"}
+    one.begin_test()  # of the same test
+    for topic in ("bills", "orders"):
+        one.existing_topic(topic).ends()
+    one.delete_group("nobody")
+    one.call("group.progress", {"group": "billing", "topics": ["theirs"]})
+    assert own.name in there.topics
+    one.drop_topics()
+    assert there.topics == {"theirs", "orders", "somebody-elses"}
+    assert there.groups == {"their-group", "another"}
+    one.begin_test()
+    one.drop_topics()
+    assert "somebody-elses" in there.topics
     one.close()
     host.end.close()
 
