@@ -53,10 +53,12 @@ class ControllerNode:
         bootstrap: Sequence[MetadataRecord],
         on_failure: Callable[[Exception], None],
         network: Network | None = None,
+        between_nodes: Scheduler | None = None,
     ) -> None:
         """Open the metadata log and its latest snapshot. `bootstrap` is what an empty log begins
         with (`controller.storage_format`); `on_failure(error)` runs once if the log fails. A quorum
-        of one that votes itself needs no `network`.
+        of one that votes itself needs no `network`. `between_nodes`: the time in which nodes wait
+        for each other; None: that of the environment.
 
         Raises OSError, QuorumStateError and MetadataRecordError.
         """
@@ -72,7 +74,7 @@ class ControllerNode:
         self._leader_listeners: list[Callable[[int | None], None]] = []
         self._log = RaftLog(settings, environment.apart())
         self._load_snapshot()
-        scheduler = environment.scheduler
+        scheduler = self._between_nodes = between_nodes or environment.scheduler
         quorum_network = _quorum_network(settings, network, scheduler, self._log.voters)
         self.raft = RaftClient(settings, self._log, scheduler, draw, on_failure, quorum_network)
         if quorum_network is not None:
@@ -86,10 +88,11 @@ class ControllerNode:
             scheduler,
             random_bytes,
             bootstrap,
+            environment.scheduler,
         )
-        self.apis = ControllerApis(settings, self.controller, scheduler)
+        self.apis = ControllerApis(settings, self.controller, environment.scheduler)
         self._snapshots = SnapshotGenerator(
-            settings, self._log, self.loader, scheduler, self.raft.snapshot_taken
+            settings, self._log, self.loader, environment.scheduler, self.raft.snapshot_taken
         )
 
     def _load_snapshot(self) -> None:
@@ -138,7 +141,7 @@ class ControllerNode:
         if self._raft_apis is None:
             from controller.raft.raft_apis import RaftApis  # a quorum of one starts without it
 
-            scheduler = self._environment.scheduler
+            scheduler = self._between_nodes
             self._raft_apis = RaftApis(self._settings, self.raft, self._log, scheduler)
         return self._raft_apis
 

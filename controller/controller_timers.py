@@ -60,8 +60,13 @@ class ControllerTimers:
     """Five repeating timers."""
 
     def __init__(
-        self, settings: ControllerSettings, scheduler: Scheduler, controller: TimedController
+        self,
+        settings: ControllerSettings,
+        scheduler: Scheduler,
+        controller: TimedController,
+        of_tokens: Scheduler | None = None,
     ) -> None:
+        """`of_tokens`: the time of delegation tokens; None: that of `scheduler`."""
         self._session_ms = settings.broker_session_timeout_ms
         # Without other voters nobody looks at how far the log has come.
         alone = len(settings.voters) <= 1
@@ -71,6 +76,7 @@ class ControllerTimers:
         has_tokens = settings.token_key is not None
         self._tokens_ms = settings.delegation_token_expiry_check_interval_ms if has_tokens else 0
         self._scheduler = scheduler
+        self._of_tokens = of_tokens or scheduler
         self._controller = controller
         self._timers: dict[str, Timer] = {}
         self._due_ms = 0.0
@@ -157,7 +163,7 @@ class ControllerTimers:
             self.elect_unclean_soon()
 
     def _arm_tokens(self, delay_ms: float) -> None:
-        self._timers["tokens"] = self._scheduler.call_later(delay_ms, self._remove_tokens)
+        self._timers["tokens"] = self._of_tokens.call_later(delay_ms, self._remove_tokens)
 
     def _remove_tokens(self) -> None:
         self._arm_tokens(self._tokens_ms)

@@ -86,8 +86,10 @@ class QuorumController:
         scheduler: Scheduler,
         random_bytes: RandomBytes,
         bootstrap: Sequence[MetadataRecord],
+        of_tokens: Scheduler | None = None,
     ) -> None:
-        """`bootstrap` are the records that an empty log begins with."""
+        """`bootstrap` are the records that an empty log begins with. `scheduler` is the time in
+        which nodes wait for each other, `of_tokens` that of delegation tokens; None: the same."""
         self._settings = settings
         self._raft = raft
         self._loader = loader
@@ -103,7 +105,7 @@ class QuorumController:
         self._owed: deque[_Owed] = deque()
         self._waiting: deque[_Command] = deque()
         self._claim_listeners: list[ClaimListener] = []
-        self._timers = ControllerTimers(settings, scheduler, self)
+        self._timers = ControllerTimers(settings, scheduler, self, of_tokens)
 
     @cached_property
     def replication(self) -> ReplicationControl:

@@ -68,18 +68,23 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     lifecycle = BrokerLifecycle(
         config,
         shared.to_controller(refuse, _LIFECYCLE_TIMEOUT_MS).send,
-        ports.scheduler,
+        ports.between_nodes,
         lambda: shared.image.offset,
         shared.offline_log_dir_ids,
         ports.halt,
         lambda: _incarnation(shared, config.node_id),
     )
     replicas = ReplicaManager(
-        config, shared.logs, ports.scheduler, ports.random_bytes, shared.metrics
+        config,
+        shared.logs,
+        ports.scheduler,
+        ports.random_bytes,
+        shared.metrics,
+        ports.between_nodes,
     )
     fetchers = _replicate(shared, replicas, lifecycle, ways[0], ways[1])
     producer_ids = ProducerIdManager(
-        ports.scheduler,
+        ports.between_nodes,
         config.node_id,
         lambda: lifecycle.epoch,
         ways[2].send,
@@ -183,11 +188,13 @@ def _replicate(
         return lifecycle.epoch
 
     replicas.leader_view.propose_to(
-        AlterPartitionManager(ports.scheduler, alter_partitions.send, config.node_id, broker_epoch)
+        AlterPartitionManager(
+            ports.between_nodes, alter_partitions.send, config.node_id, broker_epoch
+        )
     )
     directory_ids = {path: shared.storage.directory_ids[path] for path in config.log_dirs}
     assignments = AssignmentsManager(
-        ports.scheduler, assign.send, config.node_id, broker_epoch, directory_ids
+        ports.between_nodes, assign.send, config.node_id, broker_epoch, directory_ids
     )
     homes = ReplicaHomes(config.node_id, shared.logs, directory_ids, assignments)
     replicas.assign_with(assignments, homes)
@@ -196,13 +203,13 @@ def _replicate(
     return ReplicaFetcherManager(
         config,
         ports.network,
-        ports.scheduler,
+        ports.between_nodes,
         replicas,
         shared.endpoint_of,
         shared.metrics,
         broker_epoch,
         NodeRefusals(
-            own_principal(config.inter_broker_security), ports.scheduler.monotonic_ms
+            own_principal(config.inter_broker_security), ports.between_nodes.monotonic_ms
         ).refused,
     )
 

@@ -60,6 +60,8 @@ class NodePorts:
     random_bytes: Callable[[int], bytes]
     halt: Callable[[str], None]
     """End the process at once, for this reason; nothing after it runs."""
+    peers: Scheduler | None = None
+    """The time in which nodes wait for each other; None: that of `scheduler`."""
     network: Network | None = None
     """The way to other brokers; None where there are no other nodes."""
     controller_network: Network | None = None
@@ -76,6 +78,11 @@ class NodePorts:
     """What the configuration names of somebody's own; None: nothing."""
     validate_security: SecurityValidator = nothing_to_load
     """Whether the stores that a change to a listener names can be loaded."""
+
+    @property
+    def between_nodes(self) -> Scheduler:
+        """The time of heartbeats, elections and replication."""
+        return self.scheduler if self.peers is None else self.peers
 
     @property
     def to_controllers(self) -> Network | None:
@@ -115,7 +122,7 @@ class SharedServer:
         self._lack_told_ms = -math.inf
         self.failures.on_lack(self._descriptors_lack)
         refusals = NodeRefusals(
-            own_principal(config.controller_security), ports.scheduler.monotonic_ms
+            own_principal(config.controller_security), ports.between_nodes.monotonic_ms
         )
         plugins = ports.plugins
         policies = plugins.policies() if plugins is not None and config.is_controller else None
@@ -129,6 +136,7 @@ class SharedServer:
             read_bootstrap(ports.filesystem, config.metadata_log_dir),
             lambda error: ports.halt(f"the metadata log failed: {error}"),
             network=ports.to_controllers,
+            between_nodes=ports.between_nodes,
         )
         self.address = ControllerAddress(
             config.node_id,
@@ -188,7 +196,7 @@ class SharedServer:
     def to_controller(self, refuse: Refuse, timeout_ms: int | None = None) -> NodeToController:
         """A way of its own to the active controller."""
         timeout_ms = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
-        way = NodeToController(self.address, self.ports.scheduler, timeout_ms, refuse)
+        way = NodeToController(self.address, self.ports.between_nodes, timeout_ms, refuse)
         self._ways.append(way)
         return way
 

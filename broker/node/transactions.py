@@ -96,9 +96,9 @@ class NodeTransactions:
         from broker.transactions.marker_sender import MarkerSender
 
         own = own_principal(self._config.inter_broker_security)
-        refusals = NodeRefusals(own, self._ports.scheduler.monotonic_ms)
+        refusals = NodeRefusals(own, self._ports.between_nodes.monotonic_ms)
         self._sender = MarkerSender(
-            self._ports.scheduler,
+            self._ports.between_nodes,
             self._ports.network,
             self._config.node_id,
             self._leader_of,

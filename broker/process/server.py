@@ -141,6 +141,8 @@ class Surroundings:
 
     filesystem: Callable[[int, tuple[str, ...]], Filesystem] = LocalFilesystem
     scheduler: Callable[[asyncio.AbstractEventLoop], Scheduler] = LoopScheduler
+    peers: Callable[[asyncio.AbstractEventLoop], Scheduler | None] = lambda _loop: None
+    """The time in which nodes wait for each other; None: that of `scheduler`."""
     entrance: Callable[[RequestHandler], Entrance] = lambda requests: requests
     """Who stands between clients and the broker's APIs."""
     network: Callable[[Network], Network] = lambda network: network
@@ -171,6 +173,7 @@ class Server:
         ports = NodePorts(
             filesystem=filesystem,
             scheduler=scheduler,
+            peers=surroundings.peers(loop),
             io=self.io_pool,
             background=self.background_pool,
             random_bytes=os.urandom,

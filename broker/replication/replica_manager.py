@@ -64,8 +64,11 @@ class ReplicaManager:
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
         metrics: Metrics,
+        between_nodes: Scheduler | None = None,
     ) -> None:
+        """`between_nodes`: the time of followers; None: that of `scheduler`."""
         self.metrics = metrics
+        self._between_nodes = between_nodes or scheduler
         self.node_id: int = config.node_id
         self.log_manager = log_manager
         self._config = config
@@ -94,7 +97,7 @@ class ReplicaManager:
         self._homes: ReplicaHomes | None = None
         self.mover = ReplicaMover(log_manager, scheduler, log_manager.blocking, self._moved)
         self._stopped = False
-        self.leader_view = LeaderView(scheduler, config.replica_lag_time_max_ms)
+        self.leader_view = LeaderView(self._between_nodes, config.replica_lag_time_max_ms)
         self._leadership_listeners: list[Callable[[Partition, bool], None]] = []
         log_manager.on_dir_failure(self._log_dir_failed)
         log_manager.upkeep.on_retained(self._retained)
@@ -341,7 +344,8 @@ class ReplicaManager:
         self._assignments, self._homes = assignments, homes
 
     def _check_isrs_later(self) -> None:
-        self.scheduler.call_later(self._config.replica_lag_time_max_ms / 2, self._check_isrs)
+        half_ms = self._config.replica_lag_time_max_ms / 2
+        self._between_nodes.call_later(half_ms, self._check_isrs)
 
     def _check_isrs(self) -> None:
         """Leaders propose ISRs without those that lag (Kafka's `isr-expiration`)."""

@@ -20,6 +20,8 @@ import time
 from collections.abc import Awaitable, Callable
 from math import ceil
 
+from broker.scheduler import LoopScheduler
+
 STEPS_MAX = 1000
 STEP_MS_MIN = 10.0
 _EARLY_S = 0.001
@@ -43,6 +45,20 @@ class MovedTimer:
         callback, self.callback = self.callback, None
         if callback is not None:
             callback()
+
+
+class PeersScheduler(LoopScheduler):
+    """The time in which nodes wait for each other: it passes as the machine's, while a test moves
+    the other clocks. So nobody misses a heartbeat, and nobody is elected, because of that. The time
+    that stands in records is the moved one."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, moved: MovableScheduler) -> None:
+        super().__init__(loop)
+        self._moved = moved
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the epoch."""
+        return self._moved.wall_ms()
 
 
 class MovableScheduler:

@@ -15,7 +15,7 @@ from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import LoopScheduler
 from broker.testing.as_new import AsNew, LogLevels
-from broker.testing.clock import MovableScheduler
+from broker.testing.clock import MovableScheduler, PeersScheduler
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.full_disk import FillableFilesystem, Room
 from broker.testing.faults.links import Links
@@ -105,7 +105,11 @@ class Served:
             return FillableFilesystem(real(spares, private), self.room)
 
         surroundings = Surroundings(
-            filesystem, lambda _loop: self.clock, self._entrance, self.links.over
+            filesystem,
+            lambda _loop: self.clock,
+            lambda loop: PeersScheduler(loop, self.clock),
+            self._entrance,
+            self.links.over,
         )
         self._config = config
         self._server = Server(config, surroundings)

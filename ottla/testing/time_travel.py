@@ -16,9 +16,10 @@ transactions        that were open for longer than their timeout are aborted, an
 records             that clients write afterwards have the client's time, which is behind the
                     broker's by as much: with `message.timestamp.type=LogAppendTime` they have the
                     broker's
-a cluster           is moved as a whole by `Cluster.advance`. Its nodes hear little of each other on
-                    the way: leaders may be elected anew, and replicas leave the in-sync set and
-                    come back. A broker that is moved alone finds the others silent for as long
+users and tokens    a delegation token expires; who is logged in stays so until the next login
+nodes of a cluster  wait for each other in the machine's own time: nobody misses a heartbeat, no
+                    leader is elected and no replica leaves the in-sync set because of it.
+                    `Cluster.advance` moves all nodes; one that is moved alone is ahead of others
 
 A way of up to ten seconds is gone in steps of 10 ms, a longer one in a thousand steps. What repeats
 itself more often than that is done once a step.

@@ -174,3 +174,22 @@ def test_tokens_that_expired_go_by_the_clock_where_there_are_tokens() -> None:
         calls.session_ms = 10_000_000
         scheduler.run_for(121_000)
         assert [round(at - start_ms) for at in calls.removed] == turns
+
+
+def test_tokens_may_have_a_time_of_their_own() -> None:
+    scheduler, of_tokens = SimScheduler(1), SimScheduler(2)
+    calls = Calls(scheduler)
+    settings = ControllerSettings(
+        node_id=1,
+        cluster_id="c",
+        directory_id=b"",
+        metadata_log_dir="/d",
+        voters=(1,),
+        token_key=TokenKey("a key"),
+        delegation_token_expiry_check_interval_ms=60_000,
+    )
+    ControllerTimers(settings, scheduler, calls, of_tokens).start()
+    scheduler.run_for(121_000)
+    assert calls.removed == [] and calls.fenced
+    of_tokens.run_for(60_000)
+    assert len(calls.removed) == 1

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from broker.testing.clock import STEPS_MAX, MovableScheduler
+from broker.testing.clock import STEPS_MAX, MovableScheduler, PeersScheduler
 
 DAY_MS = 86_400_000.0
 
@@ -190,3 +190,23 @@ def test_a_broker_that_is_started_again_is_as_far_ahead(bench: Bench) -> None:
     bench.at(10, "a")
     bench.advance(100)
     assert [name for name, _ in bench.fired] == ["a"]
+
+
+async def test_nodes_wait_for_each_other_in_the_machines_time() -> None:
+    loop = asyncio.get_running_loop()
+    moved = MovableScheduler(loop)
+    peers = PeersScheduler(loop, moved)
+    fired: list[str] = []
+    peers.call_later(60_000, lambda: fired.append("peers")).cancel()
+    peers.call_later(0, lambda: fired.append("at once"))
+    began_ms = peers.monotonic_ms()
+
+    async def settle() -> None:
+        await asyncio.sleep(0)
+
+    await moved.advance(3_600_000, settle)
+    assert peers.monotonic_ms() - began_ms < 60_000
+    assert abs(peers.wall_ms() - moved.wall_ms()) < 1_000
+    while not fired:
+        await asyncio.sleep(0)
+    assert fired == ["at once"]
