@@ -22,6 +22,7 @@ import pytest
 
 from ottla.testing import Broker, Cluster, Fault, Topic
 from ottla.testing.faults import Faults
+from tests.compat.testing.test_plugin import WITHOUT
 from tests.tools.java_tools import java_home_bin, spark_jars
 
 pytestmark = pytest.mark.timeout(180)
@@ -32,7 +33,7 @@ _BLOCK = re.compile(r"^## ([^\n]*)$|^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTI
 _DRAWN = re.compile(r"-[0-9a-f]{6}\b")
 _SPARK_PACKAGES = re.compile(r'\.config\("spark\.jars\.packages", connector\)')
 _SKIPPED = re.compile(r"^SKIPPED \[\d+\] test_\S+: ")
-_LINES_MAX = 700
+_LINES_MAX = 760
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def write(folder: Path, tests: Sequence[Block]) -> None:
 def run(folder: Path, *arguments: str, **variables: str) -> str:
     """What pytest says in a project."""
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-P", "-m", "pytest", *WITHOUT, *arguments],
         cwd=folder,
         env={**os.environ, "TMPDIR": str(folder), "COLUMNS": "200", **variables},
         stdout=subprocess.PIPE,
@@ -143,7 +144,7 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
     write(folder, [one for one in TESTS if not one.needs_spark])
     ((command, _),) = commands("--ottla-keep-data")
     report = folder / "report.xml"
-    format_ = ("-p", "no:randomly", "-o", "junit_family=xunit1", f"--junitxml={report}")
+    format_ = ("-o", "junit_family=xunit1", f"--junitxml={report}")
     said = follow(folder, command, *format_)
     assert report.exists(), said
     found: dict[str, Outcome] = {}
@@ -191,7 +192,10 @@ def test_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_in_parallel(tmp_path: Path) -> None:
-    write(tmp_path, [one for one in TESTS if re.search("requests|an_order_is_announced", one.text)])
+    write(
+        tmp_path,
+        [one for one in TESTS if re.search("an_order_is_announced|replicas_are_asked", one.text)],
+    )
     ((command, _),) = commands("-n 2")
     assert "2 passed" in follow(tmp_path, command)
 
