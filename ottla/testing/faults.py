@@ -22,7 +22,8 @@ or is lifted. It is lifted by `lift`, by `clear`, at the end of its block where 
 narrowed by these, which `fail`, `delay`, `leave_unanswered`, `drop`, `cut_answers` and `disconnect`
 have in common. Names may be patterns, such as `orders-*`.
 
-`topic`             a topic; of a request about several topics only this one is refused, and the
+`topic`             a topic: a `Topic`, its real name, or the name that the test has given one
+                    before; of a request about several topics only this one is refused, and the
                     others are carried out
 `group`             a consumer group
 `transactional_id`  a transactional id
@@ -45,6 +46,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypedDict, Unpack
@@ -196,7 +198,8 @@ class Faults:
 
     def leave_unanswered(self, api: str | None, **meant: Unpack[Meant]) -> Fault:
         """Requests are carried out and never answered: the client's time is up, and the record is
-        written all the same. Their connections close when the fault is lifted."""
+        written all the same. What comes after them on their connections gets no answer either; the
+        connections close when the fault is lifted."""
         return self._add("unanswered", api, meant)
 
     def drop(self, api: str | None, **meant: Unpack[Meant]) -> Fault:
@@ -254,13 +257,26 @@ class Faults:
         fault = Fault(self._calls, secrets.token_hex(8), _shown(args), seed)
         if self._counted_in is not None:
             args["counted_at"] = str(self._counted_in / f"fault-{fault.key}")
+        refused, added = None, 0
         for call in self._calls():
-            call("fault.add", {"key": fault.key, **args})
+            try:
+                call("fault.add", {"key": fault.key, **args})
+                added += 1
+            except Misuse as error:  # of an API that the other nodes serve, maybe
+                refused = error
+        if not added:
+            raise refused or Misuse("no broker runs that could have a fault: start() it")
         return fault
 
 
 def _check(meant: Meant) -> None:
-    """Raises Misuse for a number that cannot be."""
+    """Raises Misuse for a name that there is not, and for a number that cannot be."""
+    known = list(Meant.__annotations__)
+    for name in meant:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            raise Misuse(f"a fault is not narrowed by {name}; {hint}")
     probability, times, after = (
         meant.get("probability", 1.0),
         meant.get("times"),

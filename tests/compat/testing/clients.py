@@ -1,7 +1,7 @@
 """Producers and members of groups, by three clients, as tests of faults use them.
 
-Each tries again soon, and says by one exception that it gave up. Whoever sends is one record a
-request; whoever reads is the one member of its group.
+Each tries again soon, and says by one exception that it gave up. Who sends puts one record into a
+request; who reads is the one member of its group, and has one batch of an answer.
 """
 
 from __future__ import annotations
@@ -148,7 +148,12 @@ class Rebalanced(Exception):
 class Reader(Protocol):
     """The one member of a group."""
 
-    def poll(self) -> None: ...
+    @property
+    def is_assigned(self) -> bool:
+        """Whether it has partitions."""
+
+    def poll(self) -> list[bytes]:
+        """The values of records that came, maybe none."""
 
     def commit(self, offset: int) -> None:
         """Of partition 0. Raises Rebalanced."""
@@ -169,13 +174,23 @@ class ConfluentReader:
                 "group.id": group,
                 "heartbeat.interval.ms": BACKOFF_MS,
                 "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": BACKOFF_MS,
+                "fetch.error.backoff.ms": BACKOFF_MS,
+                "queued.min.messages": 1,
+                "fetch.queue.backoff.ms": 1,
+                "max.partition.fetch.bytes": 1,
                 "log_level": 0,
             }
         )
         self._consumer.subscribe([topic])
 
-    def poll(self) -> None:
-        self._consumer.poll(0.02)
+    @property
+    def is_assigned(self) -> bool:
+        return bool(self._consumer.assignment())
+
+    def poll(self) -> list[bytes]:
+        return [one.value() or b"" for one in self._consumer.consume(1, 0.02) if not one.error()]
 
     def commit(self, offset: int) -> None:
         from confluent_kafka import KafkaException, TopicPartition
@@ -205,10 +220,18 @@ class KafkaPythonReader:
             heartbeat_interval_ms=BACKOFF_MS,
             retry_backoff_ms=BACKOFF_MS,
             enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=BACKOFF_MS,
+            max_partition_fetch_bytes=1,
         )
 
-    def poll(self) -> None:
-        self._consumer.poll(20)
+    @property
+    def is_assigned(self) -> bool:
+        return bool(self._consumer.assignment())
+
+    def poll(self) -> list[bytes]:
+        found = self._consumer.poll(200)  # one that ends amid a join leaves it stuck
+        return [one.value for records in found.values() for one in records]
 
     def commit(self, offset: int) -> None:
         from kafka import OffsetAndMetadata, TopicPartition
@@ -246,14 +269,22 @@ class AiokafkaReader:
                 heartbeat_interval_ms=BACKOFF_MS,
                 retry_backoff_ms=BACKOFF_MS,
                 enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                fetch_max_wait_ms=BACKOFF_MS,
+                max_partition_fetch_bytes=1,
             )
             await consumer.start()
             return consumer
 
         self._consumer = self._runner.run(start())
 
-    def poll(self) -> None:
-        self._runner.run(self._consumer.getmany(timeout_ms=20))
+    @property
+    def is_assigned(self) -> bool:
+        return bool(self._consumer.assignment())
+
+    def poll(self) -> list[bytes]:
+        found = self._runner.run(self._consumer.getmany(timeout_ms=20))
+        return [one.value for records in found.values() for one in records]
 
     def commit(self, offset: int) -> None:
         from aiokafka import TopicPartition

@@ -173,45 +173,73 @@ def test_the_same_seed_gives_a_client_the_same_faults(broker: Broker, client: st
 
 
 @EACH_CLIENT
-def test_its_group_is_rebalanced_by_a_heartbeat(broker: Broker, topic: Topic, client: str) -> None:
-    group = f"g-{topic.name}"
-    with (
-        broker.fail("Heartbeat", "REBALANCE_IN_PROGRESS", group=group, times=1) as fault,
-        contextlib.closing(READERS[client](broker, topic.name, group)) as reader,
-    ):
-        until_joined(broker, reader, group, 2)
-        assert fault.met == 1
-
-
-@EACH_CLIENT
-@FIRST_AND_HUNDREDTH
-def test_its_group_is_rebalanced_by_a_commit(
-    broker: Broker, topic: Topic, client: str, before: int
+def test_its_group_is_rebalanced_by_its_first_heartbeat(
+    broker: Broker, topic: Topic, client: str
 ) -> None:
     group = f"g-{topic.name}"
     with contextlib.closing(READERS[client](broker, topic.name, group)) as reader:
-        until_joined(broker, reader, group, 1)
-        for offset in range(before):
+        joined = until_joined(broker, reader, group)
+        with broker.fail("Heartbeat", "REBALANCE_IN_PROGRESS", group=group, times=1) as fault:
+            until_joined(broker, reader, group, joined)
+            assert fault.met == 1
+
+
+@EACH_CLIENT
+def test_its_group_is_rebalanced_by_its_hundredth_commit(
+    broker: Broker, topic: Topic, client: str
+) -> None:
+    group = f"g-{topic.name}"
+    # After the other one, librdkafka goes on and aiokafka comes back as another member.
+    error = "REBALANCE_IN_PROGRESS" if client == "aiokafka" else "ILLEGAL_GENERATION"
+    with contextlib.closing(READERS[client](broker, topic.name, group)) as reader:
+        joined = until_joined(broker, reader, group)
+        for offset in range(99):
             reader.commit(offset)
-        # After the other one, librdkafka goes on and aiokafka comes back as another member.
-        error = "REBALANCE_IN_PROGRESS" if client == "aiokafka" else "ILLEGAL_GENERATION"
         with (
             broker.fail("OffsetCommit", error, group=group, times=1),
             pytest.raises(Rebalanced),
         ):
-            reader.commit(before)
-        until_joined(broker, reader, group, 2)
-        reader.commit(before)
-    broker.assert_committed(group, topic, offsets={0: before})
+            reader.commit(99)
+        until_joined(broker, reader, group, joined)
+        reader.commit(100)
+    broker.assert_committed(group, topic, offsets={0: 100})
 
 
-def until_joined(broker: Broker, reader: Reader, group: str, times: int) -> None:
-    """Until the member has joined so often, and has its partitions."""
+@EACH_CLIENT
+def test_it_reads_on_when_its_hundredth_fetch_was_refused(
+    broker: Broker, topic: Topic, client: str
+) -> None:
+    sent = [b"%d" % number for number in range(109)]
+    for value in sent:
+        topic.seed([value])
+    read: list[bytes] = []
+    mark = max((one.number for one in broker.requests()), default=0)
+    with contextlib.closing(READERS[client](broker, topic.name, f"g-{topic.name}")) as reader:
+        read_until(reader, read, 99)
+        prepared = [one.prepared for one in broker.requests("Fetch", after=mark)]
+        assert prepared[-1], "else the hundredth is as new"
+        with broker.fail("Fetch", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=1) as fault:
+            read_until(reader, read, len(sent))
+            assert fault.met == 1
+    assert read == sent
+
+
+def read_until(reader: Reader, read: list[bytes], count: int) -> None:
+    """Until so many records have come."""
     deadline_s = time.monotonic() + WITHIN_S
-    while syncs(broker, group) < times:
-        assert time.monotonic() < deadline_s, syncs(broker, group)
+    while len(read) < count:
+        assert time.monotonic() < deadline_s, read
+        read += reader.poll()
+
+
+def until_joined(broker: Broker, reader: Reader, group: str, before: int = 0) -> int:
+    """Until the member has joined more often than before, and has partitions; how often it has."""
+    deadline_s = time.monotonic() + WITHIN_S
+    while (now := syncs(broker, group)) <= before or not reader.is_assigned:
+        assert time.monotonic() < deadline_s, (before, now)
         reader.poll()
     reader.poll()
+    return now
 
 
 def syncs(broker: Broker, group: str) -> int:

@@ -112,6 +112,24 @@ def test_a_broker_that_is_not_there_cannot_be_given_a_fault(channel: Channel) ->
         faults_of(channel).fail("Produce", "INVALID_RECORD")
 
 
+def test_an_api_need_not_be_served_by_all_nodes() -> None:
+    first, second = Channel(), Channel()
+    second.gone = Misuse("not served here")
+    fault = faults_of(first, second).fail("BrokerHeartbeat", "STALE_BROKER_EPOCH")
+    assert first.keys == [fault.key]
+    with pytest.raises(Misuse, match="no broker runs"):
+        faults_of().fail("Produce", "INVALID_RECORD")
+
+
+def test_a_narrowing_that_there_is_not_is_said(channel: Channel) -> None:
+    wrong: dict[str, Any] = {"tims": 2}
+    with pytest.raises(Misuse, match="not narrowed by tims; did you mean times?"):
+        faults_of(channel).fail("Produce", "INVALID_RECORD", **wrong)
+    wrong = {"latency": 2}
+    with pytest.raises(Misuse, match="not narrowed by latency; there are topic, group,"):
+        faults_of(channel).drop("Produce", **wrong)
+
+
 def test_waiting_for_a_fault(channel: Channel) -> None:
     fault = faults_of(channel).fail("Produce", "INVALID_RECORD")
     fault.wait(3)
