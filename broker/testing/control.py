@@ -5,7 +5,7 @@
     @operation("topic.create")
     async def create_topic(broker: Served, args: Arguments) -> Json: ...
 
-An operation that cannot do what it is asked raises `Refused`, whose kind is one of
+An operation that cannot do what it is asked raises `OperationError`, whose kind is one of
 `ottla.testing.errors`. Any other exception is our own bug: it is logged, and told in one line.
 """
 
@@ -15,6 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from broker.config.start_error import StartError
+from broker.testing.operation_error import OperationError
 from broker.testing.served import NotStarted, Served
 from ottla.testing.frames import Json, Message
 from storage.config_def import ConfigError
@@ -25,14 +26,6 @@ Arguments = Mapping[str, Json]
 Operation = Callable[[Served, Arguments], Awaitable[Json]]
 
 OPERATIONS: dict[str, Operation] = {}
-
-
-class Refused(Exception):
-    """What was asked cannot be done; `kind` says which error that is for the caller."""
-
-    def __init__(self, text: str, kind: str = "misuse") -> None:
-        super().__init__(text)
-        self.kind = kind
 
 
 def operation(name: str) -> Callable[[Operation], Operation]:
@@ -54,7 +47,7 @@ async def answer(broker: Served, message: Message) -> Message:
         return _error(number, "misuse", f"there is no operation {op}")
     try:
         return {"id": number, "result": await found(broker, message.get("args") or {})}
-    except Refused as error:
+    except OperationError as error:
         return _error(number, error.kind, str(error))
     except NotStarted:
         text = f"{op} needs a broker that the tests have started: a running cluster has none of it"

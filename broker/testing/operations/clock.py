@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from broker.testing.control import Arguments, Refused, operation
+from broker.testing.control import Arguments, operation
+from broker.testing.operation_error import OperationError
 from broker.testing.served import Served
 from ottla.testing.frames import Json
 
@@ -18,7 +19,7 @@ async def advance(broker: Served, args: Arguments) -> Json:
     """Move the clocks by `ms`; how many timers fired, and how far ahead the clocks are."""
     ms = float(args["ms"])
     if ms < 0:
-        raise Refused(f"time goes on and never back: not by {ms} ms")
+        raise OperationError("misuse", f"time goes on and never back: not by {ms} ms")
     fired = await broker.clock.advance(ms, lambda: _settle(broker))
     return {"fired": fired, "ahead_ms": broker.clock.ahead_ms}
 

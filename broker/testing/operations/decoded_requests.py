@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from broker.testing.operations.port import OperationError
+from broker.testing.operation_error import OperationError
 from broker.testing.sent_requests import SentRequest
 from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey, messages_of

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from broker.testing.control import Arguments, Refused, operation
+from broker.testing.control import Arguments, operation
 from broker.testing.faults.documented_errors import errors_of, is_documented
 from broker.testing.faults.rule import Aim, Deed, Rule
 from broker.testing.faults.subjects import ONLY_NODES
 from broker.testing.faults.tally import SharedTally
+from broker.testing.operation_error import OperationError
 from broker.testing.served import Served
 from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey
@@ -26,13 +27,13 @@ async def add(broker: Served, args: Arguments) -> Json:
     deed = Deed(args["deed"])
     api = None if args.get("api") is None else api_of(args["api"])
     if api is not None and not broker.faults.may_meet(api):
-        raise Refused(f"no {_shown(api)} request is met: it is not served here")
+        raise OperationError("misuse", f"no {_shown(api)} request is met: it is not served here")
     error = ErrorCode.NONE
     if deed is Deed.ERROR:
         error = error_of(args["error"])
         assert api is not None, "an error is one of an API"
         if not is_documented(api, error) and not args.get("force"):
-            raise Refused(_not_documented(api, error))
+            raise OperationError("misuse", _not_documented(api, error))
     rule = Rule(
         _aim(api, args),
         deed,
@@ -90,7 +91,9 @@ async def fill_disk(broker: Served, args: Arguments) -> Json:
     known = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
     wanted = args.get("log_dir")
     if wanted is not None and wanted not in known:
-        raise Refused(f"{wanted} is none of the broker's log directories: {', '.join(known)}")
+        raise OperationError(
+            "misuse", f"{wanted} is none of the broker's log directories: {', '.join(known)}"
+        )
     full = known if wanted is None else [wanted]
     for path in full:
         broker.room.fill(path)
@@ -132,7 +135,7 @@ async def resign_controller(broker: Served, _args: Arguments) -> Json:
     """This node, which is the active controller, gives up; the epoch that ends."""
     raft = broker.node.controller.raft
     if not raft.is_leader:
-        raise Refused("this node is not the active controller any more: ask again")
+        raise OperationError("misuse", "this node is not the active controller any more: ask again")
     epoch = raft.epoch
     raft.resign(epoch)
     return epoch
@@ -162,7 +165,9 @@ def api_of(name: str) -> ApiKey:
     known = {key.name.replace("_", "").lower(): key for key in ApiKey}
     found = known.get(name.replace("_", "").lower())
     if found is None:
-        raise Refused(f"there is no API {name}{_meant(name, [_shown(key) for key in ApiKey])}")
+        raise OperationError(
+            "misuse", f"there is no API {name}{_meant(name, [_shown(key) for key in ApiKey])}"
+        )
     return found
 
 
@@ -171,7 +176,7 @@ def error_of(name: str) -> ErrorCode:
     error = ErrorCode.__members__.get(name.upper())
     if error is None or error is ErrorCode.NONE:
         names = [one for one in ErrorCode.__members__ if one != "NONE"]
-        raise Refused(f"there is no error {name}{_meant(name.upper(), names)}")
+        raise OperationError("misuse", f"there is no error {name}{_meant(name.upper(), names)}")
     return error
 
 

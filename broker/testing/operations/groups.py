@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from broker.testing.operations.port import POLL_S, OperationError, World, check
+from broker.testing.operation_error import OperationError
+from broker.testing.operations.port import POLL_S, World, check
 from broker.testing.operations.records import visible_after
 from broker.testing.operations.topics import (
     EARLIEST,

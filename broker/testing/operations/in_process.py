@@ -9,7 +9,8 @@ import asyncio
 
 from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
-from broker.testing.operations.port import OperationError, Request, Response
+from broker.testing.operation_error import OperationError
+from broker.testing.operations.port import Request, Response
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError

@@ -11,12 +11,13 @@ import time
 from collections.abc import Awaitable, Callable
 
 from broker.network.network_client import NetworkClient
-from broker.testing.control import Arguments, Refused, operation
+from broker.testing.control import Arguments, operation
+from broker.testing.operation_error import OperationError
 from broker.testing.operations import decoded_requests, groups, records, topics
 from broker.testing.operations.in_process import InProcess
 from broker.testing.operations.inside import InsideNode
 from broker.testing.operations.over_network import OverNetwork
-from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World
+from broker.testing.operations.port import POLL_S, NoAnswer, World
 from broker.testing.operations.reset import begin_reset, end_reset, reset, reset_contents
 from broker.testing.served import Served
 from ottla.testing.frames import Json
@@ -62,10 +63,9 @@ def _register(name: str, asked: Asked) -> None:
         while True:
             try:
                 return await asked(_world(broker), **args)
-            except OperationError as error:
-                gone = isinstance(error, NoAnswer) and name in _READING
-                if not gone or time.monotonic() >= deadline_s:
-                    raise Refused(str(error), error.kind) from error
+            except NoAnswer:
+                if name not in _READING or time.monotonic() >= deadline_s:
+                    raise
             await asyncio.sleep(POLL_S)
 
 
@@ -81,20 +81,17 @@ async def connect(broker: Served, args: Arguments) -> Json:
     _worlds[broker] = _world_of(
         OverNetwork(network, bootstrap), lambda: time.time_ns() // 1_000_000
     )
-    try:
-        return await topics.nodes(_worlds[broker])
-    except OperationError as error:
-        raise Refused(str(error), error.kind) from error
+    return await topics.nodes(_worlds[broker])
 
 
 @operation("requests")
 async def requests(broker: Served, args: Arguments) -> Json:
     """What clients have sent, decoded: see `decoded_requests.decoded`."""
     if broker in _worlds and _worlds[broker].inside is None:
-        raise Refused(
+        raise OperationError(
+            "not possible",
             "requests needs a broker that the tests have started: of a running cluster nobody sees "
             "what is sent to it",
-            "not possible",
         )
     image = broker.node.image
 
@@ -102,10 +99,7 @@ async def requests(broker: Served, args: Arguments) -> Json:
         found = image.topics.get_by_id(topic_id)
         return None if found is None else found.name
 
-    try:
-        return decoded_requests.decoded(broker.sent.kept, topic_name, **args)
-    except OperationError as error:
-        raise Refused(str(error), error.kind) from error
+    return decoded_requests.decoded(broker.sent.kept, topic_name, **args)
 
 
 def _world(broker: Served) -> World:

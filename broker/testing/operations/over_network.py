@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from broker.testing.operations.port import NoAnswer, OperationError, Request, Response
+from broker.testing.operation_error import OperationError
+from broker.testing.operations.port import NoAnswer, Request, Response
 from protocol.api_keys import ApiKey
 from protocol.messages.metadata import MetadataRequest
 from storage.ports import Channel, ChannelFailure

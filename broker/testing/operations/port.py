@@ -14,23 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from broker.testing.as_new import User
+from broker.testing.operation_error import OperationError
 from controller.metadata.acl import Acl
 from protocol.errors import ErrorCode
 
 POLL_S = 0.01
 """Between two looks at something that is to become true."""
-
-
-class OperationError(Exception):
-    """An operation did not do what it was asked for.
-
-    `kind` is one of `ottla.testing.errors`: "failed" where a broker refuses it or nobody answers,
-    "deadline" where something did not become true, "misuse", "not possible".
-    """
-
-    def __init__(self, kind: str, text: str) -> None:
-        super().__init__(text)
-        self.kind = kind
 
 
 class NoAnswer(OperationError):

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from math import ceil
 
+from broker.testing.operation_error import OperationError
 from broker.testing.operations.partitioner import partition_of
-from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World, check
+from broker.testing.operations.port import POLL_S, NoAnswer, World, check
 from broker.testing.operations.topics import (
     EARLIEST,
     LATEST,

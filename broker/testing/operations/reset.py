@@ -12,8 +12,9 @@ nothing waits for their markers.
 
 from __future__ import annotations
 
+from broker.testing.operation_error import OperationError
 from broker.testing.operations.groups import TRANSACTION, coordinator, delete, list_groups
-from broker.testing.operations.port import POLL_S, Inside, OperationError, World, check
+from broker.testing.operations.port import POLL_S, Inside, World, check
 from broker.testing.operations.topics import delete as delete_topics
 from broker.testing.operations.topics import nodes
 from ottla.testing.frames import Json

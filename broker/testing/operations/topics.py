@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from broker.testing.operations.port import POLL_S, NoAnswer, OperationError, World, check, name_of
+from broker.testing.operation_error import OperationError
+from broker.testing.operations.port import POLL_S, NoAnswer, World, check, name_of
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (

@@ -9,7 +9,8 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.testing import control
-from broker.testing.control import OPERATIONS, Arguments, Refused, answer, operation
+from broker.testing.control import OPERATIONS, Arguments, answer, operation
+from broker.testing.operation_error import OperationError
 from broker.testing.served import NotStarted, Served
 from ottla.testing.frames import Json, Message
 from storage.config_def import ConfigError
@@ -40,8 +41,8 @@ def test_a_result() -> None:
 @pytest.mark.parametrize(
     ("error", "kind", "text"),
     [
-        (Refused("there is no topic t"), "misuse", "there is no topic t"),
-        (Refused("nobody came", "deadline"), "deadline", "nobody came"),
+        (OperationError("misuse", "there is no topic t"), "misuse", "there is no topic t"),
+        (OperationError("deadline", "nobody came"), "deadline", "nobody came"),
         (StartError("a line\n  and more"), "start", "a line and more"),
         (ConfigError("key", "unknown key"), "start", "unknown key"),
         (

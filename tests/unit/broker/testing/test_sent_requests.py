@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from broker.testing import sent_requests
+from broker.testing.operation_error import OperationError
 from broker.testing.operations.decoded_requests import decoded
-from broker.testing.operations.port import OperationError
 from broker.testing.sent_requests import SentRequests
 from protocol.frames.message_codec import encode_request
 from protocol.messages.metadata import MetadataRequest

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from broker.testing.operation_error import OperationError
 from broker.testing.operations import groups, records, topics
-from broker.testing.operations.port import OperationError
 from tests.unit.broker.testing.operations.member import Member, commit
 from tests.unit.broker.testing.operations.transaction import Producer
 from tests.unit.broker.testing.operations.world import one_node

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from broker.testing.operations.port import OperationError
+from broker.testing.operation_error import OperationError
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import ProduceRequest
 from tests.unit.broker.testing.operations.world import one_node

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from broker.testing.operation_error import OperationError
 from broker.testing.operations.over_network import OverNetwork
-from broker.testing.operations.port import NoAnswer, OperationError
+from broker.testing.operations.port import NoAnswer
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.operations.port import OperationError, check, name_of
+from broker.testing.operation_error import OperationError
+from broker.testing.operations.port import check, name_of
 
 
 def test_an_error_is_told_by_its_name_and_words() -> None:

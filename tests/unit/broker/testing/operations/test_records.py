@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from broker.testing.operation_error import OperationError
 from broker.testing.operations import records, topics
-from broker.testing.operations.port import OperationError
 from tests.unit.broker.testing.operations.world import OneNode, one_node
 
 

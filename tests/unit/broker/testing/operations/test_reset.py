@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from broker.testing.as_new import AsNew
+from broker.testing.operation_error import OperationError
 from broker.testing.operations import groups, records, topics
 from broker.testing.operations.inside import InsideNode
-from broker.testing.operations.port import OperationError
 from broker.testing.operations.reset import begin_reset, end_reset, reset, reset_contents
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from broker.testing.operation_error import OperationError
 from broker.testing.operations import topics
-from broker.testing.operations.port import NoAnswer, OperationError, World
+from broker.testing.operations.port import NoAnswer, World
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
