@@ -22,13 +22,15 @@ from typing import Unpack
 
 from ottla.testing.channel import CALL_TIMEOUT_S, Channel
 from ottla.testing.contents import Contents
-from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
+from ottla.testing.errors import SHOW_THE_CALLER, BrokerGone, Misuse, OttlaError, StartFailed
 from ottla.testing.faults import Failing, Fault, Faults
 from ottla.testing.frames import Json
 from ottla.testing.own_process import STOP_TIMEOUT_S, OwnProcess
 from ottla.testing.ports import HOST, HeldPort, held
 from ottla.testing.standing import place
 from ottla.testing.time_travel import advance, in_ms
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 START_TIMEOUT_S = 30.0
 
@@ -265,6 +267,9 @@ class Broker(Contents):
         if self._channel is not None:
             self._channel.close()
             self._channel = None
+
+    def __repr__(self) -> str:
+        return f"<Broker {self.node_id} on {self.bootstrap_servers}>"
 
     def __enter__(self) -> Broker:
         try:

@@ -14,8 +14,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse, error_of
+from ottla.testing.errors import SHOW_THE_CALLER, BrokerGone, DeadlinePassed, Misuse, error_of
 from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 CALL_TIMEOUT_S = 30.0
 _READ_BYTES = 1 << 18

@@ -25,11 +25,13 @@ from typing import Unpack
 from ottla.testing.broker import START_TIMEOUT_S, Broker, Membership
 from ottla.testing.channel import CALL_TIMEOUT_S
 from ottla.testing.contents import GROUP_TIMEOUT_S, Contents
-from ottla.testing.errors import DeadlinePassed, Misuse, OttlaError
+from ottla.testing.errors import SHOW_THE_CALLER, DeadlinePassed, Misuse, OttlaError
 from ottla.testing.faults import Failing, Fault, Faults, Named
 from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
 from ottla.testing.topic import CALL_MARGIN_S
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 _BROKERS_MAX = 9
 _CONTROLLERS_MAX = 5
@@ -263,6 +265,9 @@ class Cluster(Contents):
         with contextlib.ExitStack() as stack:  # each, also where another one fails
             for one in self.brokers:
                 stack.callback(one.close)
+
+    def __repr__(self) -> str:
+        return f"<Cluster on {self.bootstrap_servers}>"
 
     def __enter__(self) -> Cluster:
         try:

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 
 from ottla.testing import assertions
 from ottla.testing.assertions import ANY
-from ottla.testing.errors import Misuse
+from ottla.testing.errors import SHOW_THE_CALLER, Misuse
 from ottla.testing.frames import Json
 from ottla.testing.records import Content, Record
 from ottla.testing.requests import Request, request_from
 from ottla.testing.topic import CALL_MARGIN_S, TIMEOUT_S, Topic
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 GROUP_TIMEOUT_S = 10.0
 REBALANCE_TIMEOUT_S = 30.0

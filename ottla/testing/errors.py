@@ -5,6 +5,8 @@ Both ends of the control channel know the kinds: an error crosses it as its kind
 
 from __future__ import annotations
 
+from operator import methodcaller
+
 
 class OttlaError(Exception):
     """Something about a broker under test; the subclasses say what."""
@@ -47,6 +49,9 @@ class NotPossible(OttlaError):
 
     kind = "not possible"
 
+
+SHOW_THE_CALLER = methodcaller("errisinstance", OttlaError)
+"""What a module sets `__tracebackhide__` to: pytest shows these errors at the line of the test."""
 
 _CLASSES: tuple[type[OttlaError], ...] = (
     StartFailed,

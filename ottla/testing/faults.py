@@ -51,8 +51,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypedDict, Unpack
 
-from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse
+from ottla.testing.errors import SHOW_THE_CALLER, BrokerGone, DeadlinePassed, Misuse
 from ottla.testing.frames import Json
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 Call = Callable[[str, Mapping[str, Json]], Json]
 """An operation of a broker's control channel."""

@@ -13,9 +13,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from ottla.testing.errors import OttlaError
+from ottla.testing.errors import SHOW_THE_CALLER, OttlaError
 from ottla.testing.frames import Json
 from ottla.testing.records import Content, Record, from_channel, to_channel
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 TIMEOUT_S = 5.0
 SEED_TIMEOUT_S = 30.0

@@ -166,6 +166,12 @@ def test_every_block_does_what_is_said(block: Block, whole_run: WholeRun) -> Non
     assert re.fullmatch(re.escape(shown).replace("…", ".*"), said), f"{said}\n\n{shown}"
 
 
+def test_failures_are_shown_where_the_test_is(whole_run: WholeRun) -> None:
+    """No line of the helpers' own code stands in between."""
+    assert "NotAsExpected" in whole_run.said and "<Broker 1 on " in whole_run.said
+    assert "ottla/testing/" not in whole_run.said
+
+
 def test_data_are_kept(whole_run: WholeRun) -> None:
     ((_, shown),) = commands("--ottla-keep-data")
     kept = {Path(one) for one in re.findall(r"its data are kept in (\S+)", whole_run.said)}

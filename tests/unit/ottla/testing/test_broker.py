@@ -125,6 +125,7 @@ def test_its_id(host: Host) -> None:
     for properties, node_id in (({}, 1), ({"node.id": "7"}, 7)):
         with contextlib.closing(Broker(properties)) as one:
             assert one.node_id == node_id
+            assert repr(one) == f"<Broker {node_id} on {one.bootstrap_servers}>"
     member = Membership(3, "cluster", ())
     with contextlib.closing(Broker(member=member)) as one:
         assert one.node_id == 3
