@@ -29,7 +29,8 @@ from ottla.testing.errors import SHOW_THE_CALLER, DeadlinePassed, Misuse, OttlaE
 from ottla.testing.faults import Failing, Fault, Faults, Named
 from ottla.testing.frames import Json
 from ottla.testing.ports import HOST, HeldPort
-from ottla.testing.topic import CALL_MARGIN_S
+from ottla.testing.requests import Request
+from ottla.testing.topic import CALL_MARGIN_S, Topic
 
 __tracebackhide__ = SHOW_THE_CALLER
 
@@ -113,6 +114,25 @@ class Cluster(Contents):
                 one.call("reset.end")
         self._topics().clear()
         return {**found, "connections": connections}
+
+    def requests(
+        self,
+        api: str | None = None,
+        *,
+        topic: str | Topic | None = None,
+        client_id: str | None = None,
+        after: int = 0,
+    ) -> list[Request]:
+        """As `Contents.requests`, those of all nodes that run now, in the order of their times. The
+        nodes give them their numbers each by itself."""
+        which = None if topic is None else self._topic(topic)
+        found = [
+            request
+            for one in self.brokers
+            if one.running
+            for request in one.requests(api, topic=which, client_id=client_id, after=after)
+        ]
+        return sorted(found, key=lambda request: request.time_ms)
 
     @property
     def faults(self) -> Faults:

@@ -66,4 +66,5 @@ def test_all_nodes_count_a_fault_together(cluster: Cluster) -> None:
             except NotSent:
                 refused += 1
         assert (refused, fault.met, fault.seen) == (2, 2, 2 * PARTITIONS)
+    assert len(cluster.requests("Produce", topic="counted")) == 2 * PARTITIONS
     assert not list(cluster.broker(1).log_file.parent.glob("fault-*"))

@@ -35,6 +35,7 @@ class StandIn:
         self.did: list[str] = []
         self.cut: list[int] = []
         self.sees: tuple[int | None, int] = (1, 4)
+        self.times: list[int] = []
         self.faults: list[dict[str, Any]] = []
         self.log_file = Path("/folder") / name / "broker.log"
         self.ports = [int(name.removeprefix("node-"))]
@@ -66,6 +67,10 @@ class StandIn:
         elif op == "fault.add" and args is not None:
             self.faults.append(dict(args))
         return {"by": self.name}
+
+    def requests(self, api: str | None, **which: Any) -> list[SimpleNamespace]:
+        asked = f"{api} {which['topic'].name} {which['client_id']} {which['after']}"
+        return [SimpleNamespace(time_ms=time, asked=asked) for time in self.times]
 
     def begin_start(self) -> None:
         self.did.append("begin")
@@ -189,6 +194,15 @@ def test_faults_are_those_of_the_nodes_that_run() -> None:
         first, second, third = (node.faults for node in nodes(one))
         assert first == third and second == []
         assert Path(first[0]["counted_at"]).parent == Path("/folder/node-1"), "together"
+
+
+def test_what_clients_have_sent_to_any_node() -> None:
+    with Cluster(3) as one:
+        nodes(one)[0].times, nodes(one)[1].times, nodes(one)[2].times = [3, 5], [9], [4]
+        one.broker(2).kill()
+        found: Any = one.requests("Produce", topic="orders", client_id="app", after=7)
+        assert [request.time_ms for request in found] == [3, 4, 5]
+        assert {request.asked for request in found} == {"Produce orders app 7"}
 
 
 def test_links_between_nodes_are_cut() -> None:

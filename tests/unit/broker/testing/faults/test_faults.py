@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from broker.testing.faults import faults
+from broker.testing.faults.answers import errors_in
 from broker.testing.faults.faults import OPERATIONS, Faults
 from broker.testing.faults.fetch_sessions import FetchSessions
+from broker.testing.faults.places import Real, ways_of
 from broker.testing.faults.rule import Aim, Deed, Rule
+from broker.testing.faults.subjects import is_of_a_node
 from broker.testing.operations import in_process, over_network
-from protocol.api_keys import ApiKey
+from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
@@ -23,6 +26,7 @@ from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
 from tests.batches import build_batch
+from tests.messages.message_values import case
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
 
@@ -311,6 +315,27 @@ def test_a_request_that_has_no_place_for_an_error_is_carried_out(bench: Bench) -
     rule = bench.fail(ApiKey.PRODUCE, NOT_LEADER)
     assert bench.ask(ProduceRequest(None, -1, 1000, []), 9).responses == []
     assert (rule.seen, rule.met) == (1, 0)
+
+
+def test_each_api_that_is_served_is_met_by_its_oldest_and_its_latest_request(bench: Bench) -> None:
+    met = 0
+    for key, api in bench.handler.apis.items():
+        if any(isinstance(way, Real) for way in ways_of(ApiKey(key), ErrorCode.REQUEST_TIMED_OUT)):
+            continue  # carried out, for which what is asked must make sense: those are above
+        for version in (api.oldest, api.latest):
+            request = case(messages_of(ApiKey(key)).request.__name__).instance(version, "limits")
+            if key == ApiKey.PRODUCE:
+                request.acks = -1
+            nodes = is_of_a_node(ApiKey(key), request, "me")
+            aim = Aim(ApiKey(key), nodes=nodes)
+            rule = bench.add(Rule(aim, Deed.ERROR, error=ErrorCode.REQUEST_TIMED_OUT))
+            (answer,) = bench.send(request, version)
+            _, response = decode_response(ApiKey(key), memoryview(answer)[4:], version)
+            codes = {code for _, code in errors_in(response)}
+            assert (codes, rule.met) == ({ErrorCode.REQUEST_TIMED_OUT}, 1), (api.key.name, version)
+            bench.faults.clear()
+            met += 1
+    assert met > 80
 
 
 def test_the_first_rule_decides(bench: Bench) -> None:
