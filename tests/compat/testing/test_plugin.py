@@ -14,10 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.compat.testing.inner_pytest import WITHOUT
+
 WITHIN_S = 30
-PLUGINS = ("cacheprovider", "hypothesispytest", "randomly", "timeout")
-WITHOUT = [word for name in PLUGINS for word in ("-p", f"no:{name}")]
-"""They take longer to import than pytest itself."""
 
 # What is imported while these run is told, but for what pytest and its other plugins import.
 CONFTEST = """

@@ -22,7 +22,7 @@ import pytest
 
 from ottla.testing import Broker, Cluster, Fault, Topic
 from ottla.testing.faults import Faults
-from tests.compat.testing.test_plugin import WITHOUT
+from tests.compat.testing.inner_pytest import WITHOUT
 from tests.tools.java_tools import java_home_bin, spark_jars
 
 pytestmark = pytest.mark.timeout(180)
