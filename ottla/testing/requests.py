@@ -17,7 +17,10 @@ class Request:
     its records. None where the bytes are no such request: `error` says why.
     """
 
+    node_id: int
+    """Of the broker that it was sent to."""
     number: int
+    """Of all that came to that broker since its last reset, from 1 on."""
     api: str | None
     version: int | None
     client_id: str | None
@@ -57,6 +60,7 @@ class Request:
 def request_from(found: Mapping[str, Json]) -> Request:
     """A request as the control channel gives it."""
     return Request(
+        found["node_id"],
         found["number"],
         found["api"],
         found["version"],

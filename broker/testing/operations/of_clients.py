@@ -99,7 +99,8 @@ async def requests(broker: Served, args: Arguments) -> Json:
         found = image.topics.get_by_id(topic_id)
         return None if found is None else found.name
 
-    return decoded_requests.decoded(broker.sent.kept, topic_name, **args)
+    found = decoded_requests.decoded(broker.sent.kept, topic_name, **args)
+    return [{"node_id": broker.config.node_id, **one} for one in found]
 
 
 def _world(broker: Served) -> World:

@@ -213,6 +213,9 @@ def test_a_cluster_stays_whole() -> None:
         cluster.broker(2).advance(hours=1)
         topic.seed(["x"] * 3)
         assert [one.call("controller.show") for one in cluster.brokers] == before
+        sent = cluster.requests("JoinGroup")
+        assert sent and [one.time_ms for one in sent] == sorted(one.time_ms for one in sent)
+        assert {one.node_id for one in cluster.requests()} == {1, 2, 3}
         dropped = cluster.reset()
         assert dropped["topics"] == [topic.name] and dropped["groups"] == ["app"]
-        assert cluster.topics() == []
+        assert cluster.topics() == [] and cluster.requests("JoinGroup") == []

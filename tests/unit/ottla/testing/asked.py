@@ -98,6 +98,7 @@ def group(
 
 
 PRODUCE = {
+    "node_id": 1,
     "number": 1,
     "api": "Produce",
     "version": 9,
