@@ -19,6 +19,16 @@ from ottla.testing.topic import CALL_MARGIN_S, Call, NotAsExpected, Topic
 ANY: Content = object()
 """Whatever it is."""
 _POLL_S = 0.01
+_STATES = (
+    "Stable",
+    "Empty",
+    "Dead",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+)
+"""Of groups, as Kafka calls them; the last two are those of the newer protocol (KIP-848)."""
 _SHOWN = 10
 
 Matches = Callable[[Record], bool]
@@ -110,6 +120,8 @@ def idle(call: Call, group: str, topics: Iterable[Topic], timeout: float) -> Non
 def group_state(call: Call, group: str, *, members: int | None, state: str, timeout: float) -> None:
     """A group is in a state, with so many members."""
     __tracebackhide__ = True
+    if state not in _STATES:
+        raise Misuse(f"no group is ever {state}: its states are {', '.join(_STATES)}")
     deadline = time.monotonic() + timeout
     while True:
         found = call("group.describe", {"group": group}, timeout_s=timeout + CALL_MARGIN_S)

@@ -188,7 +188,7 @@ class Contents(ABC):
         state: str = "Stable",
         timeout: float = GROUP_TIMEOUT_S,
     ) -> None:
-        """Until a group is in a state, with so many members."""
+        """Until a group is in a state of Kafka's, with so many members; "Dead": it is not there."""
         __tracebackhide__ = True
         assertions.group_state(self.call, group, members=members, state=state, timeout=timeout)
 

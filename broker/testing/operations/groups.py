@@ -25,12 +25,18 @@ from broker.testing.operations.topics import (
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, Member
 from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
+    ConsumerProtocolAssignmentTopicPartition,
     ConsumerProtocolSubscription,
 )
 from protocol.messages.delete_groups import DeleteGroupsRequest
-from protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+from protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+)
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -40,6 +46,7 @@ from protocol.primitives import MessageBuffer
 
 FIND_COORDINATOR_VERSION = 3
 DESCRIBE_GROUPS_VERSION = 5
+CONSUMER_GROUP_DESCRIBE_VERSION = 0
 LIST_GROUPS_VERSION = 4
 DELETE_GROUPS_VERSION = 2
 OFFSET_FETCH_VERSION = 7
@@ -164,8 +171,44 @@ async def _described(world: World, group: str, deadline_s: float) -> DescribedGr
         found: DescribedGroup = answer.groups[0]
         if found.error_code not in _LATER or world.now_s() >= deadline_s:
             check(found.error_code, f"group {group} is not described", found.error_message)
+            if found.group_state == "Dead" and world.inside is None:
+                return await _by_its_protocol(world, node, group) or found
             return found
         await world.pause(POLL_S)
+
+
+async def _by_its_protocol(world: World, node: int, group: str) -> DescribedGroup | None:
+    """A group of the newer protocol (KIP-848), which Apache Kafka describes by that alone; None
+    where there is none."""
+    listed = await world.ask(node, ListGroupsRequest(), LIST_GROUPS_VERSION)
+    if not any(one.group_id == group and one.group_state != "Dead" for one in listed.groups):
+        return None
+    request = ConsumerGroupDescribeRequest([group])
+    (found,) = (await world.ask(node, request, CONSUMER_GROUP_DESCRIBE_VERSION)).groups
+    if found.error_code != ErrorCode.NONE:
+        return None
+    members = [
+        DescribedGroupMember(
+            one.member_id, one.instance_id, one.client_id, one.client_host, b"", _assignment(one)
+        )
+        for one in found.members
+    ]
+    return DescribedGroup(
+        group_id=group,
+        group_state=found.group_state,
+        protocol_type="consumer",
+        protocol_data=found.assignor_name,
+        members=members,
+    )
+
+
+def _assignment(member: Member) -> bytes:
+    """What it has, as members of the older protocol are told."""
+    partitions = [
+        ConsumerProtocolAssignmentTopicPartition(one.topic_name, one.partitions)
+        for one in member.assignment.topic_partitions
+    ]
+    return _versioned(ConsumerProtocolAssignment(partitions))
 
 
 async def _stable(world: World, group: str, deadline_s: float, timeout_s: float) -> DescribedGroup:
@@ -303,7 +346,11 @@ async def _remove_members(world: World, group: str, deadline_s: float) -> None:
 
 def _no_subscription() -> bytes:
     """Of a member that wants nothing."""
+    return _versioned(ConsumerProtocolSubscription([]))
+
+
+def _versioned(message: ConsumerProtocolSubscription | ConsumerProtocolAssignment) -> bytes:
     out = MessageBuffer()
     out += (0).to_bytes(2)
-    ConsumerProtocolSubscription([]).write(out, 0)
+    message.write(out, 0)
     return bytes(out)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ottla.testing import Broker
@@ -261,6 +261,31 @@ def test_how_far_a_group_is(ottla: Broker, client: str) -> None:
     ottla.delete_group(group)
     with pytest.raises(NotAsExpected, match=r"it is not there \(there are: .*\)|committed nothing"):
         ottla.assert_committed(group, topic, timeout=0.05)
+
+
+def test_a_group_of_the_newer_protocol(ottla: Broker, request: pytest.FixtureRequest) -> None:
+    """KIP-848, which Ottla does not have: a running Apache Kafka may."""
+    if request.config.getoption("--broker") != "apache-kafka":
+        pytest.skip("Ottla has the older group protocol only")
+    topic = ottla.topic("orders")
+    group = f"{topic.name}-app"
+    topic.seed(["x"])
+    keys = {"group.protocol": "consumer", "group.id": group, "auto.offset.reset": "earliest"}
+    consumer = Consumer({"bootstrap.servers": ottla.bootstrap_servers, **keys})
+    consumer.subscribe([topic.name])
+    while not consumer.consume(1, 0.1):
+        pass
+    ottla.wait_for_group(group, members=1)
+    consumer.commit(asynchronous=False)
+    ottla.wait_idle(group)
+    topic.seed(["y"])
+    with pytest.raises(
+        NotAsExpected, match="it is Stable with 1 member .*(.|\n)*committed 1, end 2"
+    ):
+        ottla.wait_idle(group, timeout=0.05)
+    consumer.close()
+    ottla.wait_for_group(group, members=0, state="Empty")
+    ottla.delete_group(group)
 
 
 def test_markers_of_transactions_are_no_lag(ottla: Broker) -> None:

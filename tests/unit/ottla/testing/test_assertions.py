@@ -151,6 +151,8 @@ def test_a_group_is_waited_for() -> None:
     assertions.group_state(groups.call, "app", members=None, state="Stable", timeout=0)
     with pytest.raises(NotAsExpected) as told:
         assertions.group_state(groups.call, "app", members=1, state="Empty", timeout=0)
+    with pytest.raises(Misuse, match="no group is ever stable: its states are Stable, Empty, Dead"):
+        assertions.group_state(groups.call, "app", members=1, state="stable", timeout=0)
     assert str(told.value) == (
         "group app is not Empty with 1 member within 0 s: it is Stable with 2 members (c0, c1)"
     )

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker.testing.operation_error import OperationError
 from broker.testing.operations import groups, records, topics
+from protocol.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    TopicPartitions,
+)
+from protocol.messages.consumer_group_describe import DescribedGroup as DescribedGroup848
+from protocol.messages.consumer_group_describe import Member as Member848
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from tests.unit.broker.testing.operations.member import Member, commit
 from tests.unit.broker.testing.operations.transaction import Producer
 from tests.unit.broker.testing.operations.world import one_node
@@ -86,3 +97,31 @@ async def test_a_group_goes_with_its_members(tmp_path: Path) -> None:
         await member.task
         assert (await groups.describe(world, "app"))["state"] == "Dead"
         assert await groups.list_groups(world) == []
+
+
+async def test_a_group_of_the_newer_protocol_is_described_by_it(tmp_path: Path) -> None:
+    """Of KIP-848, as Apache Kafka tells of it: to the older request it is dead."""
+    member = Member848(
+        "m",
+        client_id="app",
+        client_host="/h",
+        assignment=Assignment([TopicPartitions(topic_name="orders", partitions=[0, 2])]),
+    )
+    state = "Reconciling"
+
+    async with one_node(tmp_path) as node:
+
+        async def ask(node_id: int | None, message: Any, version: int) -> Any:
+            if isinstance(message, ListGroupsRequest):
+                return ListGroupsResponse(groups=[ListedGroup("app", "consumer", state)])
+            if isinstance(message, ConsumerGroupDescribeRequest):
+                found = DescribedGroup848(group_id="app", group_state=state, members=[member])
+                return ConsumerGroupDescribeResponse(groups=[found])
+            return await node.ask(node_id, message, version)
+
+        kafka = replace(node.world, ask=ask, inside=None)
+        found = await groups.describe(kafka, "app")
+        assert (found["state"], found["members"][0]["client_id"]) == (state, "app")
+        assert found["members"][0]["assignment"] == {"orders": [0, 2]}
+        assert (await groups.describe(kafka, "other"))["state"] == "Dead"
+        assert (await groups.describe(replace(node.world, ask=ask), "app"))["state"] == "Dead"
