@@ -27,6 +27,7 @@ ENTRY_POINTS = (
     "broker/__main__.py",
     "broker/testing/child.py",
     "broker/testing/host.py",
+    "broker/testing/simulation/users/worker.py",
     "ottla/testing/broker_process.py",
     "ottla/testing/host_main.py",
     "ottla/testing/pytest_plugin.py",

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.requests.request_handler import RequestHandler
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import START_WALL_MS
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
@@ -19,8 +21,6 @@ from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from tests.authorization.random_acls import ALLOW, LITERAL
 from tests.authorization.reference import DENY
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import START_WALL_MS
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.machines.layout import Layout
+from broker.testing.simulation.machines.sim_broker import SimBroker
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
@@ -19,9 +21,7 @@ from protocol.messages.create_partitions import CreatePartitionsRequest, CreateP
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.authorization.random_acls import ALLOW, LITERAL
-from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_broker import SimBroker
 from tests.unit.broker.fake_connection import Connection, Reply
 
 ROOT, ALICE, NODES = "User:root", "User:alice", "User:ANONYMOUS"

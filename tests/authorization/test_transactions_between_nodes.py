@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.machines.sim_broker import SimBroker
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
@@ -37,7 +38,6 @@ from protocol.messages.write_txn_markers import (
 from protocol.records import Record
 from tests.authorization.secured_story import ALL, ON_CLUSTER, ROOT, SecuredStory, allowing
 from tests.batches import build_batch
-from tests.simulation.sim_broker import SimBroker
 
 ALICE = "User:alice"
 PARTITIONS = 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from broker.testing.simulation.machines.memory_filesystem import Died
 from tests.quorum.quorum_world import QuorumWorld
-from tests.simulation.memory_filesystem import Died
 
 VICTIM = 1
 ROUNDS = 50

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from broker.testing.simulation.sim_scheduler import SimScheduler, SimTimer
 from protocol.api_keys import ApiKey, messages_of
 from protocol.frames.message_codec import (
     decode,
@@ -23,7 +24,6 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from storage.ports import Answered, ChannelFailure
-from tests.simulation.sim_scheduler import SimScheduler, SimTimer
 
 
 class Server(Protocol):

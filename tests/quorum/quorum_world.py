@@ -15,6 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_process import ProcessBlocking, ProcessScheduler
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.snapshot import SnapshotContent, decode_snapshot, image_of
@@ -30,9 +33,6 @@ from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.quorum.quorum_invariants import QuorumInvariants
 from tests.quorum.quorum_links import NodeNetwork, QuorumLinks
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_process import ProcessBlocking, ProcessScheduler
-from tests.simulation.sim_scheduler import SimScheduler
 
 CLUSTER_ID = "simulated-quorum-id---"
 LEVEL = 30

@@ -18,11 +18,11 @@ import sys
 import time
 from pathlib import Path
 
+from broker.testing.simulation.sim_trace import Judged
 from tests.simulation.acls.acl_mutants import acl_table
 from tests.simulation.cluster_mutants import cluster_table
 from tests.simulation.mutants import table
 from tests.simulation.plans import brokers_of
-from tests.simulation.sim_trace import Judged
 from tests.simulation.simulation import Failure, Outcome, Simulation
 from tests.simulation.transaction_mutants import transaction_table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from tests.simulation.cluster_view import ClusterView
+from broker.testing.simulation.machines.cluster_view import ClusterView
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.copiers import Copier
 from tests.simulation.group_members import GroupMember

@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
 from storage.cleaning.cleaner_ports import CleanerSettings
@@ -21,8 +23,6 @@ from storage.log.transaction_index import AbortedTxn, decode_transactions
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.batches import build_batch
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import DIRECTORY, LOG_DIR, environment, open_log, read_all
 
 DELETE_RETENTION_MS = 10_000

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from broker.testing.simulation.machines.cluster_view import ClusterView
+from broker.testing.simulation.sim_client import SimClient, Waits
+from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from protocol.messages.list_offsets import (
@@ -18,9 +21,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
-from tests.simulation.cluster_view import ClusterView
 from tests.simulation.fetched_batches import bounds_of
-from tests.simulation.sim_client import SimClient, Violation, Waits
 
 SESSIONS_FROM = 7
 LEADER_EPOCHS_FROM = 9

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.sim_client import Waits
+from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.txn_offset_commit import (
@@ -20,7 +22,6 @@ from protocol.messages.txn_offset_commit import (
 from tests.simulation.consumers import STALE, Asked, Fetching
 from tests.simulation.fetched_batches import Records, bounds_of, committed_of
 from tests.simulation.group_members import ELSEWHERE, FORGOTTEN, REJOIN, GroupMember, Key
-from tests.simulation.sim_client import Violation, Waits
 from tests.simulation.transaction_manager import TIMEOUT_MS, TRIES_MAX, TransactionManager
 from tests.simulation.transactions import Moving, Txn
 

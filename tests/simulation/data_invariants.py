@@ -9,19 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker.testing.simulation.invariants.invariant import Invariant
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.simulation.admins import Deleting
 from tests.simulation.consumers import Asked, Fetching
 from tests.simulation.fetched_batches import committed_of, records_of
-from tests.simulation.invariants import Invariant
 from tests.simulation.producers import Sending
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import Exchange
 
 Place = tuple[bytes, int]
-CHECKPOINT_MS = 2_000
-"""`log.flush.start.offset.checkpoint.interval.ms` of simulated brokers."""
 CHECKPOINT_SLACK_MS = 1_500
 NUMBERED = ("idempotent", "transfer", "copier")
 """How the names of clients begin that send with sequences: what they send is there once, and in

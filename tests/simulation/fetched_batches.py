@@ -8,8 +8,8 @@ listed producer has written from the first offset of its transaction to the mark
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from protocol.messages.fetch import AbortedTransaction
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
 
@@ -56,7 +56,7 @@ def bounds_of(data: Data) -> tuple[int, int] | None:
     return None if first < 0 else (first, end)
 
 
-def committed_of(data: Data, aborted: Iterable[Any] | None) -> Records:
+def committed_of(data: Data, aborted: Iterable[AbortedTransaction] | None) -> Records:
     """The records that a read_committed consumer gives to its user."""
     coming = sorted(aborted or (), key=lambda one: one.first_offset, reverse=True)
     left_out: dict[int, None] = {}

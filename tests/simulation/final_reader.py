@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.sim_client import Topic, Waits
+from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -17,7 +19,6 @@ from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM
 from tests.simulation.data_invariants import Place, ReadPartition
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of
 from tests.simulation.group_members import ELSEWHERE, GroupMember
-from tests.simulation.sim_client import Topic, Violation, Waits
 from tests.simulation.transactions import GroupKey
 
 LATEST = -1

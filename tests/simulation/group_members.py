@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from broker.testing.simulation.sim_client import SimClient, Topic, Waits
+from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -33,7 +35,6 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.primitives import MessageBuffer
-from tests.simulation.sim_client import SimClient, Topic, Violation, Waits
 
 SESSION_MS = 6_000
 REBALANCE_MS = 8_000

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from broker.testing.simulation.invariants.invariant import UNSURE, Invariant, Register
+from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.simulation.admins import CONFIG
-from tests.simulation.invariants import UNSURE, Invariant, Register
-from tests.simulation.sim_network import Exchange
 
 TOPIC_ID_IN_CREATE_FROM = 7
 TOPIC_ID_IN_DELETE_FROM = 6

@@ -13,17 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.replication.partition import Partition
+from broker.testing.simulation.faults.faults import Faults
+from broker.testing.simulation.machines.cluster_view import TRANSACTIONS_TOPIC
+from broker.testing.simulation.machines.layout import Layout
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange, Weather
+from broker.testing.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Task, Topic, Waits
+from broker.testing.simulation.sim_trace import Outcome
 from protocol.errors import ErrorCode
 from tests.simulation.cast import GROUPS
-from tests.simulation.cluster_view import TRANSACTIONS_TOPIC
-from tests.simulation.faults import Faults
 from tests.simulation.group_members import GroupMember
-from tests.simulation.plans import Layout, Plan
+from tests.simulation.plans import Plan
 from tests.simulation.producers import Batch, Sending, SimProducer
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Task, Topic, Waits
-from tests.simulation.sim_network import Exchange, Weather
-from tests.simulation.sim_trace import Outcome
 from tests.simulation.simulation import Simulation
 
 

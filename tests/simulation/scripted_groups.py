@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.machines.memory_filesystem import Died
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import (
@@ -32,10 +35,7 @@ from protocol.messages.offset_fetch import (
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.simulation.cast import GROUPS
 from tests.simulation.group_members import Committing, Key, Reading, encoded
-from tests.simulation.memory_filesystem import Died
 from tests.simulation.scenario import Scenario, ScriptedClient
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import Exchange
 
 GROUP = GROUPS[0]
 SOON_MS = 700.0

@@ -9,6 +9,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from broker.testing.simulation.machines.cluster_view import TRANSACTIONS_TOPIC
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
+from broker.testing.simulation.sim_client import Waits
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -22,12 +26,8 @@ from protocol.messages.txn_offset_commit import (
 )
 from storage.log.unified_log import UnifiedLog
 from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
-from tests.simulation.cluster_view import TRANSACTIONS_TOPIC
 from tests.simulation.producers import Batch, Sending
 from tests.simulation.scenario import Scenario, ScriptedClient
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_client import Waits
-from tests.simulation.sim_network import Exchange
 from tests.simulation.transaction_manager import (
     TransactionManager,
     end_request,

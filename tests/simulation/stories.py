@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
+from broker.testing.simulation.machines.layout import Layout
+from broker.testing.simulation.network.sim_network import Weather
+from broker.testing.simulation.sim_client import Task, Waits
 from protocol.errors import ErrorCode
 from tests.simulation.group_members import SESSION_MS, GroupMember
-from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_client import Task, Waits
-from tests.simulation.sim_network import Weather
 
 
 class Worst(random.Random):

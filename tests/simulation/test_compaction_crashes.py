@@ -14,8 +14,8 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.compacted_life import CompactedLife, cleaned
-from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 
 POINTS_MAX = 400
 SEED = 11

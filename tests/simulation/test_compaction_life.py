@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import Died
 from tests.simulation.compacted_life import CompactedLife, cleaned
-from tests.simulation.memory_filesystem import Died
 
 SEEDS = range(50)
 INTERRUPTED_SEEDS = range(50)

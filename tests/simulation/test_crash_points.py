@@ -13,13 +13,14 @@ from collections.abc import Callable
 
 import pytest
 
+from broker.testing.simulation.faults.faults import Faults
+from broker.testing.simulation.machines.layout import PROPERTIES
+from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import SimNetwork, Weather
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.record_batch import iterate_batches
-from tests.simulation.faults import Faults
-from tests.simulation.memory_filesystem import Died, MemoryFilesystem
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import SimNetwork, Weather
-from tests.simulation.sim_scheduler import SimScheduler
-from tests.simulation.simulation import PROPERTIES, Plan, Simulation
+from tests.simulation.simulation import Plan, Simulation
 
 POINTS_MAX = 500
 QUIET = Plan(faults=Faults(mean_interval_ms=1e9), weather=Weather(), think_ms=100.0)

@@ -13,10 +13,10 @@ from itertools import count
 import pytest
 
 from broker.config.start_error import StartError
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
 from tests.simulation.file_damages import DAMAGE_NAMES, damage
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.broker.node_fixture import Running
 
 TOPICS = [f"topic-{number}" for number in range(8)]

@@ -13,6 +13,8 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from storage.directories.log_manager import LogManager, LogManagerSettings
@@ -21,8 +23,6 @@ from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import Died, MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, read_all
 
 TOPIC_ID = bytes(range(16))

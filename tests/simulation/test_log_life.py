@@ -11,6 +11,7 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
@@ -21,7 +22,6 @@ from storage.log.recovery_report import RecoveryReport
 from storage.log.retention import delete_segments_before_log_start
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import (
     NOW_MS,
     batch,

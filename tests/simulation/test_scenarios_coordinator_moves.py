@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -22,8 +24,6 @@ from tests.simulation.scripted_groups import (
     stable_group,
     until_told,
 )
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import Exchange
 
 SEEDS = (1, 2, 3)
 

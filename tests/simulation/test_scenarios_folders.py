@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from broker.config.parse import with_overrides
+from broker.testing.simulation.machines.layout import Layout
+from broker.testing.simulation.machines.sim_broker import SimBroker
 from controller.metadata.image import NO_LEADER
 from protocol.errors import ErrorCode
-from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_broker import SimBroker
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 import pytest
 
 from broker.replication.partition import Partition
+from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.errors import ErrorCode
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_broker import SimBroker
 
 FULL = "/more"
 MOVES_WITHIN_MS = 60_000
@@ -43,8 +43,7 @@ def in_sync_elsewhere(story: Scenario, broker: SimBroker) -> bool:
 def test_s7_a_full_log_directory(seed: int, number: int) -> None:
     story = Scenario(seed, properties=TWO_DIRS)
     # A broker may log what its disk says; no fault comes by chance all the same.
-    faults = replace(story.plan.faults, disk_error=1.0)
-    story.plan = replace(story.plan, faults=faults)
+    story.faults = replace(story.faults, disk_error=1.0)
 
     def tell() -> None:
         story.producers()

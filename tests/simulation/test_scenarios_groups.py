@@ -6,6 +6,9 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
+from broker.testing.simulation.sim_client import Waits
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
@@ -31,9 +34,6 @@ from tests.simulation.scripted_groups import (
     sync_all,
     until_told,
 )
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_client import Waits
-from tests.simulation.sim_network import Exchange
 
 pytestmark = pytest.mark.slow
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.machines.layout import Layout
+from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -26,9 +28,7 @@ from protocol.messages.offset_for_leader_epoch import (
 )
 from tests.simulation.admins import Deleting
 from tests.simulation.fetched_batches import records_of
-from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_broker import SimBroker
 from tests.simulation.stories import power_lost_beside_one_other
 
 pytestmark = pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.errors import ErrorCode
 from tests.simulation.cast import SOURCE
 from tests.simulation.consumers import SimConsumer
@@ -15,7 +16,6 @@ from tests.simulation.scripted_transactions import (
     is_stable,
     leaders_log,
 )
-from tests.simulation.sim_broker import SimBroker
 from tests.simulation.transaction_stories import (
     FINISHED_WITHIN_MS,
     POINTS,

@@ -9,6 +9,8 @@ import pytest
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.requests.context import ANONYMOUS
+from broker.testing.simulation.machines.layout import Layout
+from broker.testing.simulation.sim_client import SimClient, Waits
 from controller.metadata.acl import Acl
 from controller.metadata.acl_filter import ANY, MATCH
 from controller.metadata.image import MetadataImage
@@ -27,9 +29,7 @@ from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from tests.simulation.plans import Layout
 from tests.simulation.scenario import Scenario
-from tests.simulation.sim_client import SimClient, Waits
 
 pytestmark = pytest.mark.slow
 

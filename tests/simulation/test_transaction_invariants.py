@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.invariants.invariant import Promises, Violation
+from broker.testing.simulation.network.sim_network import Exchange
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.end_txn import EndTxnResponse
 from protocol.messages.fetch import (
@@ -28,10 +31,7 @@ from tests.batches import build_batch
 from tests.simulation.consumers import Asked, Fetching
 from tests.simulation.data_invariants import ReadPartition
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of
-from tests.simulation.invariants import Promises, Violation
 from tests.simulation.producers import Batch, Sending
-from tests.simulation.sim_network import Exchange
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.simulation.transaction_invariants import AllOrNothing, FencedHasNoEffect, NothingHangs
 from tests.simulation.transaction_manager import end_request, produce_request
 from tests.simulation.transactions import Ending, Fencing, Moving, Txn

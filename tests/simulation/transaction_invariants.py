@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from broker.testing.simulation.invariants.invariant import Invariant
+from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
 from protocol.errors import ErrorCode
-from tests.simulation.cluster_view import OFFSETS_TOPIC
 from tests.simulation.consumers import Fetching
 from tests.simulation.data_invariants import fetched, payload, where
 from tests.simulation.group_members import Key, Reading
-from tests.simulation.invariants import Invariant
 from tests.simulation.producers import SETTLED, Sending
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import Exchange
 from tests.simulation.transactions import UNDECIDED, Ending, Fencing, Moving, Place, Txn
 
 READ_COMMITTED = 1

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.sim_client import REFUSALS, SimClient, Topic, Waits
+from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from protocol.messages.add_partitions_to_txn import (
@@ -24,7 +26,6 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.simulation.producers import RETRIED, SETTLED, Batch, Sending
-from tests.simulation.sim_client import REFUSALS, SimClient, Topic, Violation, Waits
 from tests.simulation.transactions import Ending, Fencing, Txn
 
 TRANSACTION = 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.testing.simulation.machines.cluster_view import TRANSACTIONS_TOPIC
 from protocol.errors import ErrorCode
 from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
-from tests.simulation.cluster_view import TRANSACTIONS_TOPIC
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_transactions import (
     KEY,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.invariants.invariant import Invariant
+from broker.testing.simulation.invariants.replica_watermarks import ReplicasWatermarksDoNotGoBack
+from broker.testing.simulation.machines.layout import CHECKPOINT_MS
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from tests.simulation.admins import Deleting
 from tests.simulation.consumers import Fetching, Key
 from tests.simulation.data_invariants import (
-    CHECKPOINT_MS,
     CHECKPOINT_SLACK_MS,
     Fetched,
     Place,
@@ -16,9 +20,6 @@ from tests.simulation.data_invariants import (
     produced,
     where,
 )
-from tests.simulation.invariants import Invariant
-from tests.simulation.sim_broker import SimBroker
-from tests.simulation.sim_network import Exchange
 
 
 class WatermarksDoNotGoBack(Invariant):
@@ -29,8 +30,6 @@ class WatermarksDoNotGoBack(Invariant):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._seen: dict[tuple[str, Place, int, str, int], tuple[int, int, int]] = {}
-        self._inside: dict[tuple[str, Place], tuple[Any, int, int, int]] = {}
-        self._truncations: dict[tuple[str, Place], int] = {}
 
     def received(self, exchange: Exchange) -> None:
         for one in fetched(exchange):
@@ -66,7 +65,7 @@ class WatermarksDoNotGoBack(Invariant):
         start = data.log_start_offset if exchange.version >= 5 else 0
         high, stable = data.high_watermark, data.last_stable_offset
         last_start, last_high, last_stable = self._seen.get(key, (0, 0, 0))
-        if not exchange.about.from_leader:  # it may still be cut, see node_ran
+        if not exchange.about.from_leader:  # it may still be cut, see replica_watermarks.py
             stable = max(stable, last_stable)
         if start < last_start or high < last_high or stable < last_stable:
             raise self.broken(
@@ -75,35 +74,6 @@ class WatermarksDoNotGoBack(Invariant):
                 f"up to {stable}"
             )
         self._seen[key] = (start, high, stable)
-
-    def node_ran(self, broker: SimBroker) -> None:
-        """The same inside a broker, for every partition."""
-        if not broker.is_broker:
-            return
-        for partition in broker.replicas.partitions():
-            log = partition.log
-            if partition.topic in self.promises.unclean_topics:
-                continue
-            place = (partition.topic_id, partition.index)
-            known, *before = self._inside.get((broker.address, place), (None, 0, 0, 0))
-            if known is not log:  # another life; or a replica that was taken away is given again
-                before = [0, 0, 0]
-            now = [log.log_start_offset, log.high_watermark, log.last_stable_offset]
-            if now == before:
-                continue
-            if log.flusher.truncations != self._truncations.get((broker.address, place), 0):
-                # A log that was opened with a marker above its high watermark does not know that
-                # the marker is not committed (as in Kafka); the cut takes it away.
-                self._truncations[(broker.address, place)] = log.flusher.truncations
-                before[2] = min(before[2], now[2])
-            if not now[0] <= now[2] <= now[1] <= log.log_end_offset or any(
-                new < old for old, new in zip(before, now, strict=True)
-            ):
-                raise self.broken(
-                    f"{partition!r}: log start, high watermark, last stable offset {before} → "
-                    f"{now}, end {log.log_end_offset}"
-                )
-            self._inside[(broker.address, place)] = (log, now[0], now[1], now[2])
 
 
 class EpochsAreFenced(Invariant):
@@ -295,6 +265,7 @@ class LongPollsWake(Invariant):
 
 
 WATERMARK_INVARIANTS = (
+    ReplicasWatermarksDoNotGoBack,
     WatermarksDoNotGoBack,
     EpochsAreFenced,
     DeletedStaysDeleted,

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from broker.node.controller_server import ControllerServer
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import START_WALL_MS
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
 from protocol.api_keys import ApiKey
@@ -22,8 +24,6 @@ from protocol.rights import Judge
 from tests.authorization.denials.conversation import ADMIN, CLOSED, NONE_DUE, NOTHING
 from tests.authorization.denials.rows import BROKER, CONTROLLER
 from tests.authorization.reference import Entry
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import START_WALL_MS
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
 

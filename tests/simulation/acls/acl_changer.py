@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from broker.testing.simulation.sim_client import SimClient, Waits
+from broker.testing.simulation.sim_trace import Violation
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
@@ -25,7 +27,6 @@ from tests.simulation.acls.principals import (
     STRANGER,
     WRITER,
 )
-from tests.simulation.sim_client import SimClient, Violation, Waits
 
 ALL, ANY, MATCH = 2, 1, 2
 LITERAL, PREFIXED = 3, 4

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from broker.testing.simulation.sim_client import SimClient, Waits
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
@@ -25,7 +26,6 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from tests.simulation.acls.acl_changer import ALLOW, ANY, LITERAL, NAMES
-from tests.simulation.sim_client import SimClient, Waits
 
 NOWHERE = "nowhere"
 """What its ACLs are about."""

@@ -12,6 +12,7 @@ from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from broker.plugins.node_plugins import NodePlugins
 from broker.requests.context import ANONYMOUS
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -22,7 +23,6 @@ from protocol.rights import Judge
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.closed_files import UNLIMITED
 from tests.batches import build_batch
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.fake_connection import Connection, Reply
 
 

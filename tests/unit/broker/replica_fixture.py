@@ -10,6 +10,7 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.to_controller import ToController
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord
@@ -29,7 +30,6 @@ from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.batches import build_batch
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 NODE_ID = 1
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.controller_node import ControllerNode
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
@@ -30,8 +32,6 @@ from protocol.rights import UNLIMITED, Rights
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 LOG_DIR = "/data"
 CLUSTER_ID = "b3R0bGEtY29udHJvbGxlcg"

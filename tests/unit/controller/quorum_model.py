@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.records import MetadataRecord, decode_record, encode_record
@@ -20,7 +21,6 @@ from controller.quorum_controller import QuorumController
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context
 
 VOTERS = (101, 102, 103)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from protocol.records import Record
@@ -11,8 +13,6 @@ from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.batches import build_batch
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 FOLDER = "/d/__cluster_metadata-0"
 

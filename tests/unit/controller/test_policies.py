@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
 from ottla.plugins.policies import (
@@ -27,7 +28,6 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from storage.ports import NoAnswer
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.controller.controller_fixture import OneNode
 
 SET, DELETE, APPEND = 0, 1, 2

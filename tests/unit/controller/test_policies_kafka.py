@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
 from ottla.plugins.policies import (
@@ -25,7 +26,6 @@ from protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.controller.controller_fixture import OneNode
 
 GOLDEN = json.loads(

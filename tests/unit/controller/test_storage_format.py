@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from controller.metadata.records import MetadataRecordError
 from controller.storage_format import (
     FormatError,
@@ -18,7 +19,6 @@ from controller.storage_format import (
 from protocol.messages.metadata_records import FeatureLevelRecord, UserScramCredentialRecord
 from protocol.primitives import uuid_from_string
 from storage.log.checkpoints import MetaProperties, encode_meta_properties
-from tests.simulation.memory_filesystem import MemoryFilesystem
 
 CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"
 

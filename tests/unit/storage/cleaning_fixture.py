@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
 from storage.cleaning.cleaner import clean
@@ -14,8 +16,6 @@ from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import LOG_DIR, environment, keyed_batch, open_log
 
 Pair = tuple[bytes | None, bytes | None]

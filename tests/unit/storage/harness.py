@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record
@@ -18,8 +20,6 @@ from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
 from tests.batches import build_batch
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 
 LOG_DIR = "/data"
 PARTITION = TopicPartition("topic", 0)

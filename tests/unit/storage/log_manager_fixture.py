@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem
@@ -11,8 +13,6 @@ from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch
 
 TOPIC_ID, OTHER_ID = bytes(range(16)), bytes(range(1, 17))

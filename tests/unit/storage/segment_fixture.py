@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import read_header
 from storage.log.fetch_data import FetchDataInfo
 from storage.log.file_records import FileRecords
 from storage.log.log_segment import LogSegment
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch
 
 SMALL_INDEX = LogConfig(index_interval_bytes=200)

@@ -18,9 +18,9 @@ from broker.coordinator.coordinator_runtime import (
     ShardContext,
 )
 from broker.coordinator.outcome import AT_ONCE, Outcome
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 TIMEOUT_MS = 5_000

@@ -22,6 +22,7 @@ from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import (
     BrokerRegistration,
     Endpoint,
@@ -43,7 +44,6 @@ from tests.clients.group_conversation import (
     leaving,
     syncing,
 )
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 TOPIC_ID = bytes(range(100, 116))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.groups.deadline import Deadline
-from tests.simulation.sim_scheduler import SimScheduler
+from broker.testing.simulation.sim_scheduler import SimScheduler
 
 
 class _Clocked:

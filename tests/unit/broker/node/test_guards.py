@@ -16,6 +16,7 @@ from broker.node.guards import Guards
 from broker.plugins.node_plugins import NodePlugins
 from broker.security.listener_guard import ListenerGuard
 from broker.security.sasl.server_mechanism import Question
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.api_keys import ApiKey
@@ -27,7 +28,6 @@ from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from storage.config_def import ConfigError
 from tests import certificates
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"

@@ -7,6 +7,7 @@ from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
 from broker.requests.context import RequestContext
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import encode_response
@@ -20,7 +21,6 @@ from protocol.messages.create_topics import (
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED
 from storage.ports import Answered, ChannelFailure
-from tests.simulation.sim_scheduler import SimScheduler
 
 ME, OTHER, THIRD = 1, 2, 3
 TIMEOUT_MS = 3_000

@@ -11,9 +11,9 @@ import pytest
 
 from broker.config.parse import single_node_config
 from broker.plugins.node_plugins import NodePlugins
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
 from storage.config_def import ConfigError
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 MODULE = """
 from ottla.plugins.authorizer import Authorizer

@@ -19,6 +19,8 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_manager import ReplicaManager
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
 from controller.metadata.loader import delta_between
@@ -46,8 +48,6 @@ from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.batches import build_batch
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.replica_fixture import topic_id_of
 from tests.unit.broker.replication.memory_network import Gone, MemoryChannel, MemoryNetwork
 

@@ -13,6 +13,8 @@ from broker.metrics import Metrics
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_mover import align
+from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from protocol.errors import ErrorCode
@@ -27,8 +29,6 @@ from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogDirFa
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import Died, MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.storage.harness import NOW_MS, batch, environment, open_log, read_all
 
 TOPIC_ID = b"t" * 16

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.transactions.marker_sender import (
     RETRY_BACKOFF_MAX_MS,
     Leader,
@@ -14,7 +15,6 @@ from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from storage.ports import ChannelFailure
 from storage.topic_partition import TopicPartition
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.transactions.desk import A0, A1, B0, answered
 
 Done = Callable[[Any, ChannelFailure | None], None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.loader import CommittedBatch
 from controller.metadata.records import encode_record
 from controller.raft.committed_batches import CommittedBatches
@@ -13,8 +15,6 @@ from protocol.messages.metadata_records import ConfigRecord
 from protocol.records import RecordBatchBuilder
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 
 class Feed:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch
 from controller.raft import raft_messages as m
@@ -18,8 +20,6 @@ from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 
 class Network:

@@ -6,6 +6,8 @@ import errno
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.snapshot import encode_image
@@ -21,8 +23,6 @@ from protocol.messages.consumer_protocol import (
 )
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 
 SNAPSHOT = (40, 3)
 NAME = "00000000000000000040-0000000003.checkpoint"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.policies import Policies
 from ottla.plugins.authorizer import Operation
 from ottla.plugins.policies import CreateTopicPolicy, NewTopic, PolicyViolation
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.rights_fixture import ListJudge, on_topic
 from tests.unit.controller.controller_fixture import OneNode
 

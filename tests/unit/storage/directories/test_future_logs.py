@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.future_logs import FutureLogs
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, PARTITION, batch, environment, open_log
 
 

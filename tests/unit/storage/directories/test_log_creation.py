@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.directories.log_creation import LogCreation
 from storage.directories.log_dir_state import LogDirState
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
@@ -13,8 +15,6 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import Jobs
 
 TOPIC_ID = bytes(range(16))

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
@@ -21,8 +23,6 @@ from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, offset_by_time, read_all
 
 TOPIC_ID = bytes(range(16))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.log_dir_state import LogDirState
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION, batch, environment, open_log
 
 

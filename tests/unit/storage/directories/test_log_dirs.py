@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.log_dirs import (
     LogDirLocked,
     leave_clean_marker,
@@ -13,7 +14,6 @@ from storage.directories.log_dirs import (
     write_meta_properties,
 )
 from storage.log.checkpoints import MetaProperties
-from tests.simulation.memory_filesystem import MemoryFilesystem
 
 DIR = "/data"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from protocol.errors import ErrorCode
 from storage.directories.log_dirs import LogDirLocked
 from storage.directories.log_manager import LogManager, LogManagerSettings
@@ -17,7 +18,6 @@ from storage.log.log_dir_failure import LogDirFailure
 from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import Died, MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch, read_all
 from tests.unit.storage.log_manager_fixture import (
     OTHER_ID,

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.retention import delete_old_segments
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch, offset_by_time, read_all
 from tests.unit.storage.log_manager_fixture import (
     SMALL,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.records import Record
 from storage.directories.log_manager import LogManager, LogManagerSettings
@@ -13,8 +15,6 @@ from storage.log.retention import Breaches
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.batches import build_batch
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import Jobs, batch
 
 TOPIC_ID = bytes(range(16))

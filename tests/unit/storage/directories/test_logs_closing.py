@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.directories.logs_closing import LogsClosing
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch
 
 TOPIC_ID = bytes(range(16))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.topic_partition import TopicPartition
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import Jobs
 
 PATH = "/data/checkpoint"

@@ -2,8 +2,8 @@ import errno
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.closed_files import ClosedFile, ClosedFiles
-from tests.simulation.memory_filesystem import MemoryFilesystem
 
 
 def closed(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.filesystem import LocalFilesystem
 from storage.log.closed_files import ClosedFiles
 from storage.log.descriptors import (
@@ -23,7 +24,6 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import Jobs, append, read_all
 
 LOGS, SEGMENTS = 3, 4

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, read_header
 from storage.log.aborted_lookup import collect_aborted
@@ -16,7 +17,6 @@ from storage.log.segment_names import TXN_INDEX_SUFFIX
 from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import (
     DIRECTORY,
     NOW_MS,

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import (
     DIRECTORY,
     Jobs,

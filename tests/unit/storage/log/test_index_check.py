@@ -6,13 +6,13 @@ from struct import pack
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import read_header
 from storage.log.index_check import check_last_entries
 from storage.log.indexes import CorruptIndex
 from storage.log.log_segment import LogSegment
 from storage.log.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.indexes import CorruptIndex, OffsetIndex, TimeIndex
-from tests.simulation.memory_filesystem import MemoryFilesystem
 
 PATH = "/index"
 INDEX_BYTES_MAX = 10_485_760

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import EpochEndOffset
 from storage.log.leader_epoch_cache import LeaderEpochCache
-from tests.simulation.memory_filesystem import MemoryFilesystem
 
 UNDEFINED = EpochEndOffset(-1, -1)
 

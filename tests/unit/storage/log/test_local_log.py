@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.local_log import LocalLog
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, batch, environment
 
 LOG = "/data/topic-0"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.errors import ErrorCode
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import append, environment, open_log, read_all
 
 

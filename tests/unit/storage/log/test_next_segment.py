@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage import filesystem
 from storage.filesystem import LocalFilesystem
 from storage.log import next_segment
 from storage.log.next_segment import NEXT_SEGMENT
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, environment, open_log, read_all
 
 CONFIG = LogConfig(segment_bytes=2_000, index_interval_bytes=0, file_delete_delay_ms=0)

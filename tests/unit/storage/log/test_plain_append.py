@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import TimestampType
@@ -16,7 +17,6 @@ from storage.log.log_append_info import LogAppendInfo
 from storage.log.plain_append import append_plain
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import (
     NOW_MS,
     batch,

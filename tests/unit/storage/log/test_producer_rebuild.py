@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import CorruptBatch
 from storage.log.producer_rebuild import rebuild_producers
 from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log.producer_state import ProducerStateManager
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import DIRECTORY, NOW_MS, batch, open_log
 
 

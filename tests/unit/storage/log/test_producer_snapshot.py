@@ -6,10 +6,10 @@ import importlib.util
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import read_header
 from storage.log.producer_snapshot import ProducerSnapshots, decode_snapshot, encode_snapshot
 from storage.log.producer_state import ProducerStateEntry, ProducerStateManager
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, batch
 
 

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.closed_files import ClosedFiles
 from storage.log.log_segment import LogSegment
 from storage.log.segment_files import sync_path
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, Jobs, append, batch, environment, open_log
 
 

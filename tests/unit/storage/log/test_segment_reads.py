@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import CorruptBatch
 from storage.log.fetch_data import NO_RECORDS
 from storage.log.indexes import OffsetIndex
 from storage.log.recent_batches import RECENT_BATCHES_MAX
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.segment_fixture import base_offset_of, fill, reopened, segment_in
 
 

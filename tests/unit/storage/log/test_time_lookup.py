@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.compression import Codec
 from protocol.records import Record
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.batches import build_batch
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import offset_by_time, open_log
 
 SMALL = LogConfig(segment_bytes=800, index_interval_bytes=150)

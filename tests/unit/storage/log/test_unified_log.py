@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, crc_of, iterate_batches, read_header
@@ -19,7 +20,6 @@ from storage.log.log_append_info import AppendOrigin
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import (
     NOW_MS,
     Jobs,

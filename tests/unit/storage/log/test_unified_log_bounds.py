@@ -6,12 +6,12 @@ import random
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.retention import delete_segments_before_log_start
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFilesystem
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.storage.harness import (
     DIRECTORY,
     NOW_MS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.log_dir_failure import LogUnusable
 from storage.log.unopened_logs import are_one
-from tests.simulation.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.harness import append as append_to
 from tests.unit.storage.harness import open_log
 from tests.unit.storage.log_manager_fixture import (

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
 from storage import filesystem
 from storage.filesystem import LocalFilesystem
 from storage.log import write_back
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from tests.simulation.memory_filesystem import MemoryFile, MemoryFilesystem
 from tests.unit.storage.harness import NOW_MS, Jobs, batch, environment, open_log
 
 STEP = 1000

@@ -15,11 +15,11 @@ from broker.groups.classic.group_state import (
 )
 from broker.groups.classic.member import ClassicMember
 from broker.groups.deadline import Deadline
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol
 from tests.clients.group_conversation import subscription
-from tests.simulation.sim_scheduler import SimScheduler
 
 
 def member(member_id: str, *protocols: str, instance: str | None = None) -> ClassicMember:

@@ -21,6 +21,7 @@ from broker.security.sasl.token_credentials import (
     TokenCredentials,
     TokenLogin,
 )
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delegation_token import DelegationToken, TokenKey
 from controller.metadata.scram_credential import (
     ScramCredential,
@@ -33,7 +34,6 @@ from protocol.frames.message_codec import decode_response
 from tests.golden import token_cases as given
 from tests.golden.sasl_talk import CLOSED, ITERATIONS, SALT, salted
 from tests.golden.token_logins import LOGINS, ORDINARY, REAUTH_MS
-from tests.simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.security.sasl.replay_fixture import (
     START_MS,
     STEP_MS,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from broker.testing.faults.links import CuttableChannel, Links
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.ports import Answered, ChannelFailure
-from tests.simulation.sim_scheduler import SimScheduler
 
 
 class Channel:

@@ -17,9 +17,9 @@ from broker.testing.faults.of_node import faults_of
 from broker.testing.faults.tally import SharedTally
 from broker.testing.operations import faults
 from broker.testing.served import Served
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.node_fixture import Running
 
 

@@ -1,0 +1,84 @@
+"""Which nodes a simulated cluster has, and how they are configured: quick to notice, small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHECKPOINT_MS = 2_000
+"""`log.flush.start.offset.checkpoint.interval.ms` of simulated brokers."""
+PROPERTIES = {
+    "offsets.topic.num.partitions": "2",
+    "log.flush.start.offset.checkpoint.interval.ms": str(CHECKPOINT_MS),
+    "log.flush.offset.checkpoint.interval.ms": "3000",
+    "log.segment.delete.delay.ms": "1000",
+    "group.initial.rebalance.delay.ms": "200",
+    "auto.create.topics.enable": "false",
+    "max.incremental.fetch.session.cache.slots": "3",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+}
+METADATA_DIR = "/metadata"
+CLUSTER_PROPERTIES = {
+    **PROPERTIES,
+    "max.incremental.fetch.session.cache.slots": "20",
+    "metadata.log.dir": METADATA_DIR,
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.backoff.ms": "200",
+    "request.timeout.ms": "4000",
+    "controller.quorum.election.timeout.ms": "600",
+    "controller.quorum.election.backoff.max.ms": "300",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "leader.imbalance.check.interval.seconds": "7",
+}
+"""A session and a replica's lag of 3 s, an election of one, as the reliability tests have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which nodes there are: (node id, `process.roles`)."""
+
+    nodes: tuple[tuple[int, str], ...] = ((1, "broker,controller"),)
+
+    @staticmethod
+    def combined(count: int) -> Layout:
+        return Layout(tuple((number, "broker,controller") for number in range(1, count + 1)))
+
+    @staticmethod
+    def apart(brokers: int, controllers: int) -> Layout:
+        """Brokers 1, 2 … and controllers 101, 102 …"""
+        return Layout(
+            (
+                *((100 + number, "controller") for number in range(1, controllers + 1)),
+                *((number, "broker") for number in range(1, brokers + 1)),
+            )
+        )
+
+    @property
+    def brokers(self) -> int:
+        return sum("broker" in roles for _, roles in self.nodes)
+
+    def properties(self, node_id: int) -> dict[str, str]:
+        """What this layout sets for a node."""
+        roles = dict(self.nodes)[node_id]
+        if len(self.nodes) == 1:
+            return {}
+        listeners = []
+        if "broker" in roles:
+            listeners.append(f"PLAINTEXT://broker-{node_id}:9092")
+        if "controller" in roles:
+            listeners.append(f"CONTROLLER://broker-{node_id}:9093")
+        voters = [f"{one}@broker-{one}:9093" for one, has in self.nodes if "controller" in has]
+        return {
+            "process.roles": roles,
+            "listeners": ",".join(listeners),
+            "controller.quorum.voters": ",".join(voters),
+            "controller.listener.names": "CONTROLLER",
+        }

@@ -1,0 +1,488 @@
+"""A file system in memory that forgets what was not synced, tears writes, and fails on demand.
+
+Two ways to end a process, kept apart as the design asks: `kill()` is process death, written bytes
+survive; `lose_power(random)` keeps of each file what was fsynced and a random prefix of the writes
+after it, the last of them torn, and of each folder what was fsynced and a random prefix of the
+changes of names after it. Handles from before either are dead.
+
+Faults: `inject(operation, errno, …)` makes the n-th matching call fail; `capacity_bytes` fills the
+disk; `die_at` raises `Died` in place of the n-th call that changes something, to enumerate the
+crash states of an update protocol.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from storage.filesystem import BytesLike, Usage
+
+
+class Died(BaseException):
+    """The process ends here: nothing of it may catch this."""
+
+
+@dataclass
+class _Inode:
+    """A file's bytes, those that are safe, and the writes since."""
+
+    data: bytearray = field(default_factory=bytearray)
+    synced: bytes = b""
+    unsynced: list[tuple[int, bytes] | int] = field(default_factory=list)
+    modified_ms: int = 0
+
+
+@dataclass
+class _Folder:
+    """Names, those that are safe, and the changes since."""
+
+    names: dict[str, _Inode | _Folder] = field(default_factory=dict)
+    synced: dict[str, _Inode | _Folder] = field(default_factory=dict)
+    unsynced: list[dict[str, _Inode | _Folder | None]] = field(default_factory=list)
+
+    def change(self, changes: dict[str, _Inode | _Folder | None]) -> None:
+        self.unsynced.append(changes)
+        _apply(self.names, changes)
+
+
+def _apply(names: dict[str, _Inode | _Folder], changes: dict[str, _Inode | _Folder | None]) -> None:
+    for name, node in changes.items():
+        if node is None:
+            names.pop(name, None)
+        else:
+            names[name] = node
+
+
+@dataclass
+class _Fault:
+    operation: str
+    number: int
+    path_part: str
+    skip: int
+    count: int
+
+
+class MemoryFile:
+    """An open file."""
+
+    def __init__(self, filesystem: MemoryFilesystem, path: str, inode: _Inode) -> None:
+        self._filesystem = filesystem
+        self._inode = inode
+        self._life = filesystem.life
+        self.path = path
+
+    @property
+    def size(self) -> int:
+        return len(self._inode.data)
+
+    def append_parts(self, parts: Sequence[BytesLike]) -> None:
+        self.append(b"".join(parts))
+
+    def append(self, data: BytesLike) -> None:
+        whole = bytes(data)
+        try:
+            self._check("append")
+        except Died:
+            self._write(whole[: int(len(whole) * self._filesystem.torn)], len(self._inode.data))
+            raise
+        self._filesystem.take_room(len(whole), self.path)
+        self._write(whole, len(self._inode.data))
+
+    def pread(self, size: int, offset: int) -> bytes:
+        self._check("pread", changes=False)
+        return bytes(self._inode.data[offset : offset + size])
+
+    def write_at(self, data: BytesLike, offset: int) -> None:
+        self._check("write_at")
+        self._write(bytes(data), offset)
+
+    def _write(self, data: bytes, offset: int) -> None:
+        inode = self._inode
+        inode.data[offset : offset + len(data)] = data
+        inode.unsynced.append((offset, data))
+        inode.modified_ms = self._filesystem.now_ms()
+
+    def truncate(self, size: int) -> None:
+        self._check("truncate")
+        del self._inode.data[size:]
+        self._inode.unsynced.append(size)
+
+    def sync(self) -> None:
+        self._check("sync")
+        self._inode.synced = bytes(self._inode.data)
+        self._inode.unsynced.clear()
+
+    def write_back(self, offset: int, size: int) -> None:
+        self._check("write_back", changes=False)
+
+    def give_back_room(self) -> None:
+        self._check("give_back_room", changes=False)
+
+    def close(self) -> None:
+        return
+
+    def fileno(self) -> int:
+        raise OSError(errno.EBADF, "a file in memory has no descriptor", self.path)
+
+    def _check(self, operation: str, *, changes: bool = True) -> None:
+        if self._life != self._filesystem.life:
+            raise OSError(errno.EBADF, "the process that opened it is dead", self.path)
+        self._filesystem.check(operation, self.path, changes=changes)
+
+
+class MemoryLock:
+    """A lock that dies with its process."""
+
+    def __init__(self, locks: dict[str, int], path: str) -> None:
+        self._locks = locks
+        self._path = path
+
+    def release(self) -> None:
+        self._locks.pop(self._path, None)
+
+
+class MemoryFilesystem:
+    """See the module. Absolute paths; "/" exists."""
+
+    def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
+        self.now_ms = now_ms or (lambda: 0)
+        self.life = 0
+        self.capacity_bytes: int | None = None
+        self.changes = 0
+        self.die_at: int | None = None
+        self.torn = 0.0
+        """How much of an append is written by the process that dies in it, from 0 to 1."""
+        self.calls: list[tuple[str, str]] = []
+        self._root = _Folder()
+        self._faults: list[_Fault] = []
+        self._locks: dict[str, int] = {}
+
+    # ---- faults --------------------------------------------------------------------------------
+
+    def inject(
+        self,
+        operation: str,
+        number: int = errno.EIO,
+        *,
+        path_part: str = "",
+        skip: int = 0,
+        count: int = 1,
+    ) -> None:
+        """Let `count` matching calls fail, after `skip` that do not. Operations are the methods'
+        names: append, pread, sync, truncate, open, read, replace, rename, remove, sync_dir …"""
+        self._faults.append(_Fault(operation, number, path_part, skip, count))
+
+    def die_in(self, changes: int, torn: float = 0.0) -> None:
+        """Let its process die before so many more changes; `torn`: see there."""
+        self.die_at = self.changes + changes
+        self.torn = torn
+
+    def live_on(self) -> None:
+        """Let no change be the last one."""
+        self.die_at = None
+
+    def limit(self, capacity_bytes: int | None) -> None:
+        """How much it can hold; None: anything."""
+        self.capacity_bytes = capacity_bytes
+
+    def check(self, operation: str, path: str, *, changes: bool = True) -> None:
+        """Count a call, and fail it where that was asked for."""
+        if changes:
+            if self.die_at is not None and self.changes >= self.die_at:
+                raise Died(f"{operation} {path}")
+            self.changes += 1
+            self.calls.append((operation, path))
+        for fault in self._faults:
+            if fault.operation != operation or fault.path_part not in path or not fault.count:
+                continue
+            if fault.skip:
+                fault.skip -= 1
+                continue
+            fault.count -= 1
+            raise OSError(fault.number, os.strerror(fault.number), path)
+
+    def take_room(self, size: int, path: str) -> None:
+        """Fail with ENOSPC where the disk would be fuller than it can be."""
+        if self.capacity_bytes is not None and self.used_bytes() + size > self.capacity_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    def used_bytes(self) -> int:
+        """Bytes in all files."""
+        return sum(len(inode.data) for inode in _files(self._root))
+
+    # ---- ends of a process ---------------------------------------------------------------------
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether `die_at` has come."""
+        return self.die_at is not None and self.changes >= self.die_at
+
+    @property
+    def faults_left(self) -> bool:
+        """Whether some fault that was asked for has not come yet."""
+        return any(fault.count for fault in self._faults)
+
+    def heal(self) -> None:
+        """Forget the faults that were asked for."""
+        self._faults.clear()
+
+    def files(self) -> list[tuple[str, bytes]]:
+        """Every file and what is in it, by path."""
+        return _paths(self._root, "")
+
+    def kill(self) -> None:
+        """Process death: what was written is there, locks and handles are gone."""
+        self.life += 1
+        self._locks.clear()
+        self.die_at = None
+        self._faults.clear()
+
+    def lose_power(self, chance: random.Random) -> None:
+        """Power loss: of what was not synced, each file and folder keeps a random prefix."""
+        self.kill()
+        _forget_names(self._root, chance)
+        for inode in _files(self._root):
+            _forget_bytes(inode, chance)
+
+    def clone(self) -> MemoryFilesystem:
+        """The same disk once more, as if it had been copied: to try several ends of one state."""
+        twin = MemoryFilesystem(self.now_ms)
+        nodes: dict[int, _Inode | _Folder] = {}
+        twin._root = _copy_folder(self._root, nodes)
+        twin.capacity_bytes = self.capacity_bytes
+        return twin
+
+    # ---- Filesystem ----------------------------------------------------------------------------
+
+    def open(self, path: str, *, create: bool = False) -> MemoryFile:
+        folder, name = self._parent(path)
+        node = folder.names.get(name)
+        if node is None:
+            if not create:
+                raise FileNotFoundError(errno.ENOENT, "No such file", path)
+            self.check("open", path)
+            node = _Inode(modified_ms=self.now_ms())
+            folder.change({name: node})
+        else:
+            self.check("open", path, changes=False)
+        if isinstance(node, _Folder):
+            raise IsADirectoryError(errno.EISDIR, "Is a directory", path)
+        return MemoryFile(self, path, node)
+
+    def make_with_room(self, path: str, size: int) -> None:
+        self.check("make_with_room", path)
+        self.take_room(size, path)  # asked for, not held
+        folder, name = self._parent(path)
+        folder.change({name: _Inode(modified_ms=self.now_ms())})
+
+    def read(self, path: str) -> bytes:
+        self.check("read", path, changes=False)
+        return bytes(self._file(path).data)
+
+    def replace_atomically(self, path: str, data: BytesLike, *, sync: bool = True) -> None:
+        self.check("replace", path)
+        self.take_room(len(data), path)
+        folder, name = self._parent(path)
+        temporary = name + ".tmp"
+        inode = _Inode(modified_ms=self.now_ms())
+        folder.change({temporary: inode})
+        file = MemoryFile(self, path + ".tmp", inode)
+        file.append(data)
+        if sync:
+            file.sync()
+        self.check("rename", path)
+        folder.change({temporary: None, name: inode})
+        if sync:
+            self.sync_dir(path.rpartition("/")[0])
+
+    def rename(self, source: str, target: str) -> None:
+        self.check("rename", source)
+        from_folder, from_name = self._parent(source)
+        to_folder, to_name = self._parent(target)
+        node = from_folder.names.get(from_name)
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "No such file", source)
+        if from_folder is to_folder:
+            from_folder.change({from_name: None, to_name: node})
+        else:
+            to_folder.change({to_name: node})
+            from_folder.change({from_name: None})
+
+    def remove(self, path: str) -> None:
+        if not self.exists(path):  # nor is a folder that is missing an error
+            return
+        folder, name = self._parent(path)
+        if name in folder.names:
+            self.check("remove", path)
+            folder.change({name: None})
+
+    def remove_tree(self, path: str) -> None:
+        if self.exists(path):
+            self.check("remove_tree", path)
+            folder, name = self._parent(path)
+            folder.change({name: None})
+
+    def list_dir(self, path: str) -> list[str]:
+        self.check("list_dir", path, changes=False)
+        return sorted(self._folder(path).names)
+
+    def make_dirs(self, path: str) -> None:
+        folder = self._root
+        for name in _parts(path):
+            node = folder.names.get(name)
+            if node is None:
+                self.check("make_dirs", path)
+                node = _Folder()
+                folder.change({name: node})
+            if not isinstance(node, _Folder):
+                raise NotADirectoryError(errno.ENOTDIR, "Not a directory", path)
+            folder = node
+
+    def exists(self, path: str) -> bool:
+        return self._node(path) is not None
+
+    def is_dir(self, path: str) -> bool:
+        return isinstance(self._node(path), _Folder)
+
+    def real_path(self, path: str) -> str:
+        return "/" + "/".join(part for part in _parts(path) if part != ".")
+
+    def size(self, path: str) -> int:
+        return len(self._file(path).data)
+
+    def modified_ms(self, path: str) -> int:
+        return self._file(path).modified_ms
+
+    def sync_dir(self, path: str) -> None:
+        self.check("sync_dir", path)
+        folder = self._folder(path)
+        folder.synced = dict(folder.names)
+        folder.unsynced.clear()
+
+    def lock(self, path: str) -> MemoryLock | None:
+        if path in self._locks:
+            return None
+        self.open(path, create=True)
+        self._locks[path] = self.life
+        return MemoryLock(self._locks, path)
+
+    def usage(self, path: str) -> Usage:
+        self.check("usage", path, changes=False)
+        total = self.capacity_bytes or 2**40
+        return Usage(total, total - self.used_bytes())
+
+    # ---- the tree ------------------------------------------------------------------------------
+
+    def _node(self, path: str) -> _Inode | _Folder | None:
+        node: _Inode | _Folder | None = self._root
+        for name in _parts(path):
+            if not isinstance(node, _Folder):
+                return None
+            node = node.names.get(name)
+        return node
+
+    def _file(self, path: str) -> _Inode:
+        node = self._node(path)
+        if not isinstance(node, _Inode):
+            raise FileNotFoundError(errno.ENOENT, "No such file", path)
+        return node
+
+    def _folder(self, path: str) -> _Folder:
+        node = self._node(path)
+        if not isinstance(node, _Folder):
+            raise FileNotFoundError(errno.ENOENT, "No such directory", path)
+        return node
+
+    def _parent(self, path: str) -> tuple[_Folder, str]:
+        parent, _, name = path.rpartition("/")
+        return self._folder(parent), name
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
+
+
+def _files(folder: _Folder) -> list[_Inode]:
+    found: dict[int, _Inode] = {}
+    for node in folder.names.values():
+        for inode in _files(node) if isinstance(node, _Folder) else [node]:
+            found[id(inode)] = inode
+    return list(found.values())
+
+
+def _paths(folder: _Folder, path: str) -> list[tuple[str, bytes]]:
+    found = []
+    for name, node in sorted(folder.names.items()):
+        if isinstance(node, _Folder):
+            found += _paths(node, f"{path}/{name}")
+        else:
+            found.append((f"{path}/{name}", bytes(node.data)))
+    return found
+
+
+def _forget_names(folder: _Folder, chance: random.Random) -> None:
+    kept = dict(folder.synced)
+    for changes in folder.unsynced[: chance.randint(0, len(folder.unsynced))]:
+        _apply(kept, changes)
+    folder.names, folder.synced, folder.unsynced = kept, dict(kept), []
+    for node in kept.values():
+        if isinstance(node, _Folder):
+            _forget_names(node, chance)
+
+
+def _forget_bytes(inode: _Inode, chance: random.Random) -> None:
+    data = bytearray(inode.synced)
+    kept = chance.randint(0, len(inode.unsynced))
+    for write in inode.unsynced[:kept]:
+        _redo(data, write)
+    if kept < len(inode.unsynced):
+        torn = inode.unsynced[kept]
+        if isinstance(torn, tuple) and torn[1]:
+            offset, written = torn
+            part = bytearray(written[: chance.randint(0, len(written))])
+            if part and chance.random() < 0.5:  # the length reached the disk, a page did not
+                hole = chance.randrange(len(part))
+                part[hole:] = bytes(len(part) - hole)
+            _redo(data, (offset, bytes(part)))
+    inode.data, inode.synced, inode.unsynced = data, bytes(data), []
+
+
+def _redo(data: bytearray, write: tuple[int, bytes] | int) -> None:
+    if isinstance(write, int):
+        del data[write:]
+        return
+    offset, written = write
+    if offset > len(data):
+        data.extend(bytes(offset - len(data)))
+    data[offset : offset + len(written)] = written
+
+
+def _copy_folder(folder: _Folder, nodes: dict[int, _Inode | _Folder]) -> _Folder:
+    twin = _Folder()
+    nodes[id(folder)] = twin
+    twin.names = _copy_names(folder.names, nodes)
+    twin.synced = _copy_names(folder.synced, nodes)
+    twin.unsynced = [
+        {name: None if node is None else _copy(node, nodes) for name, node in changes.items()}
+        for changes in folder.unsynced
+    ]
+    return twin
+
+
+def _copy_names(
+    names: dict[str, _Inode | _Folder], nodes: dict[int, _Inode | _Folder]
+) -> dict[str, _Inode | _Folder]:
+    return {name: _copy(node, nodes) for name, node in names.items()}
+
+
+def _copy(node: _Inode | _Folder, nodes: dict[int, _Inode | _Folder]) -> _Inode | _Folder:
+    if id(node) in nodes:
+        return nodes[id(node)]
+    if isinstance(node, _Folder):
+        return _copy_folder(node, nodes)
+    twin = _Inode(bytearray(node.data), node.synced, list(node.unsynced), node.modified_ms)
+    nodes[id(node)] = twin
+    return twin

@@ -1,0 +1,103 @@
+"""Links between machines: delays, and what cuts and slows them, each way for itself.
+
+A machine is a name: `broker-1`, or a client's. What a cut link carries is held back, as TCP does:
+it arrives some time after the heal, in its order, if its connection is still there. `Wire` is one
+direction of one connection; a link is what all wires of one pair and direction share.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+
+from broker.testing.simulation.sim_scheduler import SimScheduler
+
+RETRANSMIT_MS = 300.0
+"""The longest time after a heal until what was held arrives."""
+
+Link = tuple[str, str]
+
+
+class Links:
+    """Which links are cut or slow. Links are named by (from, to)."""
+
+    def __init__(self, world: SimScheduler, chance: random.Random) -> None:
+        self.world = world
+        self.chance = chance
+        self._cut: dict[Link, None] = {}
+        self._slow: dict[Link, float] = {}
+        self._holding: dict[Link, list[Wire]] = {}
+
+    def is_cut(self, source: str, target: str) -> bool:
+        return (source, target) in self._cut
+
+    def cut(self, source: str, target: str) -> None:
+        """Nothing goes from `source` to `target` any more."""
+        self._cut[(source, target)] = None
+
+    def cut_both(self, one: str, other: str) -> None:
+        self.cut(one, other)
+        self.cut(other, one)
+
+    def slow(self, source: str, target: str, extra_ms: float) -> None:
+        """Everything takes up to `extra_ms` more."""
+        self._slow[(source, target)] = extra_ms
+
+    def heal(self) -> None:
+        """All links are whole and quick again."""
+        self._slow.clear()
+        for source, target in list(self._cut):
+            self.mend(source, target)
+
+    def mend(self, source: str, target: str) -> None:
+        """One link is whole again: what was held on it arrives soon."""
+        self._cut.pop((source, target), None)
+        for wire in self._holding.pop((source, target), []):
+            self.world.call_later(self.chance.random() * RETRANSMIT_MS, wire.release)
+
+    def extra_ms(self, source: str, target: str) -> float:
+        """How much longer something takes, because the link is slow."""
+        slow = self._slow.get((source, target))
+        return 0.0 if slow is None else self.chance.random() * slow
+
+    def hold(self, wire: Wire) -> None:
+        self._holding.setdefault((wire.source, wire.target), []).append(wire)
+
+
+class Wire:
+    """One direction of one connection: keeps order, delays, and holds while its link is cut."""
+
+    __slots__ = ("_due_ms", "_held", "_links", "source", "target")
+
+    def __init__(self, links: Links, source: str, target: str) -> None:
+        self._links = links
+        self._due_ms = 0.0
+        self._held: deque[Callable[[], None]] = deque()
+        self.source = source
+        self.target = target
+
+    def carry(self, then: Callable[[], None], delay_ms: float) -> None:
+        """Call `then` at the other end, after what was carried before."""
+        world = self._links.world
+        delay_ms += self._links.extra_ms(self.source, self.target)
+        self._due_ms = max(self._due_ms, world.now_ms + delay_ms)
+        world.call_later(self._due_ms - world.now_ms, lambda: self._arrive(then))
+
+    def _arrive(self, then: Callable[[], None]) -> None:
+        if self._held:
+            self._held.append(then)
+        elif self._links.is_cut(self.source, self.target):
+            self._held.append(then)
+            self._links.hold(self)
+        else:
+            then()
+
+    def release(self) -> None:
+        """The link is whole: deliver what was held, each as an event of its own."""
+        if self._links.is_cut(self.source, self.target):
+            self._links.hold(self)
+            return
+        held, self._held = self._held, deque()
+        for then in held:
+            self.carry(then, 0.0)

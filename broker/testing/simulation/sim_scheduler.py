@@ -1,0 +1,117 @@
+"""Virtual time: the Scheduler and Blocking ports on a heap, under a seed.
+
+Events run in order of time, those of one time in order of their making. Blocking jobs run when
+their turn comes, after a delay that the seed draws, so that `done` arrives in any order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from typing import Any
+
+START_WALL_MS = 1_700_000_000_000
+
+
+Done = Callable[[Any, Exception | None], None]
+
+
+class SimTimer:
+    """One pending event."""
+
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class SimScheduler:
+    """Time that passes only when asked to."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = random.Random(seed)
+        self.now_ms = 0.0
+        self.wall_offset_ms = START_WALL_MS
+        self.events_run = 0
+        self.running = ""
+        """The process that ran last, for the trace."""
+        self._heap: list[tuple[float, int, SimTimer]] = []
+        self._made = 0
+
+    def wall_ms(self) -> int:
+        return int(self.now_ms) + self.wall_offset_ms
+
+    def monotonic_ms(self) -> float:
+        return self.now_ms
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> SimTimer:
+        timer = SimTimer(callback)
+        self._made += 1
+        heapq.heappush(self._heap, (self.now_ms + max(delay_ms, 0.0), self._made, timer))
+        return timer
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.call_later(0, callback)
+
+    def run_as(self, process: str) -> None:
+        """What runs now is of this process."""
+        self.running = process
+
+    def pending(self) -> int:
+        return sum(timer.callback is not None for _, _, timer in self._heap)
+
+    def step(self) -> bool:
+        """Run the next event; False when there is none."""
+        while self._heap:
+            due, _, timer = heapq.heappop(self._heap)
+            callback = timer.callback
+            if callback is None:
+                continue
+            self.now_ms = max(self.now_ms, due)
+            timer.cancel()
+            self.events_run += 1
+            callback()
+            return True
+        return False
+
+    def run_for(self, duration_ms: float) -> None:
+        """Run all events of the next `duration_ms`."""
+        end = self.now_ms + duration_ms
+        while self._heap and self._heap[0][0] <= end:
+            if self._heap[0][2].callback is None:
+                heapq.heappop(self._heap)
+            else:
+                self.step()
+        self.now_ms = end
+
+    def run_until(self, condition: Callable[[], bool], limit_ms: float = 60_000) -> None:
+        """Run events until `condition()`; AssertionError where it does not come in time."""
+        end = self.now_ms + limit_ms
+        while not condition():
+            assert self.now_ms <= end and self.step(), f"not so within {limit_ms} ms"
+
+
+class SimBlocking:
+    """The Blocking port: a job runs, and is done, some virtual time after it was submitted."""
+
+    def __init__(self, scheduler: SimScheduler, delay_ms_max: float = 0.0) -> None:
+        self._scheduler = scheduler
+        self._delay_ms_max = delay_ms_max
+        self.alive = True
+
+    def submit(self, job: Callable[[], object], done: Done) -> None:
+        def run() -> None:
+            if not self.alive:
+                return
+            result, error = None, None
+            try:
+                result = job()
+            except Exception as caught:  # noqa: BLE001 - the port's contract: told to `done`
+                error = caught
+            done(result, error)
+
+        self._scheduler.call_later(self._scheduler.random.random() * self._delay_ms_max, run)

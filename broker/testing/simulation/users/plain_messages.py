@@ -1,0 +1,93 @@
+"""Requests from plain values and answers as plain values, for any API by its name.
+
+Fields are called as in Kafka's definitions, in snake case: {"topics": [{"name": "a"}]}. What is
+left out has its default. Both ways structs are dicts, arrays lists, bytes bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import get_args, get_type_hints
+
+from broker.testing.operations.decoded_requests import pascal
+from ottla.testing.frames import Json
+from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
+from protocol.message import Message, as_dict
+
+
+class WrongRequest(ValueError):
+    """There is no such request; the text says what there is."""
+
+
+def api_of(name: str) -> ApiKey:
+    """An API by its name, "CreateTopics" or "CREATE_TOPICS"."""
+    known = {one.name.replace("_", "").lower(): one for one in ApiKey}
+    found = known.get(name.replace("_", "").lower())
+    if found is None:
+        raise WrongRequest(f"no API {name}{_perhaps(name, [pascal(one) for one in ApiKey])}")
+    return found
+
+
+def request_of(api: ApiKey, fields: Mapping[str, Json]) -> Message:
+    """The request of an API. Raises WrongRequest."""
+    return _struct(messages_of(api).request, fields, pascal(api))
+
+
+def version_of(api: ApiKey, version: int | None) -> int:
+    """The version that was asked for, or the newest that Ottla serves. Raises WrongRequest."""
+    if api not in STABLE_VERSIONS:
+        raise WrongRequest(f"{pascal(api)} is not served")
+    oldest, newest = STABLE_VERSIONS[api]
+    if version is None:
+        return newest
+    if not oldest <= version <= newest:
+        raise WrongRequest(f"{pascal(api)} has versions {oldest} to {newest}, not {version}")
+    return version
+
+
+def plain(message: Message) -> Json:
+    """A message as dicts and lists of plain values."""
+    return _without_views(as_dict(message))
+
+
+def _struct(kind: type[Message], fields: Json, where: str) -> Message:
+    if not isinstance(fields, Mapping):
+        raise WrongRequest(f"{where} is a struct with {', '.join(kind.__slots__)}, not {fields!r}")
+    hints = get_type_hints(kind.__init__, vars(sys.modules[kind.__module__]))
+    unknown = [name for name in fields if name not in kind.__slots__]
+    if unknown:
+        perhaps = _perhaps(unknown[0], kind.__slots__)
+        raise WrongRequest(f"{where} has no field {unknown[0]}{perhaps}")
+    given = {name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()}
+    return kind(**given)
+
+
+def _value(hint: object, value: Json, where: str) -> Json:
+    kind = _message_in(hint)
+    if kind is None or value is None:
+        return value
+    if isinstance(value, list | tuple):
+        return [_struct(kind, one, where) for one in value]
+    return _struct(kind, value, where)
+
+
+def _message_in(hint: object) -> type[Message] | None:
+    """The struct that a field holds, or of which it holds several."""
+    if isinstance(hint, type) and issubclass(hint, Message):
+        return hint
+    return next((found for one in get_args(hint) if (found := _message_in(one))), None)
+
+
+def _without_views(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _without_views(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_views(one) for one in value]
+    return bytes(value) if isinstance(value, memoryview | bytearray) else value
+
+
+def _perhaps(name: str, known: tuple[str, ...] | list[str]) -> str:
+    close = get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]}?" if close else f": {', '.join(known)}"
