@@ -14,6 +14,7 @@ setup(
         "ottla",
         "ottla.plugins",
         "ottla.testing",
+        "ottla.testing.simulation",
         *(f"ottla._server.{name}" for name in packages),
     ],
     package_dir={f"ottla._server.{name}": name for name in SERVER},

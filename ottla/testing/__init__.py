@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ottla.testing.faults import Fault
     from ottla.testing.records import Message, Record
     from ottla.testing.requests import Request
+    from ottla.testing.simulation.cluster import SimulatedCluster
+    from ottla.testing.simulation.errors import OperationFailed, SimulationFailed
+    from ottla.testing.simulation.finished import FinishedRun
+    from ottla.testing.simulation.run import simulate
     from ottla.testing.topic import NotAsExpected, Topic
 
 __all__ = [
@@ -25,12 +29,17 @@ __all__ = [
     "BrokerFactory",
     "Cluster",
     "Fault",
+    "FinishedRun",
     "Message",
     "NotAsExpected",
+    "OperationFailed",
     "OttlaError",
     "Record",
     "Request",
+    "SimulatedCluster",
+    "SimulationFailed",
     "Topic",
+    "simulate",
 ]
 
 _WHERE = {
@@ -38,12 +47,17 @@ _WHERE = {
     "BrokerFactory": "broker_factory",
     "Cluster": "cluster",
     "Fault": "faults",
+    "FinishedRun": "simulation.finished",
     "Message": "records",
     "NotAsExpected": "topic",
+    "OperationFailed": "simulation.errors",
     "OttlaError": "errors",
     "Record": "records",
     "Request": "requests",
+    "SimulatedCluster": "simulation.cluster",
+    "SimulationFailed": "simulation.errors",
     "Topic": "topic",
+    "simulate": "simulation.run",
 }
 
 

@@ -2,6 +2,7 @@
 
 host_main.py host FD     the host, whose channel is this descriptor
 host_main.py child FD    one broker
+host_main.py simulation FD    the simulated clusters of `ottla.testing.simulate`
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def main(role: str, descriptor: int) -> int:
     channel = socket.socket(fileno=descriptor)
     if role == "child":
         return int(import_module("broker.testing.child").serve(channel))
+    if role == "simulation":
+        return int(import_module("broker.testing.simulation.users.worker").serve(channel))
     host = import_module("broker.testing.host")
     host.Host(channel, os.path.abspath(__file__), can_fork=role == "host").run()
     return 0

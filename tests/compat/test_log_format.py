@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from storage.filesystem import LocalFilesystem
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.log_dir_failure import LogDirFailureChannel
@@ -21,7 +22,6 @@ from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition
-from tests.simulation.sim_scheduler import SimScheduler
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.unit.storage.harness import Jobs

@@ -1,0 +1,65 @@
+"""What happened in a run, as lines for people: faults, and what clients did, by virtual time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ottla.testing.simulation.driver import Operation
+
+LINES_MAX = 40
+_RESULT_CHARACTERS = 60
+
+
+class Timeline:
+    """The last lines of it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        """Seconds of virtual time."""
+        self._lines: deque[tuple[float, str]] = deque(maxlen=LINES_MAX)
+
+    def move_to(self, now: float) -> None:
+        """Time has passed."""
+        self.now = now
+
+    def say(self, text: str, when: float | None = None) -> None:
+        """One line; `when`: at this second, not now."""
+        self._lines.append((self.now if when is None else when, text))
+
+    def ended(self, operation: Operation) -> None:
+        """An operation that is worth a line has ended."""
+        if not operation.shown:
+            return
+        who = f"{operation.client}: " if operation.client else ""
+        took = self.now - operation.began
+        self.say(f"{who}{operation.shown} → {_outcome(operation)} ({took:.3f} s)")
+
+    def under_way(self, operation: Operation) -> None:
+        """One that has not ended when the scenario did."""
+        if operation.shown:
+            who = f"{operation.client}: " if operation.client else ""
+            self.say(f"{who}{operation.shown} … since {operation.began:.3f}")
+
+    def lines(self) -> list[str]:
+        """In the order of time."""
+        ordered = sorted(self._lines, key=lambda line: line[0])
+        return [f"{when:9.3f}  {text}" for when, text in ordered]
+
+
+def _outcome(operation: Operation) -> str:
+    if operation.error is not None:
+        return f"{operation.error}"
+    if operation.name == "produce":
+        partition, offset = operation.result
+        return f"{partition}@{offset}" if offset >= 0 else f"{partition}@?"
+    if operation.name == "fetch":
+        records: list[list[object]] = operation.result[0]
+        shown = ", ".join(f"{one[2]}={one[5]!r}" for one in records)
+        return _short(shown or "nothing")
+    if operation.name == "request":
+        return "answered"
+    return "done" if operation.result is None else _short(repr(operation.result))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _RESULT_CHARACTERS else f"{text[:_RESULT_CHARACTERS]}…"
