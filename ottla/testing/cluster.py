@@ -292,7 +292,7 @@ class Cluster(Contents):
     def __enter__(self) -> Cluster:
         try:
             return self.start()
-        except OttlaError:
+        except BaseException:
             self.close()
             raise
 
