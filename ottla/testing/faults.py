@@ -195,7 +195,8 @@ class Faults:
         return self._add("error", api, how, error=error, delay_ms=late_ms, force=force or None)
 
     def delay(self, api: str | None, seconds: float, **meant: Unpack[Meant]) -> Fault:
-        """Latency: requests are carried out at once, and answered so many seconds later."""
+        """Latency: requests are carried out at once, and answered so many seconds later, or when
+        the fault is lifted."""
         return self._add("delay", api, meant, delay_ms=seconds * 1000)
 
     def leave_unanswered(self, api: str | None, **meant: Unpack[Meant]) -> Fault:

@@ -2,8 +2,8 @@
 
 Owns the rules, in the order in which they were asked for, and the answers that never come. A delay
 goes on to the next rule, and delays add up; of all else the first rule that meets a request decides
-alone. What was left unanswered is closed when its rule is lifted: a broker that stops does not wait
-for it.
+alone. When a rule is lifted, what it left unanswered is closed, and what it delays is answered: a
+broker that stops waits for neither.
 
 Never knows a socket: bytes are cut and connections closed through `broker.requests.interference`.
 """
@@ -11,7 +11,8 @@ Never knows a socket: bytes are cut and connections closed through `broker.reque
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -36,7 +37,7 @@ from protocol.errors import ErrorCode
 from protocol.frames.message_codec import ResponseParts
 from protocol.message import Message, replace
 from protocol.messages.fetch import FetchResponse
-from storage.ports import Scheduler
+from storage.ports import Scheduler, Timer
 
 OPERATIONS = "ottla-testing"
 """The client id of what the test itself asks (`broker.testing.operations`): that is not met."""
@@ -84,6 +85,7 @@ class Faults:
         self._handlers = handlers
         self._rules: dict[str, Rule] = {}
         self._unanswered: dict[str, deque[Reply]] = {}
+        self._late_answers: dict[_Late, Timer] = {}
         self._logging_in = False
 
     # --- what a test asks for -------------------------------------------------------------------
@@ -110,13 +112,17 @@ class Faults:
         return list(self._rules.items())
 
     def lift(self, key: str) -> None:
-        """This fault is no more; what it left unanswered has its connection closed."""
+        """This fault is no more. What it left unanswered has its connection closed, and what it
+        delays is answered."""
         rule = self._rules.pop(key, None)
         if rule is None:
             return
         rule.tally.close()
         for reply in self._unanswered.pop(key, ()):
             reply.close()
+        for late in [one for one in self._late_answers if key in one.keys]:
+            self._late_answers.pop(late).cancel()
+            late.answer()
         if not self._rules:
             for handler in self._handlers:
                 handler.interfere_by(None)
@@ -132,20 +138,18 @@ class Faults:
     def meet(self, meeting: Meeting) -> None:
         """See `Interference.meet`."""
         if meeting.context.client_id == OPERATIONS or self._logging_in:
-            meeting.carry_out(meeting.request, partial(self._late, meeting, 0))
+            meeting.carry_out(meeting.request, partial(self._late, meeting, {}))
             return
         asked = self._asked(meeting)
-        delay_ms = 0.0
+        delays_ms: dict[str, float] = {}
         for key, rule in self.rules():
             if not rule.meets(asked):
                 continue
-            if rule.deed is Deed.DELAY:
-                delay_ms += rule.delay_ms
-            else:
-                respond = partial(self._late, meeting, delay_ms + rule.delay_ms)
-                self._do(key, rule, meeting, respond)
+            delays_ms[key] = rule.delay_ms
+            if rule.deed is not Deed.DELAY:
+                self._do(key, rule, meeting, partial(self._late, meeting, delays_ms))
                 return
-        meeting.carry_out(meeting.request, partial(self._late, meeting, delay_ms))
+        meeting.carry_out(meeting.request, partial(self._late, meeting, delays_ms))
 
     def log_in(self, step: Callable[[], Answer]) -> Answer:
         """A step of a login that was met: what it asks the APIs itself is not met again."""
@@ -171,13 +175,21 @@ class Faults:
             is_of_a_node(api, request, context.client_id or ""),
         )
 
-    def _late(self, meeting: Meeting, delay_ms: float, response: object) -> None:
-        """Answer so many milliseconds from now."""
+    def _late(self, meeting: Meeting, delays_ms: Mapping[str, float], response: object) -> None:
+        """Answer so many milliseconds from now: by the key of each rule that is there still."""
         answer = partial(meeting.answer, meeting.reply, response)
+        delays_ms = {key: delay for key, delay in delays_ms.items() if key in self._rules}
+        delay_ms = sum(delays_ms.values())
         if delay_ms > 0:
-            self._scheduler.call_later(delay_ms, answer)
+            late = _Late(frozenset(delays_ms), answer)
+            timer = self._scheduler.call_later(delay_ms, partial(self._in_its_time, late))
+            self._late_answers[late] = timer
         else:
             answer()
+
+    def _in_its_time(self, late: _Late) -> None:
+        del self._late_answers[late]
+        late.answer()
 
     def _do(self, key: str, rule: Rule, meeting: Meeting, respond: Respond) -> None:
         if rule.deed is Deed.ERROR:
@@ -233,6 +245,15 @@ class Faults:
             respond(response)
 
         meeting.carry_out(_harmless(meeting.request), answered)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Late:
+    """An answer that waits."""
+
+    keys: frozenset[str]
+    """Of the rules that delay it."""
+    answer: Callable[[], None]
 
 
 class _PartOfAnswer:

@@ -192,6 +192,27 @@ def test_a_delay_holds_the_answer_back_and_not_the_record(bench: Bench) -> None:
     assert len(reply) == 1
 
 
+def test_what_waits_is_answered_when_the_delay_is_lifted(bench: Bench) -> None:
+    bench.do(ApiKey.PRODUCE, Deed.DELAY, delay_ms=300.0)
+    first = bench.send(produce("a"), 9)
+    bench.do(ApiKey.PRODUCE, Deed.DELAY, delay_ms=200.0)
+    second = bench.send(produce("a"), 9)
+    bench.faults.lift(bench.key)
+    assert not first and len(second) == 1
+    bench.faults.clear()
+    assert len(first) == 1
+    bench.running.scheduler.run_for(1000)
+    assert (len(first), len(second)) == (1, 1)
+
+
+def test_a_delay_that_is_lifted_amid_a_request_delays_no_more(bench: Bench) -> None:
+    bench.do(ApiKey.FETCH, Deed.DELAY, delay_ms=10_000.0)
+    reply = bench.send(fetch("a"), 11)  # which waits for a record
+    bench.faults.clear()
+    bench.ask(produce("a"), 9)
+    assert len(reply) == 1
+
+
 def test_a_delay_holds_an_error_back_too(bench: Bench) -> None:
     bench.do(ApiKey.PRODUCE, Deed.DELAY, delay_ms=300.0)
     bench.fail(ApiKey.PRODUCE, NOT_LEADER)
