@@ -27,11 +27,12 @@ itself more often than that is done once a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 
 from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
+from ottla.testing.topic import Call
 
 TIMEOUT_S = 120.0
 _MS = timedelta(milliseconds=1)
@@ -44,7 +45,7 @@ def in_ms(by: timedelta) -> float:
     return by / _MS
 
 
-def advance(call: Callable[..., Json], by: timedelta) -> float:
+def advance(call: Call, by: timedelta) -> float:
     """Move the clocks; by how many milliseconds they are ahead of the machine's now."""
     args: Mapping[str, Json] = {"ms": in_ms(by)}
     told = call("time.advance", args, timeout_s=TIMEOUT_S)

@@ -22,8 +22,6 @@ from protocol.records import iterate_records
 
 Names = Callable[[bytes], str | None]
 """The topic of an id; None where it is not known."""
-COUNT_MAX = 10_000
-"""What one answer holds at most: the newest of them."""
 
 
 def api_key(name: str) -> ApiKey:
@@ -54,12 +52,12 @@ def decoded(
     for one in requests:
         if one.number <= after or (key is not None and int.from_bytes(one.frame[:2]) != key):
             continue
-        shown = shown_request(one, topic_name)
-        if client_id is not None and shown["client_id"] != client_id:
+        if client_id is not None and _client_id(one) != client_id:
             continue
+        shown = shown_request(one, topic_name)
         if topic is None or _names(shown["request"], topic):
             found.append(shown)
-    return found[-COUNT_MAX:]
+    return found
 
 
 def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Json]:
@@ -97,6 +95,13 @@ def shown_request(one: SentRequest, topic_name: Names) -> dict[str, Json]:
     except (ProtocolError, ValueError) as error:
         shown["error"] = str(error)
     return shown
+
+
+def _client_id(one: SentRequest) -> str | None:
+    try:
+        return read_request_header(memoryview(one.frame))[3]
+    except ProtocolError:
+        return None
 
 
 def _value(value: Json, topic_name: Names) -> Json:

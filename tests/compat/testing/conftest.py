@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from ottla.testing.remote import VARIABLE
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not of the fixture `ottla` alone."""
+    if config.getoption("--broker") != "apache-kafka":
+        return
+    for item in items:
+        if item.path.parent == HERE and "ottla" not in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.skip(reason="it starts brokers of Ottla itself"))
 
 
 @pytest.fixture(scope="session", autouse=True)
