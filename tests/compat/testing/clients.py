@@ -73,7 +73,7 @@ class KafkaPythonSender:
         waits: dict[str, Any] = {}
         if not patient:
             waits = {
-                "request_timeout_ms": GIVES_UP_MS // 2,
+                "request_timeout_ms": GIVES_UP_MS - 50,
                 "delivery_timeout_ms": GIVES_UP_MS,
                 "retries": 0,
             }
