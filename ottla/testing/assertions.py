@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
 from ottla.testing.records import Content, Record, content
-from ottla.testing.topic import CALL_MARGIN_S, Call, NotAsExpected, Topic
+from ottla.testing.topic import CALL_MARGIN_S, Call, NotAsExpected, Topic, some
 
 ANY: Content = object()
 """Whatever it is."""
@@ -237,7 +237,7 @@ def _until(
 def _group(call: Call, found: Mapping[str, Json]) -> str:
     """How a group is; where it is not there, which ones are."""
     if found["state"] == "Dead":
-        names = ", ".join(one["group"] for one in call("group.list")) or "none"
+        names = some(one["group"] for one in call("group.list"))
         return f"it is not there (there are: {names})"
     clients = ", ".join(sorted(one["client_id"] for one in found["members"]))
     count = _members(len(found["members"]))

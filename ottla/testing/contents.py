@@ -50,11 +50,11 @@ class Contents(ABC):
         """A topic of this test: made at the first call with this name, and led on return.
 
         Its real name is `name` and something of its own, which `Topic.name` tells; with `exact` it
-        is `name`. Called again, the same topic comes back. `replication` None: the brokers'
-        default.
+        is `name`. Called again, the same topic comes back, unless it was deleted. `replication`
+        None: the brokers' default.
         """
         made = self._topics()
-        if name in made:
+        if name in made and not made[name].is_deleted:
             if exact and made[name].name != name:
                 raise Misuse(f"the test has a topic {name} already, which is {made[name].name}")
             return made[name]

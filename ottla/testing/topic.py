@@ -25,6 +25,7 @@ CALL_MARGIN_S = 10.0
 """What a call may take beyond the time for what it waits for."""
 _SEED_BYTES = 8 * 1024 * 1024
 _SHOWN_RECORDS = 10
+_SHOWN_NAMES = 20
 
 
 class Call(Protocol):
@@ -48,6 +49,8 @@ class Topic:
         self.name = name
         self.label = label or name
         """What the test calls it."""
+        self.is_deleted = False
+        """Whether `delete` was called."""
         self._call = call
         self._positions: dict[str, int] = {}
 
@@ -110,6 +113,7 @@ class Topic:
         """Delete it; no broker knows it on return."""
         self._call("topic.delete", {"names": [self.name]})
         self._positions.clear()
+        self.is_deleted = True
 
     def ends(self) -> dict[int, int]:
         """The offset behind the last record of each partition."""
@@ -122,7 +126,12 @@ class Topic:
         found = self._call("topic.describe", {"names": [self.name]})
         if self.name not in found:
             raise NotAsExpected(self.absent())
-        node: int = found[self.name][str(partition)]["leader"]
+        partitions = found[self.name]
+        if str(partition) not in partitions:
+            raise NotAsExpected(
+                f"{self.label} has no partition {partition}: it has {len(partitions)}"
+            )
+        node: int = partitions[str(partition)]["leader"]
         return node
 
     def read_on(
@@ -145,8 +154,7 @@ class Topic:
 
     def absent(self) -> str:
         """That it is not there, and what is."""
-        topics = ", ".join(self._call("topic.describe")) or "none"
-        return f"there is no topic {self.name} (there are: {topics})"
+        return f"there is no topic {self.name} (there are: {some(self._call('topic.describe'))})"
 
     def _hidden(self, found: Sequence[Record], start: Mapping[str, int]) -> str:
         """How many there are beside those, of transactions that are open or were aborted."""
@@ -175,7 +183,7 @@ class Topic:
         own = topics.get(self.name, {})
         before = sum(p["end"] or 0 for p in own.values())
         words = f"; {before} were there before" if before else ""
-        return words + (f"; topics with records: {', '.join(full)}" if full else "")
+        return words + (f"; topics with records: {some(full)}" if full else "")
 
     def _read(
         self, positions: dict[str, int], count: int | None, timeout: float, committed: bool
@@ -205,6 +213,13 @@ class Topic:
 
     def __repr__(self) -> str:
         return f"Topic({self.name!r})"
+
+
+def some(names: Iterable[str]) -> str:
+    """For a message: the first ones of them, however many there are."""
+    every = list(names)
+    more = len(every) - _SHOWN_NAMES
+    return ", ".join(every[:_SHOWN_NAMES]) + (f" … and {more} more" if more > 0 else "") or "none"
 
 
 def _portions(messages: list[dict[str, Json]]) -> list[list[dict[str, Json]]]:

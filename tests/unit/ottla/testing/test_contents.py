@@ -36,6 +36,9 @@ def test_topics_have_names_of_their_own() -> None:
     first = asked.asked("topic.create")[0]
     assert (first["name"], first["partitions"], first["replication"]) == (orders.name, 3, 2)
     assert first["configs"] == {"retention.ms": "1"}
+    one.topic("paid").delete()
+    assert one.topic("paid", exact=True).is_deleted is False
+    asked.calls.clear()
     one.drop_topics()
     assert asked.asked("topic.delete") == [{"names": [orders.name, "paid"]}]
     one.drop_topics()

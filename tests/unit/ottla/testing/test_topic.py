@@ -8,7 +8,7 @@ import pytest
 
 from ottla.testing import topic as module
 from ottla.testing.frames import Json
-from ottla.testing.topic import NotAsExpected, Topic
+from ottla.testing.topic import NotAsExpected, Topic, some
 from tests.unit.ottla.testing.asked import Asked, Log
 
 
@@ -89,11 +89,18 @@ def test_what_is_seeded_comes_back_with_its_place(monkeypatch: pytest.MonkeyPatc
     assert [len(args["records"]) for args in asked.asked("records.seed")] == [2, 1, 1, 1]
 
 
+def test_a_message_names_some_of_many() -> None:
+    assert (some([]), some("ab")) == ("none", "a, b")
+    assert some(str(one) for one in range(22)).endswith("18, 19 … and 2 more")
+
+
 def test_it_knows_its_partitions_and_is_deleted() -> None:
     asked = Asked(topic__describe=described(orders=3), topic__delete=None, topic__grow=None)
     topic = Topic(asked, "orders")
     assert topic.ends() == {0: 3}
     assert topic.leader() == 4
+    with pytest.raises(NotAsExpected, match="orders has no partition 7: it has 1"):
+        topic.leader(7)
     topic.grow(2)
     topic.delete()
     assert asked.asked("topic.grow") == [{"name": "orders", "partitions": 2}]
