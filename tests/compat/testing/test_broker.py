@@ -251,12 +251,11 @@ def test_helpers_find_their_way_when_a_node_is_killed() -> None:
 def test_the_end_of_one_is_seen_though_another_was_begun_with_it() -> None:
     """No broker has the channel of another."""
     host, pairs = the_host(), [socket.socketpair() for _ in range(2)]
-    folder, deadline = host.folder("two"), time.monotonic() + WITHIN_S
+    channel, deadline = host._process.channel, time.monotonic() + WITHIN_S
+    folder = host.folder("two")
     arguments = {"log": str(folder / "log")}
-    begun = [
-        host._channel.begin("start", arguments, deadline, (theirs.fileno(),)) for _, theirs in pairs
-    ]
-    pids = [host._channel.result(number, "start", deadline) for number in begun]
+    begun = [channel.begin("start", arguments, deadline, (theirs.fileno(),)) for _, theirs in pairs]
+    pids = [channel.result(number, "start", deadline) for number in begun]
     for _, theirs in pairs:
         theirs.close()
     os.kill(pids[1], signal.SIGKILL)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ottla.testing import host
+from ottla.testing import host, led_process
 from ottla.testing.errors import OttlaError
 from ottla.testing.host import HostProcess, can_fork, the_host
+from ottla.testing.led_process import OnePerProcess
 
 # Answers each call with what it was asked, but for some.
 STAND_IN = """
@@ -40,8 +41,8 @@ while True:
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "host_main.py"
     script.write_text(STAND_IN.format(root=str(Path(__file__).parents[4])))
-    monkeypatch.setattr(host, "_MAIN", script)
-    monkeypatch.setattr(host, "_hosts", [])
+    monkeypatch.setattr(led_process, "_MAIN", script)
+    monkeypatch.setattr(host, "_one", OnePerProcess(HostProcess))
 
 
 @pytest.fixture
