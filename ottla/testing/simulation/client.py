@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ottla.testing.errors import Misuse
+from ottla.testing.errors import SHOW_THE_CALLER, Misuse
 from ottla.testing.frames import Json
 from ottla.testing.records import Content, Headers, Message, Record, content, to_channel
 from ottla.testing.simulation.driver import Operation
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 ACKS = {"all": -1, -1: -1, 1: 1, 0: 0}
 TIMEOUT_S = 120.0

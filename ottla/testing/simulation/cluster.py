@@ -6,10 +6,12 @@ import random
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Protocol
 
-from ottla.testing.errors import Misuse
+from ottla.testing.errors import SHOW_THE_CALLER, Misuse
 from ottla.testing.frames import Json
 from ottla.testing.simulation.client import SimulatedClient
 from ottla.testing.simulation.driver import Driver, Operation, Task
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 _LOOK_S = 0.05
 _LIFE_S = 1.5

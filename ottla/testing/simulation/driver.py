@@ -12,8 +12,10 @@ from collections.abc import Coroutine, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ottla.testing.errors import Misuse
+from ottla.testing.errors import SHOW_THE_CALLER, Misuse
 from ottla.testing.frames import Json
+
+__tracebackhide__ = SHOW_THE_CALLER
 
 _FOREIGN = (
     "a scenario can only await what its cluster and clients give it (cluster.sleep, "

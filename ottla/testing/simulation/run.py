@@ -22,9 +22,10 @@ import os
 import traceback
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 
-from ottla.testing.errors import Misuse
+from ottla.testing.errors import Misuse, OttlaError
 from ottla.testing.frames import Json
 from ottla.testing.simulation.cluster import SimulatedCluster
 from ottla.testing.simulation.driver import Driver, Operation
@@ -32,6 +33,8 @@ from ottla.testing.simulation.errors import SimulationFailed, error_of
 from ottla.testing.simulation.finished import FinishedRun, logs_of, offsets_of
 from ottla.testing.simulation.timeline import Timeline
 from ottla.testing.simulation.worker import WorkerProcess, the_worker
+
+__tracebackhide__ = methodcaller("errisinstance", (OttlaError, SimulationFailed))
 
 Scenario = Callable[[SimulatedCluster], Coroutine[object, object, object]]
 CheckOfRun = Callable[[FinishedRun], object]

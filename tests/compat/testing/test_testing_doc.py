@@ -33,7 +33,7 @@ _BLOCK = re.compile(r"^## ([^\n]*)$|^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTI
 _DRAWN = re.compile(r"-[0-9a-f]{6}\b")
 _SPARK_PACKAGES = re.compile(r'\.config\("spark\.jars\.packages", connector\)')
 _SKIPPED = re.compile(r"^SKIPPED \[\d+\] test_\S+: ")
-_LINES_MAX = 760
+_LINES_MAX = 820
 
 
 @dataclass(frozen=True)
@@ -144,15 +144,37 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
     write(folder, [one for one in TESTS if not one.needs_spark])
     ((command, _),) = commands("--ottla-keep-data")
     report = folder / "report.xml"
-    format_ = ("-o", "junit_family=xunit1", f"--junitxml={report}")
+    format_ = ("--tb=short", "-o", "junit_family=xunit1", f"--junitxml={report}")
     said = follow(folder, command, *format_)
     assert report.exists(), said
     found: dict[str, Outcome] = {}
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         before = found.get(case.attrib["file"], Outcome(0, ()))
-        failed = [one.attrib["message"] for tag in ("failure", "error") for one in case.iter(tag)]
+        failed = [_message(one) for tag in ("failure", "error") for one in case.iter(tag)]
         found[case.attrib["file"]] = Outcome(before.count + 1, [*before.messages, *failed])
     return WholeRun(said, found)
+
+
+def _message(failure: ElementTree.Element) -> str:
+    """Of the last exception, without its class."""
+    lines: list[str] = []
+    for line in (failure.text or "").splitlines():
+        if not line.startswith("E   "):
+            continue
+        text = line.removeprefix("E   ")
+        lines = [*lines, text] if text.startswith(" ") else [text.partition(": ")[2]]
+    return "\n".join(lines)
+
+
+def pattern(shown: str) -> str:
+    """What messages look like: `…` stands for anything, alone in a line for any lines. Names are
+    drawn anew, and numbers of a simulated run are others as soon as the broker is."""
+    text = re.escape(_DRAWN.sub("-…", shown)).replace("\\\n", "\n")
+    text = text.replace("\n…\n", r"\n[\s\S]*").removesuffix("…").replace("…", ".*")
+    text += r"[\s\S]*" if shown.endswith("…") else ""
+    if "replay" in shown:
+        text = re.sub(r"\d+(?:\\\.\d+)?", r"[\\d.]+", re.sub(r"(?:\\ )+", r"\\s+", text))
+    return text
 
 
 @pytest.mark.parametrize(
@@ -161,15 +183,14 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
 def test_every_block_does_what_is_said(block: Block, whole_run: WholeRun) -> None:
     outcome = whole_run.outcomes[block.name]
     assert outcome.count == len(re.findall(r"^ *(?:async )?def test_", block.text, re.MULTILINE))
-    said = "\n".join(one.partition(": ")[2] for one in outcome.messages)
-    shown = _DRAWN.sub("-…", block.messages.rstrip("\n"))
-    assert re.fullmatch(re.escape(shown).replace("…", ".*"), said), f"{said}\n\n{shown}"
+    said = "\n".join(outcome.messages)
+    assert re.fullmatch(pattern(block.messages.rstrip("\n")), said), f"{said}\n\n{block.messages}"
 
 
 def test_failures_are_shown_where_the_test_is(whole_run: WholeRun) -> None:
-    """No line of the helpers' own code stands in between."""
-    assert "NotAsExpected" in whole_run.said and "<Broker 1 on " in whole_run.said
-    assert "ottla/testing/" not in whole_run.said
+    """No line of the helpers stands in between, but where the user's invariants are asked."""
+    assert "NotAsExpected" in whole_run.said
+    assert set(re.findall(r"ottla/testing/(\S+?):", whole_run.said)) <= {"simulation/run.py"}
 
 
 def test_data_are_kept(whole_run: WholeRun) -> None:
