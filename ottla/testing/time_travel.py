@@ -20,6 +20,8 @@ users and tokens    a delegation token expires; who is logged in stays so until 
 nodes of a cluster  wait for each other in the machine's own time: nobody misses a heartbeat, no
                     leader is elected and no replica leaves the in-sync set because of it.
                     `Cluster.advance` moves all nodes; one that is moved alone is ahead of others
+                    What they have to agree on, such as the end of a transaction, may come some
+                    milliseconds after the call: wait for it, as the helpers do
 
 A way of up to ten seconds is gone in steps of 10 ms, a longer one in a thousand steps. What repeats
 itself more often than that is done once a step.
