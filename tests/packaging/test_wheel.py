@@ -36,6 +36,15 @@ with BrokerProcess() as broker:
     assert next(consumer).value == b"there"
     consumer.close()
     producer.close()
+
+from ottla.testing import simulate
+
+async def scenario(cluster):
+    client = cluster.client("app")
+    await client.create_topic("t")
+    await client.produce("t", "there")
+
+assert len(simulate(scenario, seeds=1)) == 1
 print("and back")
 """
 
