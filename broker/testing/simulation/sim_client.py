@@ -107,6 +107,11 @@ class Topics:
         topic = self.get(name)
         return topic.leaders.get(partition, "") if topic is not None else ""
 
+    def epoch(self, name: str, partition: int) -> int:
+        """The leader epoch of a partition; -1 where none is known."""
+        topic = self.get(name)
+        return topic.epochs.get(partition, -1) if topic is not None else -1
+
     def all_of(self, names: Iterable[str]) -> list[Topic]:
         """Those of `names` that are known."""
         return [topic for name in names if (topic := self.get(name)) is not None]
@@ -219,11 +224,11 @@ class SimClient:
             response = yield from self.call(request, version)
         self.take_metadata(response)
 
-    def look(self, names: list[str]) -> Waits:
+    def look(self, names: list[str], timeout_ms: float = REQUEST_TIMEOUT_MS) -> Waits:
         """Ask for the metadata of topics once, which may fail."""
         topics = [MetadataRequestTopic(name=name) for name in names]
         request = MetadataRequest(topics, allow_auto_topic_creation=False)
-        response = yield from self.call(request, METADATA_VERSION)
+        response = yield from self.call(request, METADATA_VERSION, timeout_ms=timeout_ms)
         if response is not None:
             self.take_metadata(response)
 

@@ -193,7 +193,8 @@ class _Run:
             self._history.append(operation)
             self._under_way[operation.number] = operation
         for operation in cancel:
-            self._under_way.pop(operation.number, None)
+            if self._under_way.pop(operation.number, None) is not None:
+                self._timeline.given_up(operation)
         told = self._worker.call(
             "step",
             {

@@ -34,6 +34,12 @@ class Timeline:
         took = self.now - operation.began
         self.say(f"{who}{operation.shown} → {_outcome(operation)} ({took:.3f} s)")
 
+    def given_up(self, operation: Operation) -> None:
+        """One whose task was killed."""
+        if operation.shown:
+            who = f"{operation.client}: " if operation.client else ""
+            self.say(f"{who}{operation.shown} … was under way")
+
     def under_way(self, operation: Operation) -> None:
         """One that has not ended when the scenario did."""
         if operation.shown:

@@ -32,6 +32,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from protocol.messages.metadata import MetadataResponse
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -57,6 +58,9 @@ FETCH_BYTES = 1 << 20
 EARLIEST, LATEST = -2, -1
 OFFSETS = {"earliest": EARLIEST, "latest": LATEST}
 TURN_MS = 1.0
+DOUBTS_MS = 10_000.0
+"""A leader that was replaced, and does not know it yet, may not have the offset that is asked for:
+longer than a session of three seconds none is."""
 RETRIED = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.LEADER_NOT_AVAILABLE,
@@ -106,6 +110,8 @@ class UserClient(SimClient):
         self._turns: dict[tuple[str, int], list[object]] = {}
         self._rounds: dict[str, int] = {}
         self._coordinators: dict[str, str] = {}
+        self._newest: dict[tuple[bytes, int], tuple[int, str]] = {}
+        """Leader epoch and leader of each partition, as somebody told of the newest epoch."""
         self._operations: dict[str, Callable[..., Waits]] = {
             "produce": self.produce,
             "fetch": self.fetch,
@@ -120,6 +126,19 @@ class UserClient(SimClient):
     def operation(self, name: str, args: Mapping[str, Json]) -> Waits:
         """One by its name."""
         return self._operations[name](**args)
+
+    def take_metadata(self, response: MetadataResponse) -> None:
+        """Learn from Metadata, but not what is older than what is known (KIP-320)."""
+        super().take_metadata(response)
+        for topic in self.topics.everything():
+            for partition, epoch in list(topic.epochs.items()):
+                place = (topic.topic_id, partition)
+                told = (epoch, topic.leaders.get(partition, ""))
+                newest = self._newest.get(place, told)
+                if newest[0] > epoch:
+                    topic.epochs[partition], topic.leaders[partition] = newest
+                else:
+                    self._newest[place] = told
 
     # --- producing -----------------------------------------------------------------------------
 
@@ -248,15 +267,20 @@ class UserClient(SimClient):
         """[records, where to go on, high watermark]. Waits until there are `count`; 0: one Fetch is
         enough. What came within `timeout_ms` where that is less is TIMED_OUT."""
         state = _Attempts(self.world.now_ms + timeout_ms)
+        doubts_until_ms = self.world.now_ms + DOUBTS_MS
         place, what = (topic, partition), f"fetch of {topic}-{partition} from {offset}"
         found: list[Record] = []
         while True:
-            request = _fetch_request(place, offset, wait_ms, committed)
+            epoch = self.topics.epoch(topic, partition)
+            request = _fetch_request(place, epoch, offset, wait_ms, committed)
             answer = yield from self._at_leader(place, request, state)
             if answer is not None:
                 data = answer.responses[0].partitions[0]
-                if data.error_code:
-                    yield from self._after(ErrorCode(data.error_code), state, what)
+                error = ErrorCode(data.error_code)
+                if error is ErrorCode.OFFSET_OUT_OF_RANGE and self.world.now_ms < doubts_until_ms:
+                    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+                if error is not ErrorCode.NONE:
+                    yield from self._after(error, state, what)
                     continue
                 records, offset = visible_records(
                     bytes_of(data.records), data.aborted_transactions, offset
@@ -275,8 +299,10 @@ class UserClient(SimClient):
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
         """The first offset of a log, or the next one: "earliest", "latest"."""
         state, place = _Attempts(self.world.now_ms + timeout_ms), (topic, partition)
-        asked = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, -1, OFFSETS[which])])
         while True:
+            epoch = self.topics.epoch(topic, partition)
+            one = ListOffsetsPartition(partition, epoch, OFFSETS[which])
+            asked = ListOffsetsTopic(topic, [one])
             answer = yield from self._at_leader(place, ListOffsetsRequest(-1, 0, [asked]), state)
             if answer is None:
                 if state.is_over(self.world.now_ms):
@@ -385,6 +411,8 @@ class UserClient(SimClient):
             if error is ErrorCode.NONE or (error is ErrorCode.TOPIC_ALREADY_EXISTS and state.lost):
                 break
             why = answer.topics[0].error_message or ""
+            if error is ErrorCode.INVALID_REPLICATION_FACTOR and replication <= len(self.bootstrap):
+                error = ErrorCode.REQUEST_TIMED_OUT  # some are down, and will come back
             yield from self._after(error, state, f"topic {topic} {why}".strip())
         yield from self._known(topic, state.end_ms)
         return None
@@ -477,7 +505,7 @@ class UserClient(SimClient):
     def _learn(self, topic: str, state: _Attempts) -> Waits:
         """One look at the metadata, which may fail."""
         if not state.is_over(self.world.now_ms):
-            yield from self.look([topic])
+            yield from self.look([topic], REQUEST_TIMEOUT_MS)
 
     def _known(self, topic: str, end_ms: float) -> Waits:
         """Until a topic is known, with a leader for each partition."""
@@ -487,7 +515,7 @@ class UserClient(SimClient):
                 return
             if self.world.now_ms > end_ms:
                 raise NotDone(TIMED_OUT, f"no broker knows a topic {topic} that is led")
-            yield from self.look([topic])
+            yield from self.look([topic], REQUEST_TIMEOUT_MS)
             if self.topics.get(topic) is None:
                 yield self.pause_ms()
 
@@ -519,9 +547,9 @@ def _produce_request(place: tuple[str, int], batch: bytes, acks: int) -> Produce
 
 
 def _fetch_request(
-    place: tuple[str, int], offset: int, wait_ms: int, committed: bool
+    place: tuple[str, int], epoch: int, offset: int, wait_ms: int, committed: bool
 ) -> FetchRequest:
-    part = FetchPartition(place[1], fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+    part = FetchPartition(place[1], epoch, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
     return FetchRequest(
         max_wait_ms=wait_ms, min_bytes=1, isolation_level=int(committed),
         topics=[FetchTopic(place[0], partitions=[part])],

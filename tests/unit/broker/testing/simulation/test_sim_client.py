@@ -28,7 +28,9 @@ def test_a_task_waits_for_time_and_ends_where_it_is_cancelled() -> None:
 def test_topics_are_known_and_forgotten() -> None:
     topics, topic = Topics(), Topic("t", bytes(16))
     topic.leaders[0] = "broker-1"
+    topic.epochs[0] = 3
     topics.take(topic)
+    assert topics.epoch("t", 0) == 3 and topics.epoch("t", 1) == topics.epoch("u", 0) == -1
     assert topics.leader("t", 0) == "broker-1" and topics.leader("t", 1) == ""
     assert topics.all_of(["x", "t"]) == topics.everything() == [topic]
     topics.forget("t")

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
+from broker.testing.simulation.users.user_client import UserClient
 from broker.testing.simulation.users.user_run import UserRun
+from protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from tests.unit.broker.testing.simulation.told import asked, started, write
 
 
@@ -107,3 +113,25 @@ def test_any_request_is_sent_as_it_is() -> None:
         asked(run, "request", api="Metadata", fields={}, version=None, broker=2, timeout_ms=500.0)
     with pytest.raises(AssertionError, match="MISUSE.*no API Metdata; did you mean Metadata"):
         asked(run, "request", api="Metdata", fields={}, version=None, broker=1, timeout_ms=500.0)
+
+
+def test_what_a_broker_tells_of_an_older_leader_is_not_believed() -> None:
+    run = started()
+    write(run, b"a")
+    (client,) = [one for one in run.clients if isinstance(one, UserClient)]
+    topic = client.topics.get("t")
+    assert topic is not None
+    partition = MetadataResponsePartition(0, 0, 1, topic.epochs[0])
+    old = MetadataResponse(topics=[MetadataResponseTopic(0, "t", topic.topic_id,
+                                                         partitions=[partition])])  # fmt: skip
+    asked(run, "kill", None, broker=asked(run, "leader", None, topic="t", partition=0))
+    write(run, b"b")
+    known = (client.topics.leader("t", 0), client.topics.epoch("t", 0))
+    client.take_metadata(old)
+    assert (client.topics.leader("t", 0), client.topics.epoch("t", 0)) == known
+
+
+def test_an_offset_that_is_not_there_is_out_of_range() -> None:
+    run = started(brokers=1)
+    with pytest.raises(AssertionError, match="fetch of t-0 from 9: OFFSET_OUT_OF_RANGE"):
+        values(run, offset=9)
