@@ -210,11 +210,13 @@ def polling(reader: TopicReader) -> Iterator[None]:
         while not ended.is_set():
             reader.poll(0.05)
 
-    thread = threading.Thread(target=poll)
+    thread = threading.Thread(target=poll, daemon=True)
     thread.start()
-    yield
-    ended.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(WITHIN_S)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
