@@ -397,8 +397,11 @@ class UserClient(SimClient):
         replication: int,
         configs: Mapping[str, str],
         timeout_ms: float,
+        *,
+        existed: bool = False,
     ) -> Waits:
-        """Made, and led; nothing."""
+        """Made, and led; nothing. One that `existed` before is refused: else it is this one, which
+        a broker has asked the controller for twice."""
         settings = [CreatableTopicConfig(name, value) for name, value in configs.items()]
         wanted = CreatableTopic(topic, partitions, replication, [], settings)
         state = _Attempts(self.world.now_ms + timeout_ms)
@@ -408,7 +411,7 @@ class UserClient(SimClient):
             if answer is None:
                 continue
             error = ErrorCode(answer.topics[0].error_code)
-            if error is ErrorCode.NONE or (error is ErrorCode.TOPIC_ALREADY_EXISTS and state.lost):
+            if error is ErrorCode.NONE or (error is ErrorCode.TOPIC_ALREADY_EXISTS and not existed):
                 break
             why = answer.topics[0].error_message or ""
             if error is ErrorCode.INVALID_REPLICATION_FACTOR and replication <= len(self.bootstrap):

@@ -34,6 +34,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
 START_WITHIN_MS = 20_000.0
 HEAL_WITHIN_MS = 20_000.0
 READ_WITHIN_MS = 120_000.0
+POLLS_END_WITHIN_MS = 60_000.0
 READER = "the-last-reader"
 
 
@@ -117,6 +118,7 @@ class UserRun(SimulatedCluster):
         if self.is_cluster:
             self.converge()
         self.promises.rest(self.world.now_ms)
+        self._let_polls_end()
         reading = FinalReading(self._client(READER, idempotent=False), self.view)
         Task(self.world, reading.read(self._offsets.places()))
         self.run_until(lambda: reading.done, READ_WITHIN_MS)
@@ -126,6 +128,15 @@ class UserRun(SimulatedCluster):
         for invariant in self.invariants:
             invariant.at_end(reading)
         return reading
+
+    def _let_polls_end(self) -> None:
+        """What clients that are gone wait for ends with its own time."""
+        end_ms = self.world.now_ms + POLLS_END_WITHIN_MS
+        brokers = [one for one in self.brokers if not self.is_cluster]  # else followers wait, too
+        while self.world.now_ms < end_ms and any(
+            len(one.replicas.fetch_purgatory) for one in brokers
+        ):
+            self.run_for(100.0)
 
     def end_faults(self) -> None:
         """No fault any more, of the nemesis or by hand."""
@@ -140,6 +151,8 @@ class UserRun(SimulatedCluster):
         """Begin an operation of a client; None: of the cluster itself."""
         idempotent = bool(args.get("idempotent", False))
         given = {name: value for name, value in args.items() if name != "idempotent"}
+        if op == "create_topic":
+            given["existed"] = args["topic"] in self.view.newest_image().topics.by_name
         if client is None:
             begun = self._by_hand.operation(op, given)
         else:
@@ -200,6 +213,8 @@ def _sizes(brokers: int) -> dict[str, str]:
     replicas = str(min(brokers, 3))
     return {
         "log.dirs": "/data",
+        # Whoever waits on a connection whose answers are lost gives it up before the end is read.
+        "replica.socket.timeout.ms": "4000",
         "offsets.topic.num.partitions": "1",
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,

@@ -79,3 +79,14 @@ def test_a_committed_offset_that_is_lost_fails_the_run() -> None:
     register._writes.clear()
     with pytest.raises(Failure, match=r"I17: group g is at 4 of t-0, must be in \[9\]"):
         run.finish()
+
+
+def test_a_poll_of_a_client_that_is_gone_is_no_failure() -> None:
+    run = started(brokers=1)
+    waits = {"topic": "t", "partition": 0, "offset": 0, "count": 0, "committed": True,
+             "wait_ms": 2_500, "timeout_ms": 9_000.0}  # fmt: skip
+    run.submit(1, "client", "fetch", waits)
+    asked_ms = run.world.now_ms
+    run.run_for(100.0)
+    run.finish()
+    assert run.world.now_ms - asked_ms > 2_000.0
