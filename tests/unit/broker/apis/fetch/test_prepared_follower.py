@@ -34,7 +34,7 @@ from tests.unit.broker.rights_fixture import ListJudge, on_cluster
 MIB = 1 << 20
 REPLICAS = (1, 2, 3)
 VERSIONS = (15, 17, 18)
-CALLS_MAX = 63  # to wait, and to be answered; some of them are the test's own
+CALLS_MAX = 64  # to wait, and to be answered; some of them are the test's own
 REPLICA = ("broker_epoch", "log_end_offset", "log_start_offset", "caught_up_ms")
 
 
