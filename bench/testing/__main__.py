@@ -19,6 +19,7 @@ from pathlib import Path
 from bench.machine import machine
 from bench.peers import ROOT
 from bench.testing.candidates import OTTLA, Candidate, Kfake, Mock, Ottla
+from bench.testing.clients import silenced
 from bench.testing.results import Results
 from bench.testing.rounds import GOALS_MS, MEASURES, Rounds
 from bench.testing.table import table
@@ -56,7 +57,8 @@ def main() -> int:
         parser.error("at least one round")
     if results is None:
         try:
-            results = measured(chosen, options.rounds, options.json)
+            with silenced():
+                results = measured(chosen, options.rounds, options.json)
         except KeyboardInterrupt:
             say(f"broken off; what was measured: --report {options.json}")
             return 1

@@ -7,10 +7,11 @@ the offset from which a new group reads: the earliest.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, Producer
@@ -19,10 +20,22 @@ from kafka import KafkaConsumer, KafkaProducer
 PATIENCE_S = 5.0
 RECORDS = 10
 VALUES = [f"value {number}".encode() for number in range(RECORDS)]
-for _one in ("aiokafka", "kafka"):
-    logging.getLogger(_one).setLevel(logging.CRITICAL)  # a topic that is not there yet is no news
 
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Meanwhile it is no news that a topic is not there yet."""
+    loggers = [logging.getLogger(one) for one in ("aiokafka", "kafka")]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)
 
 
 class NotInTime(Exception):

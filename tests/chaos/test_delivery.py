@@ -55,10 +55,10 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[ClusterProcesses]:
 
 
 @pytest.fixture(autouse=True)
-def whole(cluster: ClusterProcesses) -> None:
+def whole(cluster: ClusterProcesses, caplog: pytest.LogCaptureFixture) -> None:
     """Every node runs, whatever the test before has left."""
     for name in ("kafka", "aiokafka"):  # both tell of every connection that a kill has ended
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+        caplog.set_level(logging.CRITICAL, name)
     for node in cluster.nodes.values():
         if node.process is None:
             cluster.start_node(node.node_id)
