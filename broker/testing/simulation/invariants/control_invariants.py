@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.replication.fetch_session import FetchSession
-from broker.testing.simulation.invariants.invariant import Invariant, Promises
+from broker.testing.simulation.invariants.invariant import Invariant, OfEachBroker, Promises
 from broker.testing.simulation.machines.sim_broker import SimBroker
 from broker.testing.simulation.network.sim_network import Exchange
 from broker.testing.simulation.sim_scheduler import SimScheduler
@@ -134,21 +134,13 @@ class NoServerError(Invariant):
             raise self.broken(f"{exchange.key.name} of {exchange.client}: {exchange.refused}")
 
 
-class NothingIsLeft(Invariant):
+class NothingIsLeft(OfEachBroker):
     """I19: once nobody asks any more, a broker holds nothing for anybody."""
 
     name = "I19"
 
-    def __init__(self, world: SimScheduler, promises: Promises) -> None:
-        super().__init__(world, promises)
-        self._brokers: dict[str, SimBroker] = {}
-
-    def node_served(self, broker: SimBroker) -> None:
-        if broker.is_broker:
-            self._brokers[broker.address] = broker
-
     def at_end(self, final: object) -> None:
-        for broker in self._brokers.values():
+        for broker in self.brokers.values():
             replicas = broker.replicas
             waiting = len(replicas.produce_purgatory)
             if not self.in_cluster:  # else followers wait here

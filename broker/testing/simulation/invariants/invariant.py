@@ -117,6 +117,18 @@ class Invariant:
         return Violation(self.name, text)
 
 
+class OfEachBroker(Invariant):
+    """One that looks, at the end, at each of the `brokers` that have served."""
+
+    def __init__(self, world: SimScheduler, promises: Promises) -> None:
+        super().__init__(world, promises)
+        self.brokers: dict[str, SimBroker] = {}
+
+    def node_served(self, broker: SimBroker) -> None:
+        if broker.is_broker:
+            self.brokers[broker.address] = broker
+
+
 class Register(Generic[Value]):
     """One value that is written and read: what a reader may see.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from broker.replication.partition import Partition
-from broker.testing.simulation.invariants.invariant import Invariant, Promises
+from broker.testing.simulation.invariants.invariant import Invariant, OfEachBroker, Promises
 from broker.testing.simulation.invariants.told_records import (
     Content,
     LogRead,
@@ -14,7 +14,6 @@ from broker.testing.simulation.invariants.told_records import (
     acknowledged,
     given,
 )
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from broker.testing.simulation.network.sim_network import Exchange
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
@@ -112,21 +111,13 @@ class NothingAboveTheHighWatermark(Invariant):
                 )
 
 
-class BatchesAreOnce(Invariant):
+class BatchesAreOnce(OfEachBroker):
     """I3: a numbered batch of an idempotent producer is in the log once."""
 
     name = "I3"
 
-    def __init__(self, world: SimScheduler, promises: Promises) -> None:
-        super().__init__(world, promises)
-        self._brokers: dict[str, SimBroker] = {}
-
-    def node_served(self, broker: SimBroker) -> None:
-        if broker.is_broker:
-            self._brokers[broker.address] = broker
-
     def at_end(self, final: object) -> None:
-        for broker in self._brokers.values():
+        for broker in self.brokers.values():
             for partition in broker.replicas.partitions():
                 if partition.is_leader:
                     self._check(partition)
