@@ -46,6 +46,8 @@ class ListenerLimits:
 
     max_connections: int | None = None
     num_network_threads: int | None = None
+    max_connection_creation_rate: int | None = None
+    """Connections a second."""
 
 
 @dataclass(frozen=True, slots=True)

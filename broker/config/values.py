@@ -151,6 +151,7 @@ class BrokerConfig(NamedTuple):
     log_flush_start_offset_checkpoint_interval_ms: int
     log_initial_task_delay_ms: int
     log_retention_check_interval_ms: int
+    max_connection_creation_rate: int
     max_connections: int
     max_connections_per_ip: int
     max_incremental_fetch_session_cache_slots: int
@@ -181,6 +182,8 @@ class BrokerConfig(NamedTuple):
     producer_id_expiration_ms: int
     queued_max_request_bytes: int
     queued_max_requests: int
+    quota_window_num: int
+    quota_window_size_seconds: int
     replica_fetch_backoff_ms: int
     replica_fetch_max_bytes: int
     replica_fetch_min_bytes: int
@@ -232,4 +235,5 @@ class BrokerConfig(NamedTuple):
     ottla_produce_interceptor_class: str | None
     ottla_queued_max_request_memory_percent: int
     ottla_reserved_file_descriptors: int
+    ottla_throttled_connections_max: int
     ottla_tls_handshakes_max: int

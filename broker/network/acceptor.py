@@ -14,10 +14,10 @@ import logging
 import math
 import socket
 from collections.abc import Callable, Sequence
-from itertools import cycle
 
 from broker.network import local_congestion
 from broker.network.connection_quotas import ConnectionQuotas
+from broker.network.delayed_closes import DelayedCloses
 from broker.network.listening_socket import Listener
 from broker.network.processor import Processor
 
@@ -42,14 +42,22 @@ class Acceptor:
         processors: Sequence[Processor],
         quotas: ConnectionQuotas,
         admitted: Callable[[], None],
+        throttled: DelayedCloses,
     ) -> None:
-        """`admitted()`: there is one connection more."""
+        """`admitted()`: there is one connection more. `throttled` closes those of addresses that
+        make too many."""
         self.listener = listener
-        self.processors = processors
+        self.processors = list(processors)
+        """Those that new connections are dealt out to."""
+        self.leaving: list[Processor] = []
+        """Those that keep the connections that they have, and get no more."""
         self._loop = loop
         self._socket = sock
-        self._next_processor = cycle(processors)
+        self._turn = 0
+        self._throttled = throttled
         self._quotas = quotas
+        # The next connection is counted for its rate, and has waited as long as it must.
+        self._next_has_waited = False
         self._admitted = admitted
         self._watching = False
         self._closed = False
@@ -72,6 +80,18 @@ class Acceptor:
             self._watching = True
             self._loop.add_reader(self._socket.fileno(), self._accept_ready)
 
+    def deal_out_to(self, processors: Sequence[Processor]) -> None:
+        """New connections go to these from now on; others keep what they have."""
+        self.leaving = [one for one in (*self.leaving, *self.processors) if one not in processors]
+        self.processors = list(processors)
+
+    def drop_empty(self) -> None:
+        """Forget those that got no more, and have nothing left."""
+        for one in self.leaving:
+            if not one.connection_count:
+                one.close()
+        self.leaving = [one for one in self.leaving if one.connection_count]
+
     def close(self) -> None:
         """Stop listening. Connections in the backlog are refused."""
         self._pause()
@@ -90,6 +110,9 @@ class Acceptor:
             if not self._quotas.slot_available(self.listener.name):
                 self._wait_for_slot()
                 return
+            rated = self._quotas.limits_rate(self.listener.name)
+            if rated and not self._in_time():
+                return
             try:
                 sock, address = self._socket.accept()
             except (BlockingIOError, InterruptedError):
@@ -99,8 +122,22 @@ class Acceptor:
                     continue
                 self._wait_after(error)
                 return
-            self._failing = False
+            self._failing = self._next_has_waited = False
             self._admit(sock, address)
+            if rated:
+                return  # whether there is another one, to be counted, says the next turn
+
+    def _in_time(self) -> bool:
+        """Whether the next connection may be taken now; else it is, after a pause."""
+        if self._next_has_waited:
+            return True
+        self._next_has_waited = True
+        delay_ms = self._quotas.creation_delay_ms(self.listener.name, self._loop.time() * 1000)
+        if delay_ms <= 0:
+            return True
+        self._pause()
+        self._retry = self._loop.call_later(delay_ms / 1000, self.start)
+        return False
 
     def _wait_for_slot(self) -> None:
         name = self.listener.name
@@ -129,19 +166,25 @@ class Acceptor:
 
     def _admit(self, sock: socket.socket, address: tuple[str, int]) -> None:
         host = plain_address(address[0])
+        over_ms = self._quotas.ip_delay_ms(self.listener.name, host, self._loop.time() * 1000)
+        if over_ms > 0:
+            self._throttled.close_after(sock, over_ms)
+            return
         if not self._quotas.ip_allowed(host):
             _log.info(
                 "listener %s: rejected %s, which has its max.connections.per.ip open",
                 self.listener.name,
                 host,
             )
+            self._quotas.refused(self.listener.name)
             sock.close()
             return
         try:
             sock.setblocking(False)
             if self._for_other_machines and not local_congestion.is_local(sock, host):
                 local_congestion.give(sock, self._for_other_machines)
-            next(self._next_processor).adopt(sock, host, address[1])
+            self._turn = (self._turn + 1) % len(self.processors)
+            self.processors[self._turn - 1].adopt(sock, host, address[1])
         except OSError as error:
             _log.info("connection of %s failed: %s", host, error)
             sock.close()

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from broker.config.endpoints import ListenerLimits
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
+from broker.network.creation_rates import UNLIMITED_RATE
 
 if TYPE_CHECKING:
     from broker.security.listener_guard import ListenerGuard
@@ -30,8 +32,22 @@ class Listener:
     security_protocol: str = "PLAINTEXT"
     max_connections: int = UNLIMITED
     num_network_threads: int | None = None
+    max_connection_creation_rate: int = UNLIMITED_RATE
+    """Connections a second."""
     guard: ListenerGuard | None = None
     """Asks who connects; None on a PLAINTEXT listener."""
+
+
+def limited(listener: Listener, config: BrokerConfig) -> Listener:
+    """The listener with what `listener.name.<name>.` of this configuration limits."""
+    own = config.listener_limits.get(listener.name, ListenerLimits())
+    most, rate = own.max_connections, own.max_connection_creation_rate
+    return replace(
+        listener,
+        max_connections=UNLIMITED if most is None else most,
+        max_connection_creation_rate=UNLIMITED_RATE if rate is None else rate,
+        num_network_threads=own.num_network_threads,
+    )
 
 
 def _is_wildcard(host: str) -> bool:

@@ -125,10 +125,9 @@ class Processor:
         """When (monotonic seconds) bytes last came or left; 0 without connections."""
         return max((c.last_active_s for c in self._connections), default=0.0)
 
-    def least_recently_used(self) -> Connection | None:
-        """The connection to give up first, if one has to be."""
-        open_ones = (c for c in self._connections if not c.context.closed)
-        return min(open_ones, key=lambda c: c.last_active_s, default=None)
+    def connections(self) -> list[Connection]:
+        """Those that are open, or are being closed."""
+        return list(self._connections)
 
     def shut_down(self) -> None:
         """Close each connection as soon as its request under way is answered; those whose TLS
@@ -158,6 +157,8 @@ class Processor:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._reclaim in self.memory.reclaimers:
+            self.memory.reclaimers.remove(self._reclaim)
 
     # --- opening -------------------------------------------------------------------------------
 

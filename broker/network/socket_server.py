@@ -13,17 +13,22 @@ them in turn; limits of connections as in `connection_quotas` (KIP-402).
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 import logging
 import socket
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from broker.config.values import BrokerConfig
 from broker.network.acceptor import Acceptor, plain_address
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
+from broker.network.creation_rates import OpenedFrom, from_anywhere
+from broker.network.delayed_closes import DelayedCloses
 from broker.network.handshakes import Handshakes
-from broker.network.listening_socket import Listener, bind
+from broker.network.listening_socket import Listener, bind, limited
 from broker.network.processor import Processor
 from broker.network.request_channel import (
     Expect,
@@ -34,6 +39,7 @@ from broker.network.request_channel import (
     never_expected,
 )
 from broker.network.request_memory import RequestMemory
+from broker.quotas.sampled_rate import Window
 from broker.scheduler import BlockingPool
 from broker.security.logins import Logins
 from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
@@ -41,6 +47,14 @@ from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
 _log = logging.getLogger(f"ottla.{__name__}")
 
 _ABORT_TIMEOUT_S = 5.0
+_CLOSES_PER_TURN = 64
+_CHANGEABLE = (
+    "max_connection_creation_rate",
+    "max_connections",
+    "max_connections_per_ip",
+    "max_connections_per_ip_overrides",
+    "num_network_threads",
+)
 
 
 class SocketServer:
@@ -57,10 +71,12 @@ class SocketServer:
         at_once: HandleAtOnce = never_at_once,
         expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
+        opened_from: OpenedFrom = from_anywhere,
     ) -> None:
         """`config` has the real limit of `queued.max.request.bytes`, not -1 for a share of memory.
         Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
-        `room()`: how many more connections there are descriptors for."""
+        `room()`: how many more connections there are descriptors for. `opened_from`
+        knows how many connections an address may make."""
         self.loop = loop or asyncio.get_running_loop()
         self.config = config
         self.memory = RequestMemory(
@@ -84,8 +100,15 @@ class SocketServer:
             None,
             config.inter_broker_listener_name,
             room,
+            config.max_connection_creation_rate,
+            opened_from,
+            Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
         )
+        self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
         self.acceptors: list[Acceptor] = []
+        self._makers: dict[Acceptor, Callable[[], Processor]] = {}
+        self._processor_ids = itertools.count()
+        self._resolving: asyncio.Task[None] | None = None
         self._listeners = listeners
         self._io_pool = io_pool
         self._on_closed = on_closed
@@ -98,13 +121,13 @@ class SocketServer:
 
     @property
     def processors(self) -> list[Processor]:
-        """Of all listeners, by id."""
-        return [p for acceptor in self.acceptors for p in acceptor.processors]
+        """Of all listeners; those that only keep what they have, too."""
+        return [p for one in self.acceptors for p in (*one.processors, *one.leaving)]
 
     @property
     def connection_count(self) -> int:
-        """Open connections of all listeners."""
-        return self.quotas.total
+        """Open connections of all listeners, those included that are not served."""
+        return self.quotas.total + len(self.throttled)
 
     @property
     def quiet_s(self) -> float:
@@ -118,15 +141,15 @@ class SocketServer:
         With `accept` False, connections wait in the backlog until `accept()`.
         """
         try:
-            for host, limit in self.config.max_connections_per_ip_overrides.items():
-                for address in await _addresses_of_override(self.loop, host):
-                    self.quotas.per_ip_overrides[address] = limit
+            overrides = await self._per_ip_overrides(self.config)
+            self.quotas.limit_addresses(self.config.max_connections_per_ip, overrides)
             for listener in self._listeners:
                 await self._add_listener(listener)
         except BaseException:
             for acceptor in self.acceptors:
                 acceptor.close()
             self.acceptors.clear()
+            self._makers.clear()
             raise
         if accept:
             self.accept()
@@ -140,6 +163,9 @@ class SocketServer:
         """Close the listening sockets; connections go on."""
         for acceptor in self.acceptors:
             acceptor.close()
+        self.throttled.close_all()
+        if self._resolving is not None:
+            self._resolving.cancel()
 
     async def stop(self, timeout_s: float = 5.0) -> None:
         """Stop accepting, answer the requests under way, close all connections.
@@ -172,20 +198,70 @@ class SocketServer:
         taken. How many there were."""
         return sum(processor.abort(reason, spared) for processor in self.processors)
 
+    # --- limits that change --------------------------------------------------------------------
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Limits of connections and numbers of processors are those of `config` from now on, and
+        nothing else of it. What is open on a listener or from an address stays; what the broker
+        has too many is closed, the least recently used ones first."""
+        self.config = self.config._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
+        self.quotas.limit_broker(config.max_connections, config.max_connection_creation_rate)
+        for acceptor in self.acceptors:
+            own = limited(acceptor.listener, config)
+            self.quotas.limit_listener(
+                own.name, own.max_connections, own.max_connection_creation_rate
+            )
+            self._resize(acceptor, own.num_network_threads or config.num_network_threads)
+        if self._resolving is not None:
+            self._resolving.cancel()
+        self._resolving = self.loop.create_task(self._limit_addresses(config))
+        self.close_excess_connections()
+
+    async def _limit_addresses(self, config: BrokerConfig) -> None:
+        """A name may take a while to become addresses."""
+        try:
+            overrides = await self._per_ip_overrides(config)
+        except OSError as error:
+            _log.error("%s: the limits of addresses stay as they are", error.strerror)
+        else:
+            self.quotas.limit_addresses(config.max_connections_per_ip, overrides)
+
+    async def _per_ip_overrides(self, config: BrokerConfig) -> dict[str, int]:
+        return {
+            address: limit
+            for host, limit in config.max_connections_per_ip_overrides.items()
+            for address in await _addresses_of_override(self.loop, host)
+        }
+
+    def _resize(self, acceptor: Acceptor, count: int) -> None:
+        """Deal connections out to so many processors."""
+        kept = acceptor.processors[:count]
+        made = [self._makers[acceptor]() for _ in range(count - len(kept))]
+        acceptor.deal_out_to([*kept, *made])
+        acceptor.drop_empty()
+
     def close_excess_connections(self) -> None:
-        """A protected listener has taken a connection over the limit: others give up one each."""
+        """Of those over the broker's limit, unprotected listeners give up the least recently used
+        ones; a few a turn, for there may be many."""
         if self.quotas.total <= self.quotas.max_connections:
             return
-        for acceptor in self.acceptors:
-            if not self.quotas.exceeded_by(acceptor.listener.name):
-                continue
-            candidates = [
-                c for p in acceptor.processors if (c := p.least_recently_used()) is not None
-            ]
-            if candidates:
-                oldest = min(candidates, key=lambda c: c.last_active_s)
-                oldest.abort("max.connections is exceeded by the inter-broker listener")
-                return
+        held = [
+            (connection, bool(self.quotas.exceeded_by(acceptor.listener.name)))
+            for acceptor in self.acceptors
+            for processor in (*acceptor.processors, *acceptor.leaving)
+            for connection in processor.connections()
+        ]
+        closing = sum(connection.context.closed for connection, _ in held)
+        excess = self.quotas.total - self.quotas.max_connections - closing
+        given_up = heapq.nsmallest(
+            min(excess, _CLOSES_PER_TURN),
+            (one for one, may in held if may and not one.context.closed),
+            key=lambda connection: connection.last_active_s,
+        )
+        for connection in given_up:
+            connection.abort("max.connections is exceeded")
+        if given_up and excess > len(given_up):
+            self.loop.call_soon(self.close_excess_connections)
 
     def _shares_its_port(self, listener: Listener) -> bool:
         """Whether another listener has the port too, on an address of the other family."""
@@ -194,39 +270,47 @@ class SocketServer:
         )
 
     async def _add_listener(self, listener: Listener) -> None:
-        self.quotas.add_listener(listener.name, listener.max_connections)
+        self.quotas.add_listener(
+            listener.name, listener.max_connections, listener.max_connection_creation_rate
+        )
         sock = await bind(self.loop, listener, self.config, self._shares_its_port(listener))
-        config = self.config
-        first_id = len(self.processors)
-        count = listener.num_network_threads or config.num_network_threads
-        handshakes = Handshakes(self.loop, config.ottla_tls_handshakes_max)
-        logged = config.ottla_authentication_failures_logged_per_second
+        handshakes = Handshakes(self.loop, self.config.ottla_tls_handshakes_max)
+        logged = self.config.ottla_authentication_failures_logged_per_second
         logins = Logins(listener.name, logged, time.monotonic)
         if listener.guard is not None:
             logins = listener.guard.logins
-        processors = [
-            Processor(
-                self.loop,
-                first_id + number,
-                listener,
-                config,
-                self.channel,
-                self.busy_poll,
-                self._io_pool,
-                self.quotas,
-                self._scratch,
-                self.memory,
-                self._is_between_brokers(listener),
-                handshakes,
-                logins,
-                self._on_closed,
-            )
-            for number in range(count)
-        ]
-        self.acceptors.append(
-            Acceptor(
-                self.loop, listener, sock, processors, self.quotas, self.close_excess_connections
-            )
+        make = partial(self._make_processor, listener, handshakes, logins)
+        count = listener.num_network_threads or self.config.num_network_threads
+        acceptor = Acceptor(
+            self.loop,
+            listener,
+            sock,
+            [make() for _ in range(count)],
+            self.quotas,
+            self.close_excess_connections,
+            self.throttled,
+        )
+        self._makers[acceptor] = make
+        self.acceptors.append(acceptor)
+
+    def _make_processor(
+        self, listener: Listener, handshakes: Handshakes, logins: Logins
+    ) -> Processor:
+        return Processor(
+            self.loop,
+            next(self._processor_ids),
+            listener,
+            self.config,
+            self.channel,
+            self.busy_poll,
+            self._io_pool,
+            self.quotas,
+            self._scratch,
+            self.memory,
+            self._is_between_brokers(listener),
+            handshakes,
+            logins,
+            self._on_closed,
         )
 
     def _is_between_brokers(self, listener: Listener) -> bool:

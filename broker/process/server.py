@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from broker.config.dynamic import SecurityValidator, nothing_to_load
-from broker.config.endpoints import EndPoint, ListenerLimits
+from broker.config.endpoints import EndPoint
 from broker.config.plugins import names_python_class
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.frame_buffer import frame_buffer
-from broker.network.listening_socket import Listener
+from broker.network.listening_socket import Listener, limited
 from broker.network.memory_limit import memory_limit_bytes
 from broker.network.network_client import NetworkClient
 from broker.network.socket_server import SocketServer
@@ -244,7 +244,7 @@ class Server:
             requests = node.controller_server.requests
             controllers = SocketServer(
                 self._listeners(config.controller_listeners, requests),
-                config._replace(max_connections=UNLIMITED),
+                of_controllers(config),
                 requests.handle,
                 self._controller_pool,
                 on_closed=node.controller_server.probe.connection_closed,
@@ -441,15 +441,14 @@ def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:
 
 def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:
     name = endpoint.listener_name
-    limits = config.listener_limits.get(name, ListenerLimits())
-    return Listener(
-        name,
-        endpoint.host or "",
-        endpoint.port,
-        endpoint.security_protocol,
-        UNLIMITED if limits.max_connections is None else limits.max_connections,
-        limits.num_network_threads,
-    )
+    plain = Listener(name, endpoint.host or "", endpoint.port, endpoint.security_protocol)
+    return limited(plain, config)
+
+
+def of_controllers(config: BrokerConfig) -> BrokerConfig:
+    """What the broker's limits of connections are for the listeners of controllers: none, so that
+    clients cannot keep the nodes from each other."""
+    return config._replace(max_connections=UNLIMITED, max_connection_creation_rate=UNLIMITED)
 
 
 def _advertised(endpoint: EndPoint, ports: dict[str, int]) -> EndPoint:

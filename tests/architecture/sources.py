@@ -32,6 +32,7 @@ SHELL = (
     "broker/network/blocking_client.py",
     "broker/network/busy_poll.py",
     "broker/network/connection.py",
+    "broker/network/delayed_closes.py",
     "broker/network/file_send.py",
     "broker/network/file_slice.py",
     "broker/network/frame_buffer.py",

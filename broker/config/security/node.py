@@ -59,4 +59,6 @@ def _limits_of(own: Scope) -> ListenerLimits:
     def of(key: str) -> int | None:
         return None if own.text(key) is None else cast(int, own.value(key))
 
-    return ListenerLimits(of("max.connections"), of("num.network.threads"))
+    return ListenerLimits(
+        of("max.connections"), of("num.network.threads"), of("max.connection.creation.rate")
+    )

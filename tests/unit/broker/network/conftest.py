@@ -12,6 +12,7 @@ import uvloop
 from broker.config.parse import single_node_config
 from broker.network.connection import Connection
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
+from broker.network.creation_rates import OpenedFrom, from_anywhere
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import (
     ConnectionContext,
@@ -175,6 +176,7 @@ class Rig:
         at_once: HandleAtOnce = never_at_once,
         expect: Expect = never_expected,
         room: Callable[[], int] = lambda: UNLIMITED,
+        opened_from: OpenedFrom = from_anywhere,
         **settings: object,
     ) -> SocketServer:
         loop = asyncio.get_running_loop()
@@ -188,10 +190,16 @@ class Rig:
             at_once=at_once,
             expect=expect,
             room=room,
+            opened_from=opened_from,
         )
         self.servers.append(server)
         await server.start(accept=accept)
         return server
+
+    @staticmethod
+    def now() -> float:
+        """Seconds of the loop's clock."""
+        return asyncio.get_running_loop().time()
 
     async def client(self, server: SocketServer, listener: str = "PLAINTEXT") -> Client:
         client = await Client.connect(server.ports[listener])

@@ -1,10 +1,11 @@
-"""What the Acceptor does where no descriptor is left for connections; the rest of it is tested with
-its server."""
+"""What the Acceptor does where no descriptor is left for connections, or where they come too fast;
+the rest of it is tested with its server."""
 
 from __future__ import annotations
 
 import pytest
 
+from broker.network.listening_socket import Listener
 from tests.unit.broker.network.conftest import Rig, until, waits_of
 
 
@@ -31,3 +32,79 @@ async def test_without_descriptors_new_clients_wait_and_the_others_are_served(
     fourth.send(b"4")
     most = 3
     assert await fourth.receive() == b"4"
+
+
+SLOWLY = {"max_connection_creation_rate": 10, "quota_window_num": 2}
+
+
+async def test_connections_that_come_too_fast_wait_and_are_served(rig: Rig):
+    """Ten a second and a window of two: ten at once, then one each 100 ms."""
+    server = await rig.serve(**SLOWLY)
+    clients = [await rig.client(server) for _ in range(12)]
+    for client in clients:
+        client.send(b"x")
+    begun = rig.now()
+    await until(lambda: server.connection_count == 10)
+    assert await clients[0].receive() == b"x"
+    assert server.connection_count < 12
+    for client in clients[1:]:
+        assert await client.receive() == b"x"
+    assert rig.now() - begun > 0.15
+    assert server.quotas.not_served("PLAINTEXT")["max.connection.creation.rate"] == 2
+
+
+async def test_a_listeners_rate_is_its_own_and_the_brokers_spares_the_nodes(rig: Rig):
+    listeners = [
+        Listener("CLIENTS", "127.0.0.1", 0),
+        Listener("BROKERS", "127.0.0.1", 0),
+        Listener("SLOW", "127.0.0.1", 0, max_connection_creation_rate=1),
+    ]
+    server = await rig.serve(
+        listeners=listeners,
+        inter_broker_listener_name="BROKERS",
+        max_connection_creation_rate=3,
+        quota_window_num=2,
+    )
+    for _ in range(20):
+        client = await rig.client(server, "BROKERS")
+        assert await client.ask(b"x") == b"x"
+    slow = [await rig.client(server, "SLOW") for _ in range(2)]
+    assert await slow[0].ask(b"x") == b"x"
+    slow[1].send(b"x")
+    await until(lambda: server.quotas.not_served("SLOW")["max.connection.creation.rate"] == 1)
+    fast = await rig.client(server, "CLIENTS")
+    assert await fast.ask(b"x") == b"x"
+    assert server.quotas.not_served("BROKERS")["max.connection.creation.rate"] == 0
+
+
+async def test_who_makes_too_many_is_not_served_and_closed_later(rig: Rig):
+    """The client quota of an address: one is served, the second is left alone and then closed."""
+    waits_ms = [0.0, 60_000.0, 0.0]
+    asked: list[str] = []
+
+    def opened_from(address: str, _now_ms: float) -> float:
+        asked.append(address)
+        return waits_ms.pop(0)
+
+    server = await rig.serve(opened_from=opened_from)
+    first, second = await rig.client(server), await rig.client(server)
+    assert await first.ask(b"x") == b"x"
+    second.send(b"x")
+    await until(lambda: len(server.throttled) == 1)
+    assert server.connection_count == 2
+    assert server.quotas.total == 1
+    server.throttled.close_all()
+    assert await second.closed_by_server()
+    assert server.quotas.not_served("PLAINTEXT")["connection_creation_rate"] == 1
+    third = await rig.client(server)
+    assert await third.ask(b"x") == b"x"
+    assert asked == ["127.0.0.1"] * 3
+
+
+async def test_a_server_that_stops_closes_those_who_wait(rig: Rig):
+    server = await rig.serve(opened_from=lambda _address, _now_ms: 60_000.0)
+    second = await rig.client(server)
+    await until(lambda: len(server.throttled) == 1)
+    await server.stop(0.2)
+    assert await second.closed_by_server()
+    assert server.connection_count == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.network.connection_quotas import KEPT_FOR_BROKERS, ConnectionQuotas
+from broker.network.connection_quotas import KEPT_FOR_BROKERS, UNLIMITED, ConnectionQuotas
 
 
 def _quotas(**limits: object) -> ConnectionQuotas:
@@ -20,7 +20,7 @@ def test_unlimited_by_default():
         quotas.opened("A", "1.1.1.1")
     assert quotas.total == 100
     for limit in (101, 100):
-        quotas.add_listener("A", limit)
+        quotas.limit_listener("A", limit, UNLIMITED)
         assert quotas.slot_available("A") == (limit > 100)
     quotas.max_connections_per_ip = 101
     assert quotas.ip_allowed("1.1.1.1")
@@ -73,7 +73,7 @@ def test_inter_broker_listener_is_protected_if_there_are_others():
     assert quotas.exceeded_by("A") == 0
     assert quotas.exceeded_by("B") == 1
     # Its own limit holds nevertheless.
-    quotas.add_listener("A", 1)
+    quotas.limit_listener("A", 1, UNLIMITED)
     assert not quotas.slot_available("A")
 
     alone = ConnectionQuotas(max_connections=1, inter_broker_listener="A")

@@ -26,23 +26,6 @@ async def test_counts_follow_connections(rig: Rig):
     assert processor.received_bytes == 12
 
 
-async def test_least_recently_used_is_the_one_longest_silent(rig: Rig):
-    server = await rig.serve(num_network_threads=1)
-    (processor,) = server.processors
-    assert processor.least_recently_used() is None
-    clients = [await rig.client(server) for _ in range(3)]
-    for client in clients:
-        await client.ask(b"x")
-    await clients[0].ask(b"x")
-    oldest = processor.least_recently_used()
-    assert oldest is not None
-    port = clients[1].writer.get_extra_info("sockname")[1]
-    assert oldest.context.client_port == port
-    # One that is being closed already is no candidate any more.
-    oldest.abort("test")
-    assert processor.least_recently_used() is not oldest
-
-
 async def test_a_connection_that_fails_to_open_gives_its_place_back(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ):

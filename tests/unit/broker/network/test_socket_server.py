@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from broker.config.endpoints import ListenerLimits
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
 from tests.unit.broker.network.conftest import Client, Parking, Rig, framed, until, waits_of
@@ -133,6 +134,107 @@ async def test_inter_broker_listener_takes_the_place_of_the_least_recently_used(
     assert await broker.ask(b"b") == b"b"
     assert await young.closed_by_server()
     assert await old.ask(b"still here") == b"still here"
+
+
+async def test_a_lower_limit_of_the_broker_closes_those_longest_silent(rig: Rig):
+    listeners = [Listener("CLIENTS", "127.0.0.1", 0), Listener("BROKERS", "127.0.0.1", 0)]
+    server = await rig.serve(listeners=listeners, inter_broker_listener_name="BROKERS")
+    broker = await rig.client(server, "BROKERS")
+    assert await broker.ask(b"b") == b"b"
+    clients = [await rig.client(server, "CLIENTS") for _ in range(4)]
+    for client in clients:
+        await client.ask(b"x")
+    server.reconfigure(server.config._replace(max_connections=3))
+    assert await clients[0].closed_by_server()
+    assert await clients[1].closed_by_server()
+    assert await broker.ask(b"b") == b"b"
+    assert await clients[2].ask(b"2") == b"2"
+    assert await clients[3].ask(b"3") == b"3"
+    server.reconfigure(server.config._replace(max_connections=0))
+    assert await clients[2].closed_by_server()
+    assert await clients[3].closed_by_server()
+    assert await broker.ask(b"nobody else") == b"nobody else"
+
+
+async def test_more_than_a_turn_closes_are_closed_in_several(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("broker.network.socket_server._CLOSES_PER_TURN", 1)
+    server = await rig.serve()
+    clients = [await rig.client(server) for _ in range(5)]
+    for client in clients:
+        await client.ask(b"x")
+    server.reconfigure(server.config._replace(max_connections=1))
+    for client in clients[:4]:
+        assert await client.closed_by_server()
+    assert await clients[4].ask(b"x") == b"x"
+
+
+async def test_higher_limits_let_those_in_who_wait(rig: Rig):
+    server = await rig.serve(max_connections=1)
+    waits = waits_of(server.quotas)
+    first, second = await rig.client(server), await rig.client(server)
+    assert await first.ask(b"1") == b"1"
+    second.send(b"2")
+    await until(lambda: waits == ["PLAINTEXT"])
+    server.reconfigure(server.config._replace(max_connections=2))
+    assert await second.receive() == b"2"
+
+
+async def test_a_listeners_limit_changes_and_what_is_open_stays(rig: Rig):
+    server = await rig.serve()
+    first, second = await rig.client(server), await rig.client(server)
+    assert await first.ask(b"1") == b"1"
+    assert await second.ask(b"2") == b"2"
+    waits = waits_of(server.quotas)
+    limits = {"PLAINTEXT": ListenerLimits(max_connections=1)}
+    server.reconfigure(server.config._replace(listener_limits=limits))
+    third = await rig.client(server)
+    third.send(b"3")
+    await until(lambda: waits == ["PLAINTEXT"])
+    assert await first.ask(b"1") == b"1"
+    assert await second.ask(b"2") == b"2"
+    server.reconfigure(server.config._replace(listener_limits={}))
+    assert await third.receive() == b"3"
+
+
+async def test_limits_of_addresses_change(rig: Rig, caplog: pytest.LogCaptureFixture):
+    server = await rig.serve()
+    assert await (await rig.client(server)).ask(b"x") == b"x"
+    server.reconfigure(server.config._replace(max_connections_per_ip=1))
+    await until(lambda: server.quotas.max_connections_per_ip == 1)
+    assert await (await rig.client(server)).closed_by_server()
+    server.reconfigure(server.config._replace(max_connections_per_ip_overrides={"localhost": 2}))
+    await until(lambda: server.quotas.per_ip_overrides.get("127.0.0.1") == 2)
+    assert await (await rig.client(server)).ask(b"x") == b"x"
+    # A name that is no host changes nothing, and is told of.
+    wrong = {"no-such-host.invalid": 9}
+    server.reconfigure(server.config._replace(max_connections_per_ip_overrides=wrong))
+    await until(lambda: "no-such-host.invalid" in caplog.text)
+    assert server.quotas.per_ip_overrides["127.0.0.1"] == 2
+
+
+async def test_num_network_threads_changes_and_no_connection_is_lost(rig: Rig):
+    server = await rig.serve(num_network_threads=2)
+    clients = [await rig.client(server) for _ in range(2)]
+    for client in clients:
+        assert await client.ask(b"x") == b"x"
+    (acceptor,) = server.acceptors
+    server.reconfigure(server.config._replace(num_network_threads=4))
+    assert [one.processor_id for one in acceptor.processors] == [0, 1, 2, 3]
+    server.reconfigure(server.config._replace(num_network_threads=1))
+    assert [one.processor_id for one in acceptor.processors] == [0]
+    # The two that had nothing are gone; the third keeps what it has.
+    assert [one.processor_id for one in acceptor.leaving] == [1]
+    assert [one.connection_count for one in server.processors] == [1, 1]
+    for client in [*clients, await rig.client(server)]:
+        assert await client.ask(b"y") == b"y"
+    assert [one.connection_count for one in server.processors] == [2, 1]
+    clients[1].close()
+    await until(lambda: server.connection_count == 2)
+    limits = {"PLAINTEXT": ListenerLimits(num_network_threads=2)}
+    server.reconfigure(server.config._replace(listener_limits=limits))
+    assert [one.processor_id for one in server.processors] == [0, 4]
 
 
 async def test_accept_without_descriptors_waits_and_goes_on(

@@ -136,7 +136,6 @@ def test_keys_without_effect_are_warned_about() -> None:
         {
             **NODE,
             "listener.name.gone.ssl.client.auth": "none",
-            "listener.name.out.max.connection.creation.rate": "5",
             "ssl.keymanager.algorithm": "PKIX",
             "listener.name.ctl.ssl.provider": "BC",
             "sasl.kerberos.service.name": "kafka",
@@ -147,7 +146,6 @@ def test_keys_without_effect_are_warned_about() -> None:
     assert sorted(names) == [
         "listener.name.ctl.ssl.provider",
         "listener.name.gone.ssl.client.auth",
-        "listener.name.out.max.connection.creation.rate",
         "sasl.jaas.config",
         "sasl.kerberos.service.name",
         "ssl.keymanager.algorithm",
