@@ -11,6 +11,7 @@ deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaSchedul
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
@@ -98,12 +99,34 @@ class BlockingPool:
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._started = 0
+        self._leaving = 0
         self._closed = False
         self.size = threads
         self.outstanding = 0
         self.completed = 0
         self.on_job_done: Callable[[], None] | None = None
         """Called on the loop after each job's `done`: a slot may be free."""
+
+    def resize(self, threads: int) -> None:
+        """So many jobs at once from now on. Those under way, and those that wait, are done."""
+        if threads < 1:
+            raise ValueError(f"pool {self._name} needs at least one thread")
+        grown, self.size = threads > self.size, threads
+        if self._closed:
+            return
+        for _ in range(self._staying - threads):
+            self._leaving += 1
+            self._jobs.put(None)
+        while self._staying < min(self.outstanding, threads):
+            self._start_thread()
+        if grown and self.on_job_done is not None:
+            self.on_job_done()
+
+    @property
+    def _staying(self) -> int:
+        """Threads that are not asked to end."""
+        return len(self._threads) - self._leaving
 
     def submit(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
@@ -117,7 +140,7 @@ class BlockingPool:
             _log.debug("%s: a job after the stop is left out", self._name)
             return
         self.outstanding += 1
-        if self.outstanding > len(self._threads) and len(self._threads) < self.size:
+        if self.outstanding > self._staying and self._staying < self.size:
             self._start_thread()
         self._jobs.put((job, done))
 
@@ -141,7 +164,8 @@ class BlockingPool:
         return True
 
     def _start_thread(self) -> None:
-        name = f"{self._name}-{len(self._threads)}"
+        name = f"{self._name}-{self._started}"
+        self._started += 1
         thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
@@ -161,6 +185,13 @@ class BlockingPool:
                 # The loop is closed: the process is going down and nobody waits any more.
                 return
             del item, job, done, result, error
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._left, threading.current_thread())
+
+    def _left(self, thread: threading.Thread) -> None:
+        if not self._closed:
+            self._threads.remove(thread)
+            self._leaving -= 1
 
     def _finish(
         self,

@@ -26,7 +26,6 @@ from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
 from broker.apis.cluster_view import ImageSource
 from broker.config.dynamic import (
     SecurityValidator,
-    cleaner_config,
     dynamic_config_fault,
     nothing_to_load,
 )
@@ -267,13 +266,13 @@ class AlterConfigsApis:
 
         image, name = self._metadata.image, resource.resource_name
         before = image.config(ResourceType.BROKER, name)
-        threads_now = cleaner_config(self._config, image).log_cleaner_threads
+        other = "" if name else str(self._config.node_id)
         return dynamic_config_fault(
             self._config,
             before,
             after,
             one_broker=bool(name),
-            threads_now=threads_now,
+            other_level=image.config(ResourceType.BROKER, other),
             set_now=set_now,
             validate=load_later,
         )

@@ -22,6 +22,7 @@ from broker.config.keys import (
 from broker.config.values import BrokerConfig
 from storage.config_def import (
     ConfigDef,
+    ConfigError,
     ConfigKey,
     ConfigSource,
     ConfigType,
@@ -158,30 +159,30 @@ def describe_server(server: ServerLevels) -> list[ConfigEntry]:
     entries = []
     for name, key in _public(_LISTED, server.config.originals):
         synonyms = _server_synonyms(name, server)
-        value = synonyms[0].value if synonyms else None
-        entries.append(_entry(key, value, synonyms, read_only=not is_dynamic(name)))
+        entries.append(_entry(key, _value(synonyms), synonyms, read_only=not is_dynamic(name)))
     set_names = {*server.config.originals, *server.dynamic_default, *server.dynamic}
     for name in sorted(set_names.difference(_LISTED)):
         key, synonyms = _further_key(name), _server_synonyms(name, server)
-        entries.append(_entry(key, synonyms[0].value, synonyms, read_only=name not in RATES))
+        entries.append(_entry(key, _value(synonyms), synonyms, read_only=name not in RATES))
     return entries
 
 
 def describe_all_servers(dynamic_default: Mapping[str, str]) -> list[ConfigEntry]:
-    """The resource without a name: what is set for all servers, and nothing else."""
+    """The resource without a name: what is set for all servers, as it was written, and nothing
+    else."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     entries = []
     for name, key in _public(_LISTED):
         if name in dynamic_default:
-            text = _text(key, dynamic_default[name])
+            text = _written(key, dynamic_default[name])
             synonym = ConfigSynonym(name, text, source)
             entries.append(_entry(key, text, [synonym], read_only=not is_dynamic(name)))
     for name in sorted(set(dynamic_default).difference(_LISTED)):
         key = _further_key(name)
-        text = _text(key, dynamic_default[name])
+        text = _written(key, dynamic_default[name])
         synonyms = [ConfigSynonym(name, text, source)]
         if name.startswith(LISTENER_PREFIX) and (plain := key_of(name)) in dynamic_default:
-            shown = _text(_key(str(plain)), dynamic_default[str(plain)])
+            shown = _written(_key(str(plain)), dynamic_default[str(plain)])
             synonyms.append(ConfigSynonym(str(plain), shown, source))
         entries.append(_entry(key, text, synonyms, read_only=name not in RATES))
     return entries
@@ -239,19 +240,20 @@ def _entry(
 
 
 def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
-    """All places that give `name`, nearest first; Kafka leaves out what precedes its own name."""
+    """All places that give `name`, nearest first; Kafka leaves out what precedes its own name, and
+    tells of a dynamic config as it was written."""
     names = _SERVER_SYNONYMS.get(name, (name,))
     if name.startswith(LISTENER_PREFIX) and (plain := key_of(name)) is not None:
         names = (name, plain)
     levels = (
-        (server.dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG),
-        (server.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
-        (_static(server.config), ConfigSource.STATIC_BROKER_CONFIG),
-        (_DEFAULTS, ConfigSource.DEFAULT_CONFIG),
+        (server.dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG, _written),
+        (server.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, _written),
+        (_static(server.config), ConfigSource.STATIC_BROKER_CONFIG, _text),
+        (_DEFAULTS, ConfigSource.DEFAULT_CONFIG, _text),
     )
     found = [
-        ConfigSynonym(one, _text(_key(one), texts[one]), source)
-        for texts, source in levels
+        ConfigSynonym(one, told(_key(one), texts[one]), source)
+        for texts, source, told in levels
         for one in names
         if one in texts
     ]
@@ -271,6 +273,21 @@ def _static(config: BrokerConfig) -> Mapping[str, str]:
 def _text(key: ConfigKey, text: str) -> str | None:
     """A value in its usual form (trimmed, without repeated elements); a secret is left out."""
     return None if _is_hidden(key) else format_value(key.parse(text))
+
+
+def _written(key: ConfigKey, text: str) -> str | None:
+    """A value as it was set; a secret is left out."""
+    return None if _is_hidden(key) else text
+
+
+def _value(synonyms: Sequence[ConfigSynonym]) -> str | None:
+    """What holds: the nearest of these, in its usual form."""
+    if not synonyms or synonyms[0].value is None:
+        return None
+    try:
+        return _text(_key(synonyms[0].name), synonyms[0].value)
+    except ConfigError:  # another release wrote it
+        return synonyms[0].value
 
 
 def _is_hidden(key: ConfigKey) -> bool:

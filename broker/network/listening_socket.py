@@ -11,7 +11,7 @@ import socket
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from broker.config.endpoints import ListenerLimits
+from broker.config.applied_keys import limits_of
 from broker.config.values import BrokerConfig
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.creation_rates import UNLIMITED_RATE
@@ -39,15 +39,8 @@ class Listener:
 
 
 def limited(listener: Listener, config: BrokerConfig) -> Listener:
-    """The listener with what `listener.name.<name>.` of this configuration limits."""
-    own = config.listener_limits.get(listener.name, ListenerLimits())
-    most, rate = own.max_connections, own.max_connection_creation_rate
-    return replace(
-        listener,
-        max_connections=UNLIMITED if most is None else most,
-        max_connection_creation_rate=UNLIMITED_RATE if rate is None else rate,
-        num_network_threads=own.num_network_threads,
-    )
+    """The listener with the limits of this configuration."""
+    return replace(listener, **limits_of(config, listener.name)._asdict())
 
 
 def _is_wildcard(host: str) -> bool:

@@ -18,7 +18,7 @@ import itertools
 import logging
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from broker.config.values import BrokerConfig
@@ -204,17 +204,19 @@ class SocketServer:
         """Limits of connections and numbers of processors are those of `config` from now on, and
         nothing else of it. What is open on a listener or from an address stays; what the broker
         has too many is closed, the least recently used ones first."""
-        self.config = self.config._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
+        before = self.config
+        self.config = before._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
         self.quotas.limit_broker(config.max_connections, config.max_connection_creation_rate)
         for acceptor in self.acceptors:
             own = limited(acceptor.listener, config)
             self.quotas.limit_listener(
                 own.name, own.max_connections, own.max_connection_creation_rate
             )
-            self._resize(acceptor, own.num_network_threads or config.num_network_threads)
-        if self._resolving is not None:
-            self._resolving.cancel()
-        self._resolving = self.loop.create_task(self._limit_addresses(config))
+            self._resize(acceptor, own.num_network_threads or 1)
+        if _of_addresses(before) != _of_addresses(config):
+            if self._resolving is not None:
+                self._resolving.cancel()
+            self._resolving = self.loop.create_task(self._limit_addresses(config))
         self.close_excess_connections()
 
     async def _limit_addresses(self, config: BrokerConfig) -> None:
@@ -316,6 +318,10 @@ class SocketServer:
     def _is_between_brokers(self, listener: Listener) -> bool:
         """Whether no client uses it, as far as the configuration tells."""
         return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
+
+
+def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:
+    return config.max_connections_per_ip, config.max_connections_per_ip_overrides
 
 
 async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> list[str]:

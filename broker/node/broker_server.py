@@ -14,14 +14,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from broker.config.dynamic import cleaner_config
 from broker.config.endpoints import EndPoint
+from broker.config.values import BrokerConfig
 from broker.node.lifecycle import BrokerIdentity
 from broker.node.parts import BrokerParts
 from broker.node.settings import cleaner_settings
 from broker.requests.request_handler import RequestHandler
 from controller.metadata.delta import MetadataDelta
-from controller.metadata.image import MetadataImage, ResourceType
+from controller.metadata.image import MetadataImage
 from controller.settings import DEFAULT_FEATURES
 from storage.topic_partition import TopicPartition
 
@@ -40,6 +40,7 @@ class BrokerServer:
         self.config = shared.config
         self.ports = shared.ports
         self.logs = shared.logs
+        shared.reconfiguration.add(self._reconfigure)
         # What to do when the metadata has our registration.
         self._when_registered: Callable[[], None] | None = None
 
@@ -101,7 +102,6 @@ class BrokerServer:
             # One that fails later keeps none of the others from following.
             self._shared.controller.add_listener(
                 self.parts.replicas.apply,
-                self._configs_changed,
                 self._topics_changed,
                 lambda _delta, _image: self.parts.transactions.metadata_changed(),
             )
@@ -130,10 +130,10 @@ class BrokerServer:
         ids = self._shared.storage.directory_ids
         return next((path for path in self.config.log_dirs if ids[path] == named), None)
 
-    def _configs_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
-            settings = cleaner_settings(cleaner_config(self.config, image))
-            self.parts.cleaner.update_settings(settings)
+    def _reconfigure(self, config: BrokerConfig) -> None:
+        self.parts.cleaner.update_settings(cleaner_settings(config))
+        if self.parts.fetchers is not None:
+            self.parts.fetchers.resize(config.num_replica_fetchers)
 
     def _topics_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
         deleted = [topic.name for topic in delta.topics.deleted.values()]

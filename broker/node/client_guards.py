@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.config.dynamic import secured_config
+from broker.config.in_force import secured_config
 from broker.config.listener_security import ClientSecurity
 from broker.config.values import BrokerConfig
 from broker.security.client_guard import ClientGuard, ClientLogin, NewLogin

@@ -20,6 +20,7 @@ from broker.config.own_principal import own_principal
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
+from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
 from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
 from broker.requests.context import RequestContext, Respond
@@ -137,6 +138,11 @@ class SharedServer:
             lambda error: ports.halt(f"the metadata log failed: {error}"),
             network=ports.to_controllers,
             between_nodes=ports.between_nodes,
+        )
+        self.reconfiguration = Reconfiguration(config)
+        self.controller.add_listener(self.reconfiguration.metadata_changed)
+        self.reconfiguration.add(
+            lambda new: self.logs.set_recovery_threads(new.num_recovery_threads_per_data_dir)
         )
         self.address = ControllerAddress(
             config.node_id,

@@ -46,6 +46,10 @@ class ProcessRunner:
         """How many jobs are not done."""
         return self._pool.outstanding
 
+    def resize(self, threads: int) -> None:
+        """So many rounds at once from now on."""
+        self._pool.resize(max(threads, 1))
+
     def submit(self, job: CleanJob, done: Cleaned) -> None:
         """See `CleanerRunner.submit`."""
         self._pool.submit(lambda: self._run(job), done)

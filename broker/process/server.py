@@ -204,6 +204,7 @@ class Server:
             self.guards.start(self.background_pool)
         if self._ways.is_secured:
             self.node.controller.add_listener(self._ways.metadata_changed)
+        self.node.shared.reconfiguration.add(self._reconfigure)
         self._metrics_server: MetricsServer | None = None
         self._started = False
         self._serving = False
@@ -253,6 +254,16 @@ class Server:
         descriptors = node.shared.descriptors
         descriptors.count_connections(lambda: sum(one.connection_count for one in self._both()))
         return brokers, controllers
+
+    def _reconfigure(self, config: BrokerConfig) -> None:
+        """A dynamic config has changed, here or for all brokers."""
+        self.io_pool.resize(config.num_io_threads)
+        self.background_pool.resize(config.background_threads)
+        self.cleaner.resize(config.log_cleaner_threads)
+        if self.sockets is not None:
+            self.sockets.reconfigure(config)
+        if self.controller_sockets is not None:
+            self.controller_sockets.reconfigure(of_controllers(config))
 
     def _listeners(self, endpoints: Sequence[EndPoint], requests: RequestHandler) -> list[Listener]:
         """Raises ConfigError, where a listener's stores cannot be loaded."""

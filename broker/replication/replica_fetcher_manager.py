@@ -98,6 +98,16 @@ class ReplicaFetcherManager:
         self._assigned[partition] = wanted
         fetcher.add(partition)
 
+    def resize(self, fetchers: int) -> None:
+        """So many fetchers for each leader from now on; each partition goes to the one that is its
+        own then, and on from where it is."""
+        if fetchers == self._fetchers_a_leader:
+            return
+        self._fetchers_a_leader = fetchers
+        for partition in list(self._assigned):
+            self.follow(partition)
+        self.close_idle()
+
     def stop(self, partition: Partition) -> None:
         """Copy `partition` no more."""
         self._unreachable.pop(partition, None)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from broker.config.dynamic import topic_defaults
+from broker.config.in_force import topic_defaults
 from broker.config.keys import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.directories.future_logs import FutureLogs
@@ -432,6 +433,10 @@ class LogManager:
             log.go_offline()
             self._logs.pop(partition, None)
         self.future_logs.dir_failed(path)
+
+    def set_recovery_threads(self, threads: int) -> None:
+        """So many logs of a directory are opened, or closed, at a time from now on."""
+        self._settings = replace(self._settings, num_recovery_threads_per_data_dir=threads)
 
     def begin_close(self, done: Callable[[], None]) -> None:
         """Make what `close` will write durable, several logs at a time; then `done`."""

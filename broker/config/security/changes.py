@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping
 
+from broker.config.applied_keys import is_of_node
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
 from broker.config.security.listener_keys import listener_prefix
 from broker.config.security.listeners import one_listener
@@ -41,7 +42,7 @@ def changed_listeners(
     names = [one for one in {**before, **after} if one.startswith(LISTENER_PREFIX)]
     touched = [one for one in names if one in set_now or before.get(one) != after.get(one)]
     for name in touched:
-        if name in after:
+        if name in after and not is_of_node(config, name):
             _check(config, name, after[name])
     return _concerned(config, touched)
 

@@ -134,3 +134,48 @@ def test_a_pool_needs_a_thread():
     with pytest.raises(ValueError, match="at least one"):
         BlockingPool(loop, 0, "pool")
     loop.close()
+
+
+async def test_a_pool_grows_for_jobs_that_wait():
+    pool = BlockingPool(asyncio.get_running_loop(), 1, "pool")
+    free: list[int] = []
+    pool.on_job_done = lambda: free.append(pool.size - pool.outstanding)
+    both = threading.Barrier(2)
+    for _ in range(2):
+        pool.submit(lambda: both.wait(10), lambda r, e: None)
+    assert len(pool._threads) == 1
+    pool.resize(3)
+    assert len(pool._threads) == 2
+    assert free == [1], "a slot more is told of"
+    assert await pool.close(10)
+    assert free == [1, 2, 3]
+
+
+async def test_a_pool_shrinks_and_does_what_waits():
+    pool = BlockingPool(asyncio.get_running_loop(), 4, "pool")
+    four, done = threading.Barrier(4), []
+    for _ in range(4):
+        pool.submit(lambda: four.wait(10), lambda r, e: done.append(e))
+    for _ in range(20):
+        pool.submit(lambda: None, lambda r, e: done.append(e))
+    pool.resize(1)
+    while len(pool._threads) > 1:
+        await asyncio.sleep(0.001)
+    assert done == [None] * 24
+    pool.submit(lambda: None, lambda r, e: done.append(e))
+    assert (pool.size, len(pool._threads)) == (1, 1)
+    pool.resize(2)
+    two = threading.Barrier(2)
+    for _ in range(2):
+        pool.submit(lambda: two.wait(10), lambda r, e: done.append(e))
+    assert await pool.close(10)
+    assert done == [None] * 27
+
+
+async def test_a_pool_that_is_closed_or_has_no_thread_left_is_not_resized():
+    pool = BlockingPool(asyncio.get_running_loop(), 2, "pool")
+    with pytest.raises(ValueError, match="at least one"):
+        pool.resize(0)
+    assert await pool.close(5)
+    pool.resize(3)
+    assert pool._threads == []

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from broker.config.dynamic import cleaner_config, dynamic_config_fault, topic_defaults
+from broker.config.dynamic import dynamic_config_fault
 from broker.config.parse import single_node_config
-from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
-from tests.unit.broker.apis.api_fixture import Cluster
-
-BROKER = ResourceType.BROKER
 
 
 def fault(
@@ -38,6 +34,18 @@ def fault(
         ("log.cleaner.io.max.bytes.per.second", "1e6"),
         ("log.cleaner.dedupe.buffer.size", "2000000"),
         ("log.cleaner.backoff.ms", "0"),
+        ("num.io.threads", "16"),
+        ("num.network.threads", "1"),
+        ("background.threads", "5"),
+        ("num.replica.fetchers", "2"),
+        ("num.recovery.threads.per.data.dir", "1"),
+        ("max.connections", "1"),
+        ("max.connections.per.ip", "5"),
+        ("max.connections.per.ip.overrides", "127.0.0.3:4,localhost:0"),
+        ("max.connection.creation.rate", "5"),
+        ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter"),
+        ("listener.name.plaintext.max.connections", "5"),
+        ("listener.name.plaintext.num.network.threads", "6"),
     ],
 )
 def test_what_is_taken(name: str, text: str) -> None:
@@ -56,6 +64,14 @@ def test_what_is_taken(name: str, text: str) -> None:
         ("log.cleanup.policy", "foo", "Invalid value foo for configuration log.cleanup.policy: S"),
         ("log.retention.ms", "0", "log.retention.ms must be unlimited (-1) or"),
         ("log.cleaner.threads", "3", "Invalid dynamic configuration"),
+        ("num.io.threads", "17", "should not be greater than double the current value 8"),
+        ("num.io.threads", "3", "value should be at least half the current value 8"),
+        ("listener.name.plaintext.num.network.threads", "7", "double the current value 3"),
+        ("max.connections", "0", "Invalid max.connections 0"),
+        ("max.connections.per.ip", "0", "can be set to zero only if max.connections.per.ip.overr"),
+        ("max.connection.creation.rate", "0", "Invalid max.connection.creation.rate 0"),
+        ("metric.reporters", "x", "failed with class class kafka.server.DynamicMetricsReporters"),
+        ("log.local.retention.ms", "-1", "Value must not be -1 as log.retention.ms value is set"),
         ("log.cleaner.threads", "0", "Invalid dynamic configuration"),
         ("log.cleaner.dedupe.buffer.size", "5", "must be at least 1MB per cleaner thread"),
         ("log.cleaner.backoff.ms", "-1", "Invalid value -1 for configuration log.cleaner.backoff"),
@@ -82,7 +98,7 @@ def test_what_concerns_one_broker_is_not_set_for_all() -> None:
     assert fault({"listeners": "PLAINTEXT://:1"}, one_broker=False) == f"{words}[listeners]"
 
 
-@pytest.mark.parametrize("name", ["num.io.threads", "max.connections"])
+@pytest.mark.parametrize("name", ["remote.log.reader.threads", "producer.id.expiration.ms"])
 def test_what_is_not_put_into_force_is_refused_by_name(name: str) -> None:
     message = fault({name: "9"}) or ""
     assert f"[{name}]" in message
@@ -92,58 +108,23 @@ def test_what_is_not_put_into_force_is_refused_by_name(name: str) -> None:
 
 
 def test_what_was_there_before_does_not_stand_in_the_way() -> None:
-    stored = {"num.io.threads": "9", "log.retention.ms": "5"}
+    stored = {"remote.log.reader.threads": "11", "log.retention.ms": "5"}
     assert fault({**stored, "log.retention.ms": "6"}, stored) is None
     assert fault({"log.retention.ms": "5"}, stored) is None
 
 
-def test_topic_defaults_come_from_the_file_all_brokers_and_this_one() -> None:
-    cluster = Cluster()
-    config = single_node_config({"log.retention.hours": "1", "message.max.bytes": "2000"})
-
-    def defaults() -> tuple[object, object]:
-        values = topic_defaults(config, cluster.image)
-        return values["retention.ms"], values["max.message.bytes"]
-
-    assert defaults() == (3_600_000, 2000)
-    cluster.set_config(BROKER, "", "log.retention.ms", "7000")
-    cluster.set_config(BROKER, "", "message.max.bytes", "3000")
-    assert defaults() == (7000, 3000)
-    cluster.set_config(BROKER, "1", "message.max.bytes", "4000")
-    cluster.set_config(BROKER, "2", "message.max.bytes", "5000")
-    assert defaults() == (7000, 4000)
+def test_what_is_in_force_counts_and_not_what_the_file_says() -> None:
+    config, before = single_node_config(), {"num.io.threads": "16"}
+    after = {"num.io.threads": "32"}
+    assert dynamic_config_fault(config, before, after, one_broker=True) is None
+    assert dynamic_config_fault(config, {}, after, one_broker=True) is not None
+    # What is set for the one broker hides what is set for all of them, and the other way round not.
+    assert dynamic_config_fault(config, {}, after, one_broker=False, other_level=before) is None
+    assert dynamic_config_fault(config, {}, after, one_broker=True, other_level=before) is None
 
 
-def test_what_another_release_wrote_does_not_stop_a_start() -> None:
-    cluster = Cluster()
-    cluster.set_config(BROKER, "", "log.retention.ms", "soon")
-    cluster.set_config(BROKER, "", "num.io.threads", "9")
-    assert topic_defaults(single_node_config(), cluster.image)["retention.ms"] == 604_800_000
-
-
-def test_the_cleaner_has_what_is_set_for_all_brokers_and_above_it_for_this_one() -> None:
-    cluster = Cluster()
-    config = single_node_config({"log.cleaner.threads": "3"})
-    assert cleaner_config(config, cluster.image) is config
-    cluster.set_config(BROKER, "", "log.cleaner.threads", "4")
-    cluster.set_config(BROKER, "", "log.cleaner.backoff.ms", "soon")
-    cluster.set_config(BROKER, "1", "log.cleaner.io.max.bytes.per.second", "1000000")
-    cluster.set_config(BROKER, "2", "log.cleaner.threads", "5")
-    now = cleaner_config(config, cluster.image)
-    assert (now.log_cleaner_threads, now.log_cleaner_backoff_ms) == (4, 15_000)
-    assert now.log_cleaner_io_max_bytes_per_second == 1_000_000
-    before, after = {"log.cleaner.threads": "4"}, {"log.cleaner.threads": "8"}
-    args = (config, before, after)
-    assert dynamic_config_fault(*args, one_broker=False) is not None
-    assert dynamic_config_fault(*args, one_broker=False, threads_now=4) is None
-
-
-def test_what_contradicts_itself_over_both_levels_leaves_the_file_in_force(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    cluster = Cluster()
-    config = single_node_config()
-    cluster.set_config(BROKER, "", "log.cleaner.dedupe.buffer.size", "2000000")
-    cluster.set_config(BROKER, "1", "log.cleaner.threads", "2")
-    assert cleaner_config(config, cluster.image) is config
-    assert "1MB per cleaner thread" in caplog.text
+def test_a_listener_of_another_node_may_have_limits_for_all_of_them() -> None:
+    name = "listener.name.elsewhere.max.connections"
+    assert fault({name: "5"}, one_broker=False) is None
+    assert "no such listener" in (fault({name: "5"}) or "")
+    assert "Not a number" in (fault({name: "x"}, one_broker=False) or "")

@@ -107,6 +107,15 @@ async def test_what_it_cannot_do_is_told_as_what_it_is(tmp_path: Path) -> None:
             await result_of(one, job)
 
 
+async def test_so_many_rounds_run_at_once_as_there_are_threads_now() -> None:
+    with runner() as one:
+        one.resize(3)
+        assert one._pool.size == 3
+        one.resize(0)
+        assert one._pool.size == 1, "what is under way may end"
+        assert await one.close(5)
+
+
 async def test_one_that_is_killed_has_died_and_the_next_job_gets_another(tmp_path: Path) -> None:
     with runner() as one:
         work = asyncio.ensure_future(result_of(one, job_in(tmp_path, slow=True)))

@@ -29,10 +29,21 @@ from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.filesystem import LocalFilesystem
 from tests.unit.broker.process.server_fixture import config
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.001)
 
 
 async def ask(port: int, request: Any, version: int) -> Any:
@@ -75,6 +86,53 @@ async def test_each_listener_has_its_own_address_and_advertises_its_own(tmp_path
         (broker,) = (await ask(port, MetadataRequest(topics=[]), 12)).brokers
         told[name] = (broker.host, broker.port)
     assert told == {"INSIDE": ("inside.example", 1), "OUTSIDE": ("outside.example", 2)}
+    await server.stop()
+
+
+async def change(port: int, **texts: str) -> list[tuple[int, str | None]]:
+    """Set dynamic configs of node 1."""
+    configs = [AlterableConfig(key.replace("_", "."), 0, text) for key, text in texts.items()]
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "1", configs)])
+    answer = await ask(port, request, 1)
+    return [(one.error_code, one.error_message) for one in answer.responses]
+
+
+async def changed_as_asked(server: Server) -> None:
+    await until(lambda: server.io_pool.size == 10)
+    assert server.background_pool.size == 12
+    assert server.cleaner._pool.size == 2
+    assert server.node.logs._settings.num_recovery_threads_per_data_dir == 3
+    assert server.sockets is not None
+    (acceptor,) = server.sockets.acceptors
+    assert len(acceptor.processors) == 4
+    quotas = server.sockets.quotas
+    assert quotas.max_connections == 50
+    await until(lambda: quotas.max_connections_per_ip == 40)
+    assert quotas.limits_rate("PLAINTEXT")
+
+
+async def test_configs_change_while_it_runs_and_stay_over_a_restart(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    changed = {
+        "num_io_threads": "10",
+        "background_threads": "12",
+        "num_network_threads": "4",
+        "log_cleaner_threads": "2",
+        "num_recovery_threads_per_data_dir": "3",
+        "max_connections": "50",
+        "max_connections_per_ip": "40",
+        "listener_name_plaintext_max_connection_creation_rate": "60",
+    }
+    assert await change(endpoint.port, **changed) == [(0, None)]
+    await changed_as_asked(server)
+    await server.stop()
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    await changed_as_asked(server)
+    ((code, text),) = await change(endpoint.port, num_io_threads="21")
+    assert code == 42
+    assert "double the current value 10" in (text or "")
     await server.stop()
 
 

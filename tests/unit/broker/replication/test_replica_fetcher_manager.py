@@ -104,6 +104,29 @@ def test_partitions_of_a_topic_take_turns_among_fetchers(tmp_path: Path) -> None
     assert [fetcher_number("a", index, 2) for index in range(4)] in ([0, 1, 0, 1], [1, 0, 1, 0])
 
 
+def test_another_number_of_fetchers_takes_the_partitions_over(broker: Broker) -> None:
+    def copied() -> list[int]:
+        return [len(one) for one in broker.fetchers._fetchers.values()]
+
+    broker.create("a", leader=2, partitions=6)
+    assert copied() == [6]
+    broker.fetchers.resize(3)
+    broker.run()
+    assert sorted(client for _, client in broker.network.made) == [
+        "broker-1-fetcher-0",
+        "broker-1-fetcher-1",
+        "broker-1-fetcher-2",
+    ]
+    assert copied() == [2, 2, 2]
+    broker.fetchers.resize(1)
+    broker.run()
+    assert copied() == [6]
+    made = len(broker.network.made)
+    broker.fetchers.resize(1)
+    broker.run()
+    assert len(broker.network.made) == made
+
+
 def test_a_leader_without_an_address_is_followed_once_it_has_one(broker: Broker) -> None:
     del broker.ports[2]
     broker.create("a", leader=2)

@@ -7,7 +7,8 @@ from collections.abc import Collection
 
 import pytest
 
-from broker.config.dynamic import dynamic_config_fault, secured_config
+from broker.config.dynamic import dynamic_config_fault
+from broker.config.in_force import secured_config
 from broker.config.parse import parse_config, with_overrides
 from broker.config.security.changes import (
     replayed_listeners,
@@ -138,7 +139,11 @@ def test_users_of_a_mechanism_may_change() -> None:
         (USERS, "garbage", f"{USERS}: a login module or its flag is missing"),
         (USERS, "${file:/p:k}", "config providers are asked at a start only"),
         ("listener.name.in.sasl.enabled.mechanisms", "PLAIN,FOO", "Cannot update these configs"),
-        ("listener.name.in.max.connections", "5", "Cannot update these configs dynamically"),
+        (
+            "listener.name.in.connections.max.reauth.ms",
+            "5",
+            "Cannot update these configs dynamically",
+        ),
         ("sasl.jaas.config", JAAS, "Cannot update these configs dynamically: [sasl.jaas.config]"),
     ],
 )

@@ -1,0 +1,73 @@
+"""Which keys a running node applies when they change, besides the security of its listeners.
+
+Knows names only: `broker.config.in_force` has the values, `broker.config.dynamic` refuses others.
+Follows KIP-226.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from broker.config.endpoints import ListenerLimits
+from broker.config.keys import LISTENER_PREFIX
+from broker.config.values import BrokerConfig
+from storage.log_config import SYNONYMS
+
+TOPIC_DEFAULTS = tuple(synonyms[0][0] for synonyms in SYNONYMS.values())
+CLEANER_KEYS = (
+    "log.cleaner.backoff.ms",
+    "log.cleaner.dedupe.buffer.size",
+    "log.cleaner.io.buffer.load.factor",
+    "log.cleaner.io.buffer.size",
+    "log.cleaner.io.max.bytes.per.second",
+    "log.cleaner.threads",
+)
+THREAD_KEYS = (
+    "num.network.threads",
+    "num.replica.fetchers",
+    "num.recovery.threads.per.data.dir",
+    "num.io.threads",
+    "background.threads",
+)
+_CONNECTION_KEYS = (
+    "max.connection.creation.rate",
+    "max.connections",
+    "max.connections.per.ip",
+    "max.connections.per.ip.overrides",
+)
+LISTENER_LIMIT_KEYS = ("max.connection.creation.rate", "max.connections", "num.network.threads")
+"""What may change of one listener besides its security, and for all brokers at once."""
+_NODE_KEYS = (*CLEANER_KEYS, *THREAD_KEYS, *_CONNECTION_KEYS)
+APPLIED_KEYS = (*TOPIC_DEFAULTS, *_NODE_KEYS, "metric.reporters")
+
+
+class Limits(NamedTuple):
+    """What holds for one listener."""
+
+    max_connections: int
+    max_connection_creation_rate: int
+    """Connections a second."""
+    num_network_threads: int
+
+
+def is_of_node(config: BrokerConfig, name: str) -> bool:
+    """Whether a dynamic config changes how this node works, besides the security of its listeners
+    and the defaults of topics."""
+    if not name.startswith(LISTENER_PREFIX):
+        return name in _NODE_KEYS
+    return any(
+        name.removeprefix(f"{LISTENER_PREFIX}{one.listener_name.lower()}.") in LISTENER_LIMIT_KEYS
+        for one in config.listeners
+    )
+
+
+def limits_of(config: BrokerConfig, listener: str) -> Limits:
+    """What holds for a listener: what is set for it, else what is set for the node. As in Kafka,
+    the broker's limits of connections so hold for each listener too, the protected one included."""
+    own = config.listener_limits.get(listener, ListenerLimits())
+    most, rate = own.max_connections, own.max_connection_creation_rate
+    return Limits(
+        config.max_connections if most is None else most,
+        config.max_connection_creation_rate if rate is None else rate,
+        own.num_network_threads or config.num_network_threads,
+    )
