@@ -76,6 +76,30 @@ _TOPIC_COUNTERS = (
 )
 
 
+class RecentShare:
+    """What share of about the last minute something took, of a sum of seconds that only grows.
+
+    It compares with what was read before, so that nothing has to run while nobody asks.
+    """
+
+    def __init__(self, now_s: float, sum_s: float, window_s: float = 60.0) -> None:
+        """`now_s`: seconds of a clock that never goes back; `sum_s`: the sum then."""
+        self._window_s = window_s
+        # When, and the sum then; at most one a second.
+        self._read: list[tuple[float, float]] = [(now_s, sum_s)]
+
+    def read(self, now_s: float, sum_s: float) -> float:
+        """From 0 to 1, and more where several things count together."""
+        readings = self._read
+        while len(readings) > 1 and readings[1][0] <= now_s - self._window_s:
+            del readings[0]
+        began_s, before_s = readings[0]
+        if now_s - readings[-1][0] >= 1.0:
+            readings.append((now_s, sum_s))
+        elapsed_s = now_s - began_s
+        return max(0.0, (sum_s - before_s) / elapsed_s) if elapsed_s > 0 else 0.0
+
+
 class Metrics:
     """Everything that one node counts."""
 

@@ -105,6 +105,8 @@ class BlockingPool:
         self.size = threads
         self.outstanding = 0
         self.completed = 0
+        self._busy_s = 0.0
+        self._counted_s = time.monotonic()
         self.on_job_done: Callable[[], None] | None = None
         """Called on the loop after each job's `done`: a slot may be free."""
 
@@ -112,6 +114,7 @@ class BlockingPool:
         """So many jobs at once from now on. Those under way, and those that wait, are done."""
         if threads < 1:
             raise ValueError(f"pool {self._name} needs at least one thread")
+        self._count_busy()
         grown, self.size = threads > self.size, threads
         if self._closed:
             return
@@ -139,10 +142,22 @@ class BlockingPool:
         if self._closed:
             _log.debug("%s: a job after the stop is left out", self._name)
             return
+        self._count_busy()
         self.outstanding += 1
         if self.outstanding > self._staying and self._staying < self.size:
             self._start_thread()
         self._jobs.put((job, done))
+
+    @property
+    def busy_s(self) -> float:
+        """Seconds that its threads had a job, of all together, since it was made."""
+        self._count_busy()
+        return self._busy_s
+
+    def _count_busy(self) -> None:
+        now_s = time.monotonic()
+        self._busy_s += min(self.outstanding, self.size) * (now_s - self._counted_s)
+        self._counted_s = now_s
 
     async def close(self, timeout_s: float) -> bool:
         """Finish the jobs submitted, for at most `timeout_s`, and join the threads.
@@ -199,6 +214,7 @@ class BlockingPool:
         result: object,
         error: Exception | None,
     ) -> None:
+        self._count_busy()
         self.outstanding -= 1
         self.completed += 1
         try:

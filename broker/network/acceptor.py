@@ -56,6 +56,8 @@ class Acceptor:
         self._turn = 0
         self._throttled = throttled
         self._quotas = quotas
+        self._blocked_s = 0.0
+        self._blocked_at_s: float | None = None
         # The next connection is counted for its rate, and has waited as long as it must.
         self._next_has_waited = False
         self._admitted = admitted
@@ -71,12 +73,20 @@ class Acceptor:
         """The port it is bound to."""
         return int(self._socket.getsockname()[1])
 
+    @property
+    def blocked_s(self) -> float:
+        """For how many seconds it has taken nobody, since a limit forbade it."""
+        now_s = 0.0 if self._blocked_at_s is None else self._loop.time() - self._blocked_at_s
+        return self._blocked_s + now_s
+
     def start(self) -> None:
         """Accept from now on."""
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
         if not self._closed and not self._watching:
+            self._blocked_s = self.blocked_s
+            self._blocked_at_s = None
             self._watching = True
             self._loop.add_reader(self._socket.fileno(), self._accept_ready)
 
@@ -102,13 +112,15 @@ class Acceptor:
 
     def _pause(self) -> None:
         if self._watching:
+            self._blocked_at_s = self._loop.time()
             self._watching = False
             self._loop.remove_reader(self._socket.fileno())
 
     def _accept_ready(self) -> None:
-        for _ in range(_ACCEPTS_PER_TURN):
+        for taken in range(_ACCEPTS_PER_TURN):
             if not self._quotas.slot_available(self.listener.name):
-                self._wait_for_slot()
+                if not taken:  # else nobody knows yet whether there is another one
+                    self._wait_for_slot()
                 return
             rated = self._quotas.limits_rate(self.listener.name)
             if rated and not self._in_time():

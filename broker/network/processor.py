@@ -77,6 +77,10 @@ class Processor:
         self.blocking = blocking
         self.processor_id = processor_id
         self.received_bytes = 0
+        self.accepted = 0
+        """Connections that it was given since the start."""
+        self.expired = 0
+        """Connections that it has closed since they were idle."""
         self._listener = listener
         self._handshakes = handshakes
         self._logins_told = logins
@@ -114,6 +118,7 @@ class Processor:
     def adopt(self, sock: socket.socket, client_host: str, client_port: int) -> None:
         """Serve an accepted, non-blocking socket. It is this processor's from now on."""
         self._quotas.opened(self._listener.name, client_host)
+        self.accepted += 1
         self._held_sockets += 1
         self._emptied.clear()
         task = self.loop.create_task(self._open(sock, client_host, client_port))
@@ -348,6 +353,7 @@ class Processor:
         due = connection.last_active_s + self._idle_s
         if due > now:
             return due
+        self.expired += 1
         connection.abort(f"idle for {self._idle_s * 1000:.0f} ms")
         return None
 

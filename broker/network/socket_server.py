@@ -13,10 +13,12 @@ them in turn; limits of connections as in `connection_quotas` (KIP-402).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import itertools
 import logging
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -105,12 +107,15 @@ class SocketServer:
             Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
         )
         self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
+        self._cpu_clock: int | None = None
+        with contextlib.suppress(AttributeError):  # not on every system
+            self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
         self.acceptors: list[Acceptor] = []
         self._makers: dict[Acceptor, Callable[[], Processor]] = {}
         self._processor_ids = itertools.count()
         self._resolving: asyncio.Task[None] | None = None
         self._listeners = listeners
-        self._io_pool = io_pool
+        self.io_pool = io_pool
         self._on_closed = on_closed
         self._scratch = bytearray(SCRATCH_BYTES)
 
@@ -128,6 +133,17 @@ class SocketServer:
     def connection_count(self) -> int:
         """Open connections of all listeners, those included that are not served."""
         return self.quotas.total + len(self.throttled)
+
+    @property
+    def busy_s(self) -> float:
+        """CPU seconds that the loop has used: all its processors together. 0 where the system does
+        not tell of one thread."""
+        return 0.0 if self._cpu_clock is None else time.clock_gettime(self._cpu_clock)
+
+    @property
+    def unsent_answers(self) -> int:
+        """Connections with answers that their clients have not taken yet."""
+        return sum(one.pending_bytes > 0 for p in self.processors for one in p.connections())
 
     @property
     def quiet_s(self) -> float:
@@ -305,7 +321,7 @@ class SocketServer:
             self.config,
             self.channel,
             self.busy_poll,
-            self._io_pool,
+            self.io_pool,
             self.quotas,
             self._scratch,
             self.memory,

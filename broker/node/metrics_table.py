@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.metrics import Labels, Sample
+from broker.metrics import Labels, RecentShare, Sample
 from controller.decisions.unclean_elections import UncleanElections
 from controller.metadata.image import NO_LEADER, PartitionRegistration
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from broker.metrics import Metrics
+    from broker.network.processor import Processor
     from broker.network.socket_server import SocketServer
     from broker.node.broker_server import BrokerServer
     from broker.node.node import Node
@@ -224,7 +225,13 @@ def _requests(metrics: Metrics, requests: RequestHandler) -> None:
 
 
 def _network(node: Node, sockets: SocketServer) -> None:
-    metrics, channel = node.metrics, sockets.channel
+    _requests_under_way(node.metrics, sockets)
+    _connections(node.metrics, sockets)
+    _shares(node, sockets)
+
+
+def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
+    channel = sockets.channel
     metrics.gauge(
         "kafka_network_requestchannel_requestqueuesize",
         "Requests that wait for a handler",
@@ -246,17 +253,97 @@ def _network(node: Node, sockets: SocketServer) -> None:
         "Bytes that further requests may take",
         lambda: max(0, memory.limit_bytes - memory.held_bytes),
     )
+    metrics.gauge(
+        "kafka_network_requestchannel_responsequeuesize",
+        "Connections with answers that their clients have not taken yet",
+        lambda: sockets.unsent_answers,
+    )
+
+
+def _connections(metrics: Metrics, sockets: SocketServer) -> None:
+    def of_processors(read: Callable[[Processor], int]) -> Iterator[Sample]:
+        for acceptor in sockets.acceptors:
+            for one in (*acceptor.processors, *acceptor.leaving):
+                name = acceptor.listener.name
+                labels = {"listener": name, "networkProcessor": str(one.processor_id)}
+                yield labels, float(read(one))
+
+    name = "kafka_server_socket_server_metrics"
     metrics.gauges(
-        "kafka_server_socket_server_metrics_connection_count",
+        f"{name}_connection_count",
         "Open connections of a network processor (of num.network.threads a listener)",
+        lambda: of_processors(lambda one: one.connection_count),
+    )
+    metrics.counters(
+        f"{name}_connection_creation",
+        "Connections that a network processor was given",
+        lambda: of_processors(lambda one: one.accepted),
+    )
+    metrics.counters(
+        f"{name}_connection_close",
+        "Connections of a network processor that are closed",
+        lambda: of_processors(lambda one: one.accepted - one.connection_count),
+    )
+    metrics.gauges(
+        f"{name}_expired_connections_killed_count",
+        "Connections closed after connections.max.idle.ms",
+        lambda: of_processors(lambda one: one.expired),
+    )
+    metrics.counters(
+        f"{name}_connections_limited",
+        "How often a limit made clients wait for their connection, or closed it",
         lambda: (
-            (
-                {"listener": acceptor.listener.name, "networkProcessor": str(one.processor_id)},
-                float(one.connection_count),
-            )
-            for acceptor in sockets.acceptors
-            for one in acceptor.processors
+            ({"listener": one.listener.name, "limit": limit}, float(count))
+            for one in sockets.acceptors
+            for limit, count in sockets.quotas.not_served(one.listener.name).items()
         ),
+    )
+    metrics.gauge(
+        f"{name}_throttled_connections",
+        "Connections of addresses over their quota that wait to be closed",
+        lambda: len(sockets.throttled),
+    )
+
+
+def _shares(node: Node, sockets: SocketServer) -> None:
+    """Of about the last minute."""
+    metrics, pool = node.metrics, sockets.io_pool
+
+    def now_s() -> float:
+        return node.ports.scheduler.monotonic_ms() / 1000
+
+    handlers, loop = RecentShare(now_s(), 0.0), RecentShare(now_s(), sockets.busy_s)
+    blocked: dict[str, RecentShare] = {}
+
+    def loop_idle() -> float:
+        return max(0.0, 1.0 - loop.read(now_s(), sockets.busy_s))
+
+    def acceptors_blocked() -> Iterator[Sample]:
+        for one in sockets.acceptors:
+            share = blocked.setdefault(one.listener.name, RecentShare(now_s(), 0.0))
+            yield {"listener": one.listener.name}, share.read(now_s(), one.blocked_s)
+
+    metrics.gauge(
+        "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent",
+        "Share of the time that handlers (num.io.threads) had no job that blocks, 0 to 1",
+        lambda: max(0.0, 1.0 - handlers.read(now_s(), pool.busy_s) / pool.size),
+    )
+    metrics.gauge(
+        "kafka_network_socketserver_networkprocessoravgidlepercent",
+        "Share of the time that the event loop used no CPU, 0 to 1",
+        loop_idle,
+    )
+    metrics.gauges(
+        "kafka_network_processor_idlepercent",
+        "The same, as each network processor shares that loop",
+        lambda: (
+            ({"networkProcessor": str(one.processor_id)}, loop_idle()) for one in sockets.processors
+        ),
+    )
+    metrics.gauges(
+        "kafka_network_acceptor_acceptorblockedpercent",
+        "Share of the time that a listener took no connection since a limit forbade it, 0 to 1",
+        acceptors_blocked,
     )
 
 

@@ -41,6 +41,7 @@ FOLDERS = (
     "broker/node",
     "broker/process",
     "broker/purgatory",
+    "broker/quotas",
     "broker/replication",
     "broker/requests",
     "broker/verification",

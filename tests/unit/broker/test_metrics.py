@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.metrics import Family, Metrics
+from broker.metrics import Family, Metrics, RecentShare
 
 
 def by_name(metrics: Metrics) -> dict[str, Family]:
@@ -40,3 +40,22 @@ def test_gauges_are_read_when_asked() -> None:
     assert found["kafka_log_log_size"].samples == (({"topic": "t"}, 9.0),)
     assert not found["kafka_log_log_size"].is_counter
     assert found["kafka_network_requestmetrics_requests"].is_counter
+
+
+def test_a_share_is_of_the_last_minute() -> None:
+    share = RecentShare(100.0, 7.0)
+    assert share.read(100.0, 7.0) == 0
+    assert share.read(110.0, 12.0) == 0.5
+    # Ten busy seconds after a quiet minute: what was before does not count.
+    for second in range(1, 61):
+        share.read(110.0 + second, 12.0)
+    assert share.read(180.0, 22.0) == 10 / 60
+    assert share.read(180.0, 22.0) == 10 / 60, "whoever else asks is told the same"
+
+
+def test_a_share_that_is_asked_for_often_keeps_little() -> None:
+    share = RecentShare(0.0, 0.0)
+    for tick in range(10_000):
+        share.read(tick / 10, tick / 20)
+    assert len(share._read) < 65
+    assert 0.49 < share.read(1000.0, 500.0) < 0.51

@@ -179,3 +179,20 @@ async def test_a_pool_that_is_closed_or_has_no_thread_left_is_not_resized():
     assert await pool.close(5)
     pool.resize(3)
     assert pool._threads == []
+
+
+async def test_the_time_of_its_jobs_is_counted():
+    pool = BlockingPool(asyncio.get_running_loop(), 2, "pool")
+    assert pool.busy_s == 0
+    go = threading.Event()
+    for _ in range(3):  # of which two run at a time
+        pool.submit(lambda: go.wait(10), lambda r, e: None)
+    began = time.monotonic()
+    await asyncio.sleep(0.02)
+    ran_s = time.monotonic() - began
+    assert 2 * 0.02 <= pool.busy_s <= 2 * (ran_s + 0.1)
+    go.set()
+    assert await pool.close(10)
+    assert pool.outstanding == 0
+    once = pool.busy_s
+    assert pool.busy_s == once

@@ -108,3 +108,19 @@ async def test_a_server_that_stops_closes_those_who_wait(rig: Rig):
     await server.stop(0.2)
     assert await second.closed_by_server()
     assert server.connection_count == 0
+
+
+async def test_how_long_a_limit_kept_it_from_accepting_is_counted(rig: Rig):
+    server = await rig.serve(max_connections=1)
+    (acceptor,) = server.acceptors
+    first = await rig.client(server)
+    assert await first.ask(b"1") == b"1"
+    assert acceptor.blocked_s == 0
+    second = await rig.client(server)
+    second.send(b"2")
+    await until(lambda: acceptor.blocked_s > 0.01)
+    assert server.quotas.not_served("PLAINTEXT")["max.connections"] == 1
+    first.close()
+    assert await second.receive() == b"2"
+    blocked_s = acceptor.blocked_s
+    assert acceptor.blocked_s == blocked_s

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from pathlib import Path
 
 from broker.metrics import Labels
@@ -46,6 +48,55 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
     ):
         assert families[name].samples == (({}, value),), name
     assert families["kafka_server_raft_metrics_high_watermark"].samples[0][1] > 0
+    await server.stop()
+
+
+async def test_connections_and_what_limits_them_are_counted(tmp_path: Path) -> None:
+    server = Server(config(tmp_path, **{"max.connections.per.ip": "1", "num.network.threads": "1"}))
+    (endpoint,) = await server.start()
+    _, first = await asyncio.open_connection("127.0.0.1", endpoint.port)
+    refused, second = await asyncio.open_connection("127.0.0.1", endpoint.port)
+    with contextlib.suppress(ConnectionError):
+        assert await refused.read(1) == b""
+    assert server.sockets is not None
+    server.sockets.processors[0].expired += 1
+    values = {f.name: f.samples for f in server.node.metrics.families()}
+    name, labels = "kafka_server_socket_server_metrics", {"listener": "PLAINTEXT"}
+    of_processor = {**labels, "networkProcessor": "0"}
+    assert values[f"{name}_connection_count"] == ((of_processor, 1),)
+    assert values[f"{name}_connection_creation"] == ((of_processor, 1),)
+    assert values[f"{name}_connection_close"] == ((of_processor, 0),)
+    assert values[f"{name}_expired_connections_killed_count"] == ((of_processor, 1),)
+    assert values[f"{name}_throttled_connections"] == (({}, 0),)
+    limited = {told["limit"]: value for told, value in values[f"{name}_connections_limited"]}
+    assert limited == {
+        "max.connections": 0,
+        "max.connections.per.ip": 1,
+        "max.connection.creation.rate": 0,
+        "connection_creation_rate": 0,
+    }
+    assert values["kafka_network_requestchannel_responsequeuesize"] == (({}, 0),)
+    first.close()
+    second.close()
+    await server.stop()
+
+
+async def test_shares_are_between_nothing_and_all(tmp_path: Path) -> None:
+    server = Server(config(tmp_path, **{"num.network.threads": "2", "num.io.threads": "2"}))
+    await server.start()
+    assert server.sockets is not None
+    values = {f.name: f.samples for f in server.node.metrics.families()}
+    (handlers,) = values["kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent"]
+    (loop,) = values["kafka_network_socketserver_networkprocessoravgidlepercent"]
+    assert 0 < handlers[1] <= 1
+    assert 0 <= loop[1] <= 1
+    each = values["kafka_network_processor_idlepercent"]
+    assert [labels for labels, _ in each] == [{"networkProcessor": str(n)} for n in range(2)]
+    (blocked,) = values["kafka_network_acceptor_acceptorblockedpercent"]
+    assert blocked == ({"listener": "PLAINTEXT"}, 0)
+    used_s = server.sockets.busy_s
+    while server.sockets.busy_s == used_s:
+        pass
     await server.stop()
 
 
