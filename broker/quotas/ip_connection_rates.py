@@ -1,0 +1,75 @@
+"""How many connections an address may open a second: `connection_creation_rate` (KIP-612).
+
+Owns the rate of each address that a quota counts for; one that has opened nothing for a window is
+let go of. An address over its quota may not come in: its connection counts for nothing, and is
+closed after the wait that this tells, a slice of the window at most.
+
+Never looks at a clock, or at a socket. Follows Kafka's `ConnectionQuotas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.quotas.measured import MeasuredRate
+from broker.quotas.sampled_rate import Window
+
+_SWEEP_AT_ONCE = 4
+
+
+class IpConnectionRates:
+    """Those of one node. Times are monotonic milliseconds."""
+
+    def __init__(self, window: Window, max_addresses: int = 100_000) -> None:
+        self._window = window
+        self._max_addresses = max_addresses
+        self._limits: dict[str | None, float] = {}
+        # The one used least recently comes first.
+        self._rates: dict[str, MeasuredRate] = {}
+
+    @property
+    def enabled(self) -> bool:
+        """Whether any address might be limited."""
+        return bool(self._limits)
+
+    @property
+    def limits(self) -> Mapping[str | None, float]:
+        """All that are set, by address; None is the default."""
+        return self._limits
+
+    def put(self, address: str | None, limit: float | None) -> None:
+        """Set what an address may open a second, with None as address all others; no limit removes
+        the quota."""
+        if limit is None:
+            self._limits.pop(address, None)
+        else:
+            self._limits[address] = limit
+
+    def opened(self, address: str, now_ms: float) -> int:
+        """Somebody connects from there: how many milliseconds it is kept waiting before its
+        connection is closed; 0 where it may come in."""
+        limit = self._limits.get(address, self._limits.get(None))
+        if limit is None:
+            return 0
+        rate = self._rates.pop(address, None)
+        if rate is None:
+            rate = MeasuredRate(self._window, self._window.size_ms)
+            self._sweep(now_ms)
+        self._rates[address] = rate
+        rate.record(1, now_ms, limit)
+        wait_ms = rate.throttle_ms(now_ms, limit)
+        if wait_ms:
+            rate.record(-1, now_ms, limit)
+        return wait_ms
+
+    def __len__(self) -> int:
+        return len(self._rates)
+
+    def _sweep(self, now_ms: float) -> None:
+        first = [one for one, _ in zip(self._rates, range(_SWEEP_AT_ONCE), strict=False)]
+        for address in first:
+            if not self._rates[address].idle(now_ms, 0):
+                break
+            del self._rates[address]
+        if len(self._rates) >= self._max_addresses:
+            del self._rates[next(iter(self._rates))]
