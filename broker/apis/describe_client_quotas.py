@@ -1,8 +1,7 @@
 """DescribeClientQuotas: v0-1 (KIP-546).
 
-Behaviour: quotas that the metadata holds, say because the folder is Apache Kafka's; nothing is
-limited by them yet, and they cannot be set here. Kafka's tools ask this before they show anything
-of a user, SCRAM credentials too. A filter names types of entities, each once; other types of an
+Behaviour: quotas that the metadata holds. Kafka's tools ask this before they show anything of a
+user, SCRAM credentials too. A filter names types of entities, each once; other types of an
 entity do not matter unless the filter is strict.
 
 Rights: DescribeConfigs on the cluster.
@@ -18,7 +17,7 @@ from collections.abc import Sequence
 
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from controller.metadata.image import MetadataImage
+from controller.metadata.client_quotas import ENTITY_TYPES, IP
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
@@ -30,15 +29,9 @@ from protocol.messages.describe_client_quotas import (
     EntryData,
     ValueData,
 )
-from protocol.messages.metadata_records import ClientQuotaRecord
 
 _DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
-_IP = "ip"
-_TYPES = ("user", "client-id", _IP)
-
-Entity = tuple[tuple[str, str | None], ...]
-"""Types and names, in the order of the types; the name None is the default of its type."""
 
 
 class DescribeClientQuotasApi:
@@ -59,8 +52,11 @@ class DescribeClientQuotasApi:
             respond(DescribeClientQuotasResponse(0, int(fault.code), fault.message, None))
             return
         entries = [
-            EntryData([EntityData(*part) for part in entity], values)
-            for entity, values in _quotas(self._metadata.image).items()
+            EntryData(
+                [EntityData(*part) for part in entity],
+                [ValueData(key, value) for key, value in values.items()],
+            )
+            for entity, values in self._metadata.image.client_quotas.items()
             if _matches(dict(entity), request)
         ]
         respond(DescribeClientQuotasResponse(entries=entries))
@@ -73,7 +69,7 @@ def _filter_fault(components: Sequence[ComponentData]) -> ApiError | None:
         if fault is not None:
             return fault
         seen.append(one.entity_type)
-    if _IP in seen and len(seen) > 1:
+    if IP in seen and len(seen) > 1:
         return _refused(
             "Invalid entity filter component combination. IP filter component should not be used "
             "with user or clientId filter component."
@@ -87,7 +83,7 @@ def _component_fault(one: ComponentData, seen: Sequence[str]) -> ApiError | None
         return _refused("Invalid empty entity type.")
     if kind in seen:
         return _refused(f"Entity type {kind} cannot appear more than once in the filter.")
-    if kind not in _TYPES:
+    if kind not in ENTITY_TYPES:
         return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
     if one.match_type == _EXACT:
         text = "Request specified MATCH_TYPE_EXACT, but set match string to null."
@@ -102,16 +98,6 @@ def _component_fault(one: ComponentData, seen: Sequence[str]) -> ApiError | None
 
 def _refused(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
-
-
-def _quotas(image: MetadataImage) -> dict[Entity, list[ValueData]]:
-    found: dict[Entity, list[ValueData]] = {}
-    for record in image.kept.values():
-        if isinstance(record, ClientQuotaRecord):
-            parts = [(part.entity_type, part.entity_name) for part in record.entity]
-            entity = tuple(sorted(parts, key=lambda part: part[0]))
-            found.setdefault(entity, []).append(ValueData(record.key, record.value))
-    return found
 
 
 def _matches(entity: dict[str, str | None], request: DescribeClientQuotasRequest) -> bool:

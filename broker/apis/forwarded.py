@@ -2,6 +2,7 @@
 
     CreateTopics v2-7   DeleteTopics v1-6   CreatePartitions v0-3   ElectLeaders v0-2
     AlterPartitionReassignments v0-1   ListPartitionReassignments v0   AlterUserScramCredentials v0
+    AlterClientQuotas v0-1
     CreateAcls v1-3   DeleteAcls v1-3   UpdateFeatures v0-2   UnregisterBroker v0
     DescribeQuorum v0-2
 
@@ -19,9 +20,14 @@ from __future__ import annotations
 from broker.requests.context import Api, Handle
 from controller.requests.acl_requests import refused_creations, refused_deletions
 from controller.requests.partition_requests import refused_elections, refused_reassignments
+from controller.requests.quota_requests import refused_quotas
 from controller.requests.scram_requests import refused_credentials
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
+from protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+)
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -80,6 +86,7 @@ class ForwardedApis:
                 self._controller,
                 refuse_alter_user_scram_credentials,
             ),
+            Api(ApiKey.ALTER_CLIENT_QUOTAS, 0, 1, self._controller, refuse_alter_client_quotas),
             Api(ApiKey.UPDATE_FEATURES, 0, 2, self._controller),
             Api(ApiKey.UNREGISTER_BROKER, 0, 0, self._controller),
             Api(ApiKey.DESCRIBE_QUORUM, 0, 2, self._controller),
@@ -130,6 +137,13 @@ def refuse_alter_user_scram_credentials(
 ) -> AlterUserScramCredentialsResponse:
     """The response that says `error` for every user."""
     return refused_credentials(request, ApiError(error))
+
+
+def refuse_alter_client_quotas(
+    request: AlterClientQuotasRequest, error: ErrorCode
+) -> AlterClientQuotasResponse:
+    """The response that says `error` for every entry."""
+    return refused_quotas(request, ApiError(error))
 
 
 def refuse_create_acls(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsResponse:

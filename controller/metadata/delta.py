@@ -7,8 +7,8 @@ changed and not what exists.
 
 Owns: the meaning of every metadata record. Never: decides, and never looks at time.
 
-Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta`, `ClusterDelta`, `ScramDelta` and
-`DelegationTokenDelta`.
+Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta`, `ClusterDelta`, `ScramDelta`,
+`DelegationTokenDelta` and `ClientQuotasDelta`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from controller.metadata.acl import Acl, acl_of
+from controller.metadata.client_quotas import QuotaEntity, entity_of
 from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.image import (
     BrokerRegistration,
@@ -55,7 +56,8 @@ class MetadataDelta:
         """By their ids; None: removed."""
         self.changed_tokens: dict[str, DelegationToken | None] = {}
         """By their ids; None: removed."""
-        self._kept: dict[tuple[object, ...], MetadataRecord | None] = {}
+        self.changed_quotas: dict[QuotaEntity, dict[str, float]] = {}
+        """All values that a changed entity has now; empty when the last one went."""
         self._next_producer_id = image.next_producer_id
 
     @property
@@ -71,7 +73,7 @@ class MetadataDelta:
             or self.changed_scram
             or self.changed_acls
             or self.changed_tokens
-            or self._kept
+            or self.changed_quotas
             or self._next_producer_id != self.image.next_producer_id
         )
 
@@ -103,7 +105,10 @@ class MetadataDelta:
             scram=self._scram_image(),
             acls=self.image.acls.changed(self.changed_acls),
             tokens=_merged(self.image.tokens, self.changed_tokens),
-            kept=_merged(self.image.kept, self._kept),
+            client_quotas=_merged(
+                self.image.client_quotas,
+                {entity: values or None for entity, values in self.changed_quotas.items()},
+            ),
         )
 
     # --- brokers and controllers ---------------------------------------------------------------
@@ -268,11 +273,16 @@ class MetadataDelta:
     def _remove_token(self, record: m.RemoveDelegationTokenRecord) -> None:
         self.changed_tokens[record.token_id] = None
 
-    # --- kept for snapshots only ---------------------------------------------------------------
+    # --- client quotas -------------------------------------------------------------------------
 
     def _quota(self, record: m.ClientQuotaRecord) -> None:
-        entity = tuple((part.entity_type, part.entity_name) for part in record.entity)
-        self._kept[("quota", *entity, record.key)] = None if record.remove else record
+        entity = entity_of(record)
+        if entity not in self.changed_quotas:
+            self.changed_quotas[entity] = dict(self.image.client_quotas.get(entity, {}))
+        if record.remove:
+            self.changed_quotas[entity].pop(record.key, None)
+        else:
+            self.changed_quotas[entity][record.key] = record.value
 
 
 def _merged(before: Mapping[Any, Any], changes: Mapping[Any, Any]) -> Mapping[Any, Any]:

@@ -1,7 +1,7 @@
 """The cluster's metadata at one offset of `__cluster_metadata`: what every broker reads.
 
-Owns: immutable views of topics, brokers, configs, SCRAM users, ACLs, delegation tokens, features
-and producer ids. An image never changes; `controller.metadata.delta` makes the next one and shares
+Owns: immutable views of topics, brokers, configs, SCRAM users, ACLs, delegation tokens, client
+quotas, features and producer ids. An image never changes; `controller.metadata.delta` makes the next one and shares
 all that stayed the same, so that whoever holds an image may keep it as long as it likes.
 
 Never: decides anything, and never does I/O.
@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from controller.metadata.acl import AclsImage
+from controller.metadata.client_quotas import ClientQuotas
 from controller.metadata.delegation_token import Tokens
-from controller.metadata.records import MetadataRecord
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.metadata.version import ELR_VERSION, METADATA_VERSION, MINIMUM_LEVEL
 
@@ -174,8 +174,7 @@ class MetadataImage(NamedTuple):
     scram: ScramImage = ScramImage()
     acls: AclsImage = AclsImage()
     tokens: Tokens = _NOTHING
-    kept: Mapping[tuple[object, ...], MetadataRecord] = _NOTHING
-    """Records that nothing here serves yet (quotas), kept for snapshots."""
+    client_quotas: ClientQuotas = _NOTHING
 
     @property
     def metadata_level(self) -> int:

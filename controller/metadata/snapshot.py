@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from controller.metadata.acl import Acl
+from controller.metadata.client_quotas import quota_record
 from controller.metadata.control_records import control_batch, decode_control_record
 from controller.metadata.delegation_token import DelegationToken
 from controller.metadata.delta import MetadataDelta
@@ -142,7 +143,9 @@ def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
         for key, value in configs.items():
             yield m.ConfigRecord(resource_type, name, key, value)
     yield from _security_records(image)
-    yield from image.kept.values()
+    for entity, values in image.client_quotas.items():
+        for key, quota in values.items():
+            yield quota_record(entity, key, quota)
     if image.next_producer_id:
         yield m.ProducerIdsRecord(-1, -1, image.next_producer_id)
 

@@ -65,6 +65,7 @@ ELECT_LEADERS = 43
 INCREMENTAL_ALTER_CONFIGS = 44
 ALTER_PARTITION_REASSIGNMENTS = 45
 LIST_PARTITION_REASSIGNMENTS = 46
+ALTER_CLIENT_QUOTAS = 49
 DESCRIBE_USER_SCRAM_CREDENTIALS = 50
 ALTER_USER_SCRAM_CREDENTIALS = 51
 ALTER_PARTITION = 56
@@ -88,6 +89,7 @@ FORWARDED_KEYS = (
     INCREMENTAL_ALTER_CONFIGS,
     ALTER_PARTITION_REASSIGNMENTS,
     LIST_PARTITION_REASSIGNMENTS,
+    ALTER_CLIENT_QUOTAS,
     ALTER_USER_SCRAM_CREDENTIALS,
     UPDATE_FEATURES,
     UNREGISTER_BROKER,
@@ -168,6 +170,7 @@ class ControllerApis:
         from controller.requests.config_requests import ConfigRequests
         from controller.requests.delegation_token_requests import DelegationTokenRequests
         from controller.requests.partition_requests import PartitionRequests
+        from controller.requests.quota_requests import QuotaRequests
         from controller.requests.scram_requests import ScramRequests
         from controller.requests.topic_requests import TopicRequests
 
@@ -176,6 +179,7 @@ class ControllerApis:
         configs = ConfigRequests(self._controller, self._settings.policies)
         partitions = PartitionRequests(self._controller, timeouts, self._settings.hosting)
         cluster = ClusterRequests(self._settings, self._controller)
+        quotas = QuotaRequests(self._controller)
         scram = ScramRequests(self._controller)
         acls = AclRequests(self._controller)
         key = self._settings.token_key
@@ -195,6 +199,7 @@ class ControllerApis:
             CONTROLLER_REGISTRATION: cluster.register_controller,
             UPDATE_FEATURES: cluster.update_features,
             DESCRIBE_CLUSTER: cluster.describe_cluster,
+            ALTER_CLIENT_QUOTAS: quotas.alter,
             ALTER_USER_SCRAM_CREDENTIALS: scram.alter,
             DESCRIBE_USER_SCRAM_CREDENTIALS: scram.describe,
             DESCRIBE_ACLS: acls.describe,

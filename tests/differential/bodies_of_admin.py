@@ -253,6 +253,18 @@ def describe_client_quotas(rng: random.Random, version: int) -> Made:
     return {"components": components, "strict": rng.random() < 0.5}, None
 
 
+def alter_client_quotas(rng: random.Random, version: int) -> Made:
+    kinds = rng.choice(("user", "client-id", "ip", "group", "user client-id", "")).split()
+    entity = [{"entity_type": kind, "entity_name": rng.choice(("~u0", None, ""))} for kind in kinds]
+    op = {
+        "key": rng.choice(("producer_byte_rate", "request_percentage", "connection_creation_rate")),
+        "value": rng.choice((1.0, 0.5, 0.0, 1e9)),
+        "remove": rng.random() < 0.3,
+    }
+    # Only looked at: what is set would hold the two brokers' clients back.
+    return {"entries": [{"entity": entity, "ops": [op]}], "validate_only": True}, None
+
+
 def api_versions(rng: random.Random, version: int) -> Made:
     if version < 3:
         return {}, None
@@ -297,6 +309,7 @@ BODIES = {
     "EXPIRE_DELEGATION_TOKEN": expire_delegation_token,
     "DESCRIBE_DELEGATION_TOKEN": describe_delegation_token,
     "DESCRIBE_CLIENT_QUOTAS": describe_client_quotas,
+    "ALTER_CLIENT_QUOTAS": alter_client_quotas,
     "API_VERSIONS": api_versions,
     "SASL_HANDSHAKE": sasl_handshake,
     "SASL_AUTHENTICATE": sasl_authenticate,

@@ -119,6 +119,12 @@ def alter(api: str, version: int, value: Body) -> tuple[Row, ...]:
     )
 
 
+def quota_of(user: str, value: float = 1e9) -> Body:
+    """A quota that nobody feels."""
+    ops = [{"key": "producer_byte_rate", "value": value, "remove": False}]
+    return {"entity": [{"entity_type": "user", "entity_name": user}], "ops": ops}
+
+
 def on_cluster(
     api: str, version: int, body: Body, operation: Operation, listeners: tuple[str, ...] = BOTH
 ) -> Row:
@@ -224,6 +230,12 @@ ADMINISTRATION = (
         0,
         {"upsertions": [{"name": "~u", **PASSWORD}, {"name": "~v", **PASSWORD, "iterations": 1}]},
         ALTER,
+    ),
+    on_cluster(
+        "ALTER_CLIENT_QUOTAS",
+        1,
+        {"entries": [quota_of("~u"), quota_of("~v", value=-1.0)], "validate_only": True},
+        ALTER_CONFIGS,
     ),
     on_cluster("DESCRIBE_ACLS", 3, OF_TOPIC, DESCRIBE),
     on_cluster("CREATE_ACLS", 3, {"creations": [BOB, {**BOB, "resource_name": ""}]}, ALTER),

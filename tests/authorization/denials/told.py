@@ -19,7 +19,7 @@ from protocol.message import Message
 FOREIGN = re.compile(r"(?:d\d+-|__)")
 NAMES = (
     *("name", "topic", "topic_name", "group_id", "key", "transactional_id", "resource_name"),
-    *("user", "groups", "coordinator_keys"),
+    *("user", "groups", "coordinator_keys", "entity_name"),
 )
 PLAIN = ("partition_index", "partition", "index", "partition_id", "resource_type")
 LEFT_OUT = ("throttle_time_ms", "documentation")
@@ -78,7 +78,7 @@ class Told:
 
     def _list(self, name: str, value: list[Any], refused: bool) -> Any:
         own = [item for item in value if not self._is_foreign(item)]
-        if name in SOME_OR_NONE:
+        if name in SOME_OR_NONE and not any(hasattr(item, "error_code") for item in own):
             return ["some"] if own else []
         told = [self._value(name, item, refused) for item in own]
         return sorted((one for one in told if one is not ...), key=str)

@@ -146,12 +146,19 @@ def test_a_scram_mechanism_that_nobody_knows(record: Any) -> None:
         image_of(record)
 
 
-def test_what_nothing_serves_yet_is_kept_until_it_is_removed() -> None:
-    entity = [m.EntityData("user", "u")]
+def test_client_quotas_come_and_go() -> None:
+    entity = [m.EntityData("user", "u"), m.EntityData("client-id", None)]
     image = image_of(m.ClientQuotaRecord(entity, "producer_byte_rate", 1.0))
-    assert len(image.kept) == 1
-    gone = after(image, m.ClientQuotaRecord(entity, "producer_byte_rate", remove=True))
-    assert gone.kept == {}
+    parts = (("client-id", None), ("user", "u"))
+    assert image.client_quotas == {parts: {"producer_byte_rate": 1.0}}
+    delta = MetadataDelta(image)
+    delta.replay(m.ClientQuotaRecord(entity[::-1], "producer_byte_rate", remove=True))
+    delta.replay(m.ClientQuotaRecord(entity, "nothing", remove=True))
+    assert not delta.is_empty
+    assert delta.changed_quotas == {parts: {}}
+    assert delta.apply(200, 1, 0).client_quotas == {}
+    more = after(image, m.ClientQuotaRecord(entity, "request_percentage", 2.5))
+    assert more.client_quotas == {parts: {"producer_byte_rate": 1.0, "request_percentage": 2.5}}
 
 
 def test_delegation_tokens_come_and_go() -> None:

@@ -1,0 +1,159 @@
+"""AlterClientQuotas as a decision: which values are set, which removed.
+
+Owns the checks on each entity: it succeeds or fails as a whole, and by itself. One that is named
+again is refused, though what was asked for it first holds, as in Kafka. Removing what is not there
+is fine, whatever its key.
+
+Never looks a host name up: of those Kafka takes, only `localhost` is an address here.
+
+Follows KIP-546, KIP-612, KIP-599 and Kafka's `ClientQuotaControlManager` and `QuotaConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import NamedTuple
+
+from controller.decisions.decision import (
+    MAX_CONFIG_BYTES_PER_OPERATION,
+    MAX_RECORDS_PER_OPERATION,
+    TOO_MANY_RECORDS,
+    Decision,
+    View,
+)
+from controller.metadata.client_quotas import (
+    CLIENT_ID,
+    ENTITY_TYPES,
+    IP,
+    USER,
+    ClientQuotas,
+    QuotaEntity,
+    quota_record,
+)
+from controller.metadata.ip_address import ip_address
+from controller.metadata.records import MetadataRecord
+from protocol.errors import ApiError, ErrorCode
+
+_EPSILON = 1e-6
+"""How far from a whole number one may be that is to be whole."""
+_MOST_INT = 2.0**31 - 1
+_MOST_LONG = 2.0**63
+
+_OF_CLIENTS = {
+    "producer_byte_rate": _MOST_LONG,
+    "consumer_byte_rate": _MOST_LONG,
+    "request_percentage": None,
+    "controller_mutation_rate": None,
+}
+_OF_ADDRESSES = {"connection_creation_rate": _MOST_INT}
+"""The largest whole number that a key takes; None: any number."""
+
+
+class QuotaOp(NamedTuple):
+    """A value that is to be set, or with None removed."""
+
+    key: str
+    value: float | None
+
+
+class QuotaAlteration(NamedTuple):
+    """What is to be changed for one entity."""
+
+    entity: QuotaEntity
+    ops: Sequence[QuotaOp]
+
+
+QuotaErrors = Mapping[QuotaEntity, ApiError | None]
+"""By entity, in the order in which the request names them; None: done."""
+
+
+def alter_client_quotas(
+    view: View, alterations: Sequence[QuotaAlteration], validate_only: bool
+) -> Decision[QuotaErrors]:
+    """With `validate_only` nothing is changed, and all is told as if it were."""
+    outcome: dict[QuotaEntity, ApiError | None] = {}
+    records: list[MetadataRecord] = []
+    names_size = 0
+    for entity, ops in alterations:
+        if entity in outcome or len({one.key for one in ops}) < len(ops):
+            outcome[entity] = _refused(f"Ignoring duplicate entity {_shown(entity)}")
+            continue
+        outcome[entity] = error = _entity_fault(entity) or _value_fault(entity, ops)
+        if error is None:
+            changes = _changes(view.image.client_quotas, entity, ops)
+            records += changes
+            names_size += len(changes) * sum(len(name or "") for _, name in entity)
+    too_much = names_size > MAX_CONFIG_BYTES_PER_OPERATION
+    if too_much or len(records) > MAX_RECORDS_PER_OPERATION:
+        return Decision(TOO_MANY_RECORDS)
+    return Decision(outcome, [] if validate_only else records)
+
+
+def _entity_fault(entity: QuotaEntity) -> ApiError | None:
+    names = dict(entity)
+    if not names:
+        return _refused("Invalid empty client quota entity")
+    for kind, name in entity:
+        if kind not in ENTITY_TYPES:
+            return _refused(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            return _refused(f"Empty {kind} not supported")
+    if IP not in names:
+        return None
+    if USER in names or CLIENT_ID in names:
+        return _refused(
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or "
+            "ClientId"
+        )
+    address = names[IP]
+    if address is not None and ip_address(address) is None:
+        return _refused(f"{address} is not a valid IP or resolvable host.")
+    return None
+
+
+def _value_fault(entity: QuotaEntity, ops: Sequence[QuotaOp]) -> ApiError | None:
+    keys: Mapping[str, float | None] = _OF_CLIENTS
+    if entity[0][0] == IP:
+        keys = _OF_ADDRESSES
+    for key, value in ops:
+        if value is None:
+            continue
+        if key not in keys:
+            return _refused(f"Invalid configuration key {key}")
+        text = _number_fault(key, value, keys[key])
+        if text is not None:
+            return _refused(text)
+    return None
+
+
+def _number_fault(key: str, value: float, most: float | None) -> str | None:
+    # Kafka takes what is no number, and then throttles by it for ever or never.
+    if value <= 0 or isnan(value):
+        return f"Quota {key} must be greater than 0"
+    if most is None:
+        return None
+    if value > most:
+        kind = "a LONG" if most == _MOST_LONG else "an INT"
+        return f"Proposed value for {key} is too large for {kind}."
+    if value - int(value) > _EPSILON:
+        return f"{key} cannot be a fractional value."
+    return None
+
+
+def _changes(
+    quotas: ClientQuotas, entity: QuotaEntity, ops: Sequence[QuotaOp]
+) -> list[MetadataRecord]:
+    """Records of what is not so already."""
+    now = quotas.get(entity, {})
+    return [quota_record(entity, key, value) for key, value in ops if now.get(key) != value]
+
+
+def _refused(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _shown(entity: QuotaEntity) -> str:
+    """In Kafka's words."""
+    parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
+    return f"ClientQuotaEntity(entries={{{parts}}})"
