@@ -2,7 +2,8 @@
 
 Behaviour: the request inside is decoded, answered and encoded in its own version, as if the client
 had sent it here: its principal, with whether a delegation token logged in, and its address are the
-client's, as the broker wrote them; listener and security protocol are the Envelope's own. Where
+client's, as the broker wrote them, and so is its quota of changes to partitions; listener and
+security protocol are the Envelope's own. Where
 this node is not the active controller (any more), the Envelope's own error is NOT_CONTROLLER and
 there is nothing inside, so that the broker tries elsewhere. Served on the controller listener only.
 
@@ -22,7 +23,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from broker.requests.context import UNKNOWN_SOFTWARE, Api, Asker, RequestContext, Respond
+from broker.requests.context import (
+    UNKNOWN_SOFTWARE,
+    Api,
+    Asker,
+    RequestContext,
+    RequestQuota,
+    Respond,
+)
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
@@ -44,15 +52,23 @@ _PRINCIPAL_VERSION = bytes(2)
 
 RightsOf = Callable[[Asker, str | None, int, int], Rights]
 """Of who asks with a client id, by a request with its API key and version."""
+QuotaOf = Callable[[Asker, str | None, int, int], RequestQuota | None]
+"""The same for what limits it; None: nothing."""
 
 
 class EnvelopeApi:
     """Opens envelopes."""
 
-    def __init__(self, inside: Iterable[Api], rights_of: RightsOf) -> None:
-        """`inside` are the APIs that may be passed on; `rights_of` are those of clients, on this
-        node."""
+    def __init__(
+        self,
+        inside: Iterable[Api],
+        rights_of: RightsOf,
+        quota_of: QuotaOf = lambda _asker, _client_id, _key, _version: None,
+    ) -> None:
+        """`inside` are the APIs that may be passed on; `rights_of` and `quota_of` are those of
+        clients, on this node."""
         self._rights_of = rights_of
+        self._quota_of = quota_of
         self._inside = {int(api.key): api for api in inside}
 
     def apis(self) -> list[Api]:
@@ -74,6 +90,8 @@ class EnvelopeApi:
             if tells_not_controller(response):
                 respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))
                 return
+            if inner.quota is not None:
+                inner.quota.answered(response)  # the broker that passed it on lets it wait
             out = encode_response(response, inner.api_version, inner.correlation_id)
             respond(EnvelopeResponse(bytes(out.joined())[4:], ErrorCode.NONE))
 
@@ -113,7 +131,8 @@ class EnvelopeApi:
             token_authenticated=by_token,
         )
         rights = self._rights_of(inner, client_id, api_key, version)
-        return replace(inner, rights=rights), body
+        quota = self._quota_of(inner, client_id, api_key, version)
+        return replace(inner, rights=rights, quota=quota), body
 
 
 class _Refused(Exception):

@@ -21,6 +21,7 @@ PRINCIPAL_BUILDER = "principal.builder.class"
 CREATE_TOPIC_POLICY = "create.topic.policy.class.name"
 ALTER_CONFIG_POLICY = "alter.config.policy.class.name"
 PRODUCE_INTERCEPTOR = "ottla.produce.interceptor.class"
+QUOTA_CALLBACK = "client.quota.callback.class"
 
 BUILT_IN = {
     AUTHORIZER: (STANDARD_AUTHORIZER,),
@@ -28,6 +29,7 @@ BUILT_IN = {
     CREATE_TOPIC_POLICY: (),
     ALTER_CONFIG_POLICY: (),
     PRODUCE_INTERCEPTOR: (),
+    QUOTA_CALLBACK: (),
 }
 """Key → Kafka's names of what is built in."""
 SETTINGS_PREFIX = "plugin."

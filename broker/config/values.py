@@ -50,6 +50,9 @@ class BrokerConfig(NamedTuple):
     """What this node binds, controller listeners included."""
     advertised_listeners: tuple[EndPoint, ...]
     """What clients are told; controller listeners left out. A host may be None, see EndPoint."""
+    client_quota_callback_class: str | None
+    controller_quota_window_num: int
+    controller_quota_window_size_seconds: int
     inter_broker_listener_name: str
     controller_quorum_voters: tuple[QuorumVoter, ...]
     """As set; where only `controller.quorum.bootstrap.servers` is, empty until they are known."""
@@ -234,6 +237,7 @@ class BrokerConfig(NamedTuple):
     ottla_prepared_requests_max_bytes: int
     ottla_produce_interceptor_class: str | None
     ottla_queued_max_request_memory_percent: int
+    ottla_quota_clients_max: int
     ottla_reserved_file_descriptors: int
     ottla_throttled_connections_max: int
     ottla_tls_handshakes_max: int

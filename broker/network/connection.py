@@ -171,7 +171,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def answer(self, parts: ResponseParts | None) -> None:
         """The answer to the request under way has come, during the handler's call or later."""
-        if self.core.answered(parts) and not self._running:
+        mute_ms = self.context.take_mute_ms() if self.context.mute_ms else 0
+        if not self.core.answered(parts, mute_ms > 0):
+            return
+        if mute_ms:
+            self._owner.loop.call_later(mute_ms / 1000, self._unmute)
+        if not self._running:
             self._go_on_behind_handler()
 
     def later(self) -> Responder:
@@ -463,6 +468,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _turn(self) -> None:
         self.core.turn()
+        self._go_on()
+
+    def _unmute(self) -> None:
+        self.core.unmuted()
+        if self._sender.pending_bytes:
+            self.core.blocked()
         self._go_on()
 
     def _memory_granted(self) -> None:

@@ -67,7 +67,8 @@ class State(IntEnum):
 
     PENDING  A request is under way. Answers to earlier ones may still be leaving.
       action: reading pauses
-      transition: the request is answered → READY; it was a login that is refused → REFUSED
+      transition: the request is answered → READY; the same, and its sender has to wait → MUTED; it
+              was a login that is refused → REFUSED
 
     SENDING  The peer does not take an answer.
       action: reading pauses
@@ -76,6 +77,10 @@ class State(IntEnum):
     YIELDED  More frames are there, and other connections have their turn.
       action: reading has paused
       transition: the turn comes → READY; an answer does not leave → SENDING
+
+    MUTED  The client has taken more than its quota (KIP-219). Its answer may still be leaving.
+      action: reading pauses at once, so that what it sends stays at the socket
+      transition: its time is over → READY
 
     STALLED  More frames are there, and the request channel is full.
       action: reading has paused
@@ -94,6 +99,7 @@ class State(IntEnum):
     SENDING = auto()
     YIELDED = auto()
     STALLED = auto()
+    MUTED = auto()
     CLOSING = auto()
 
 
@@ -106,6 +112,8 @@ class Event(IntEnum):
     REFUSED = auto()
     TAKEN = auto()
     ANSWERED = auto()
+    THROTTLED = auto()
+    UNMUTED = auto()
     BLOCKED = auto()
     DRAINED = auto()
     SPENT = auto()
@@ -116,7 +124,7 @@ class Event(IntEnum):
 
 
 # A look-up in the enum's class costs more than a comparison; these are on the hot path.
-AUTHENTICATING, ASKING, REFUSED, READY, PENDING, SENDING, YIELDED, STALLED, CLOSING = State
+AUTHENTICATING, ASKING, REFUSED, READY, PENDING, SENDING, YIELDED, STALLED, MUTED, CLOSING = State
 _TAKEN, _ANSWERED = Event.TAKEN, Event.ANSWERED
 
 TRANSITIONS: dict[State, dict[Event, State]] = {
@@ -135,16 +143,22 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
         Event.FULL: STALLED,
         Event.ENDED: CLOSING,
     },
-    PENDING: {Event.ANSWERED: READY, Event.REFUSED: REFUSED, Event.ENDED: CLOSING},
+    PENDING: {
+        Event.ANSWERED: READY,
+        Event.THROTTLED: MUTED,
+        Event.REFUSED: REFUSED,
+        Event.ENDED: CLOSING,
+    },
     SENDING: {Event.DRAINED: READY, Event.ENDED: CLOSING},
     YIELDED: {Event.TURN: READY, Event.BLOCKED: SENDING, Event.ENDED: CLOSING},
     STALLED: {Event.ROOM: READY, Event.BLOCKED: SENDING, Event.ENDED: CLOSING},
+    MUTED: {Event.UNMUTED: READY, Event.ENDED: CLOSING},
     CLOSING: {},
 }
 """Every transition. An event without one changes nothing: it comes too late, or again."""
 _FROM_READY = TRANSITIONS[READY]
 _TAKES_FRAMES = (READY, AUTHENTICATING)
-_NOTHING_UNDER_WAY = (AUTHENTICATING, ASKING, REFUSED, READY, YIELDED, STALLED)
+_NOTHING_UNDER_WAY = (AUTHENTICATING, ASKING, REFUSED, READY, YIELDED, STALLED, MUTED)
 
 
 class Step(Enum):
@@ -248,9 +262,11 @@ class ConnectionCore:
         """A request that was not taken here, or that is being handled, is answered later."""
         self._move(_TAKEN)
 
-    def answered(self, parts: ResponseParts | None) -> bool:
-        """The answer to the request under way; None: it has none. False: there is no request."""
-        state = TRANSITIONS[self.state].get(_ANSWERED)
+    def answered(self, parts: ResponseParts | None, throttled: bool = False) -> bool:
+        """The answer to the request under way; None: it has none. `throttled`: nothing is read
+        until it is `unmuted`. False: there is no request."""
+        event = Event.THROTTLED if throttled else _ANSWERED
+        state = TRANSITIONS[self.state].get(event)
         if state is None:
             return False
         self.state = state
@@ -263,6 +279,12 @@ class ConnectionCore:
             else:
                 self._out_bytes += CORK_BYTES
         return True
+
+    def unmuted(self) -> None:
+        """The client has waited as long as it had to. Say `blocked` again where its answer has not
+        left."""
+        if self._move(Event.UNMUTED):
+            self._begin_turn()
 
     def blocked(self) -> None:
         """What was sent has not left. A request under way keeps its state: its answer waits."""
@@ -396,7 +418,11 @@ class ConnectionCore:
                 self._incomplete_since_s = None  # the peer could not go on
                 reader.attach()
                 return Step.RESUME
-        elif reader.starved or (not ready and (self._surplus or reader.has_unread)):
+        elif (
+            reader.starved
+            or (not ready and (self._surplus or reader.has_unread))
+            or self.state is MUTED
+        ):
             self.paused, self._surplus = True, False
             reader.detach()
             return Step.PAUSE

@@ -56,6 +56,17 @@ class ConnectionContext:
     last: LastAsker = field(default_factory=LastAsker)
     logins: Logins | None = None
     """Of the listener; None: nobody is told of those who do not come in."""
+    mute_ms: int = 0
+    """For how long it is not read once the request under way is answered."""
+
+    def throttled(self, wait_ms: int) -> None:
+        """It has taken more than its quota: what it sends next waits at the socket."""
+        self.mute_ms = wait_ms
+
+    def take_mute_ms(self) -> int:
+        """For how long it is not read from now on."""
+        mute_ms, self.mute_ms = self.mute_ms, 0
+        return mute_ms
 
     def refused(self, how: str, reason: str) -> None:
         """The client tries to come in as nobody can on this listener."""

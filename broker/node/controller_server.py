@@ -22,6 +22,7 @@ from broker.apis.sasl import SaslApi
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.node.broker_probe import BrokerProbe
 from broker.node.shared_server import SharedServer
+from broker.quotas.client_quotas import MutationQuotas
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
@@ -61,6 +62,7 @@ class ControllerServer:
         self._registering = False
         self._refused: int = ErrorCode.NONE
         self.requests = RequestHandler()
+        self.requests.limit_by(MutationQuotas(shared.quotas))
         self._to_controller = shared.to_controller(self.requests.refusal)
         self.probe = BrokerProbe(shared)
         self.requests.serve(self._apis())
@@ -83,7 +85,11 @@ class ControllerServer:
         return [
             *decided,
             *raft,
-            *EnvelopeApi([*forwarded, *quorum], self.requests.admission.rights_of).apis(),
+            *EnvelopeApi(
+                [*forwarded, *quorum],
+                self.requests.admission.rights_of,
+                shared.quotas.of_controller,
+            ).apis(),
             *SaslApi().apis(),
             *ApiVersionsApi(
                 shared,

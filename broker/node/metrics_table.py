@@ -6,11 +6,14 @@ is named after what it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, RecentShare, Sample
+from broker.quotas.client_quota_manager import Measurement, QuotaKind
+from broker.quotas.limits import CustomTags, Tags
 from controller.decisions.unclean_elections import UncleanElections
 from controller.metadata.image import NO_LEADER, PartitionRegistration
 from protocol.api_keys import ApiKey
@@ -60,6 +63,14 @@ _PARTITION_COUNTS: tuple[tuple[str, str, Callable[[Partition], bool]], ...] = (
 )
 
 
+_QUOTA_LEVELS = {
+    QuotaKind.PRODUCE: ("byte_rate", "Bytes a second that a client with a quota produces"),
+    QuotaKind.FETCH: ("byte_rate", "Bytes a second that a client with a quota fetches"),
+    QuotaKind.REQUEST: ("request_time", "Percent of the event loop that a client with a quota has"),
+    QuotaKind.CONTROLLER_MUTATION: ("tokens", "Partitions that a client may still change"),
+}
+
+
 def _min_isr(partition: Partition) -> int:
     return min(partition.log.config.min_insync_replicas, len(partition.replicas))
 
@@ -72,6 +83,7 @@ def register_node_metrics(node: Node, sockets: SocketServer | None) -> None:
     """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's."""
     _controller(node)
     _quorum(node)
+    _quotas(node)
     if sockets is not None and node.broker is not None:
         _network(node, sockets)
         _replicas(node, node.broker)
@@ -222,6 +234,30 @@ def _requests(metrics: Metrics, requests: RequestHandler) -> None:
     metrics.counters(
         f"{name}_errors", "Requests that failed by a fault of ours", lambda: named("errors")
     )
+
+
+def _quotas(node: Node) -> None:
+    """Of clients with a quota; tags as Kafka has them, or those of a callback of one's own."""
+    quotas = node.shared.quotas
+
+    def read(kind: QuotaKind, value: Callable[[Measurement], float]) -> Iterator[Sample]:
+        for one in quotas.managers[kind].measurements(quotas.now_ms()):
+            yield _tags(one.tags), value(one)
+
+    for kind, (word, text) in _QUOTA_LEVELS.items():
+        name = f"kafka_server_{kind.metric_group.lower()}"
+        node.metrics.gauges(f"{name}_{word}", text, partial(read, kind, lambda one: one.level))
+        node.metrics.gauges(
+            f"{name}_throttle_time",
+            "How long a client had to wait for it lately, in milliseconds, on average",
+            partial(read, kind, lambda one: one.throttle_ms),
+        )
+
+
+def _tags(tags: Tags | CustomTags) -> Labels:
+    if isinstance(tags, Tags):
+        return {"user": tags.user, "client_id": tags.client_id}
+    return {re.sub(r"\W", "_", name): value for name, value in tags}
 
 
 def _network(node: Node, sockets: SocketServer) -> None:

@@ -144,6 +144,8 @@ class Node:
 def _broker(shared: SharedServer) -> BrokerServer:
     """The broker's part. Its APIs are made of parts that use the table of them."""
     requests = RequestHandler((), shared.config.ottla_prepared_requests_max_bytes)
+    requests.limit_by(shared.quotas)
+    shared.quotas.on_change(requests.admission.changed)
     parts = broker_parts(shared, requests)
     requests.serve(assemble(parts, requests.served))
     return BrokerServer(parts, requests)

@@ -23,6 +23,9 @@ from broker.metrics import Metrics
 from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
 from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
+from broker.quotas.client_quotas import NodeQuotas
+from broker.quotas.limits import SetLimits
+from broker.quotas.sampled_rate import Window
 from broker.requests.context import RequestContext, Respond
 from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
@@ -152,9 +155,15 @@ class SharedServer:
             ports.to_controllers,
             refusals.refused,
         )
+        self.quotas = self._followed(_quotas(config, ports))
         self._ways: list[NodeToController] = []
         self._left_quorum = False
         self.controller.on_leader_change(self._leader_changed)
+
+    def _followed(self, quotas: NodeQuotas) -> NodeQuotas:
+        """Of clients, as the committed metadata sets them."""
+        self.controller.add_listener(lambda _delta, image: quotas.follow(image.client_quotas))
+        return quotas
 
     def _log_environment(self) -> LogEnvironment:
         config, ports = self.config, self.ports
@@ -262,6 +271,19 @@ class SharedServer:
             self.ports.halt(f"the metadata log directory {log_dir} failed: {reason}")
         if not self.logs.online_dirs:
             self.ports.halt(f"the last log directory failed: {reason}")
+
+
+def _quotas(config: BrokerConfig, ports: NodePorts) -> NodeQuotas:
+    own = None if ports.plugins is None else ports.plugins.quota_limits()
+    return NodeQuotas(
+        Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
+        Window(
+            config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
+        ),
+        ports.scheduler.monotonic_ms,
+        own or (lambda _kind: SetLimits()),
+        config.ottla_quota_clients_max,
+    )
 
 
 def _log_manager_settings(config: BrokerConfig) -> LogManagerSettings:

@@ -15,6 +15,7 @@ from broker.config.plugins import (
     AUTHORIZER,
     CREATE_TOPIC_POLICY,
     PRODUCE_INTERCEPTOR,
+    QUOTA_CALLBACK,
     PythonClass,
     python_class,
 )
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from broker.plugins.interception import Interceptor
     from broker.plugins.judge import PluginJudge
     from broker.plugins.principals import PluginPrincipals
+    from broker.plugins.quota_limits import PluginLimits
+    from broker.quotas.client_quota_manager import QuotaKind
     from broker.security.sasl.server_mechanism import ServerMechanism
     from controller.policies import Policies
 
@@ -110,6 +113,21 @@ class NodePlugins:
             lambda one: one.configure(self._settings),
         )
         return Interceptor(made, self._calls(named), allocate)
+
+    def quota_limits(self) -> Callable[[QuotaKind], PluginLimits] | None:
+        """Makes what says whose quota is how much; None: what is set in the metadata."""
+        named = python_class(QUOTA_CALLBACK, self._config.client_quota_callback_class)
+        if named is None:
+            return None
+        from broker.plugins.quota_limits import PluginLimits
+        from ottla.plugins.quotas import ClientQuotaCallback
+
+        made = load(
+            named,
+            ClientQuotaCallback,  # type: ignore[type-abstract]
+            lambda one: one.configure(self._settings),
+        )
+        return lambda kind: PluginLimits(made, kind, self._calls(named))
 
     def principals(self, security: ListenerSecurity) -> PluginPrincipals | None:
         """Who names the clients of a listener; None: what is built in."""

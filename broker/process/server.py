@@ -239,6 +239,7 @@ class Server:
                 at_once=entrance.handle_at_once,
                 expect=entrance.expect,
                 room=self._connections_left,
+                opened_from=node.shared.quotas.addresses.opened,
             )
         if node.controller_server is not None:
             self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")

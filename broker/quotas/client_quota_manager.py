@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from typing import NamedTuple
 
 from broker.quotas.limits import ClientEntity, CustomTags, Limits, Tags
 from broker.quotas.measured import UNLIMITED, Measured, MeasuredRate, MeasuredTokens
@@ -41,6 +42,16 @@ class QuotaKind(Enum):
     @property
     def key(self) -> str:
         return self.value[1]
+
+
+class Measurement(NamedTuple):
+    """Of those who share one quota."""
+
+    tags: Tags | CustomTags
+    level: float
+    """What was measured: a rate a second, percent, or tokens."""
+    throttle_ms: float
+    """The average throttle time."""
 
 
 class _Client:
@@ -88,6 +99,11 @@ class ClientQuotaManager:
     def _limit(self, tags: Tags | CustomTags) -> float:
         limit = self._limits.limit(tags)
         return UNLIMITED if limit is None else limit
+
+    def limits(self, principal: str, client_id: str) -> bool:
+        """Whether a quota counts for a client."""
+        limits = self._limits
+        return limits.any_set and limits.limit(limits.tags_of(principal, client_id)) is not None
 
     # --- what is used ----------------------------------------------------------------------------
 
@@ -173,11 +189,11 @@ class ClientQuotaManager:
     def __len__(self) -> int:
         return len(self._clients)
 
-    def measurements(self, now_ms: float) -> Iterator[tuple[Tags | CustomTags, float, float]]:
-        """Whose, what was measured, and the average throttle time in milliseconds."""
+    def measurements(self, now_ms: float) -> Iterator[Measurement]:
+        """Of all that are known."""
         for tags, client in self._clients.items():
             throttles = client.throttle_count.per_second(now_ms, _THROTTLE_WINDOW)
             average_ms = 0.0
             if throttles:
                 average_ms = client.throttle_ms.per_second(now_ms, _THROTTLE_WINDOW) / throttles
-            yield tags, client.measured.level(now_ms, client.limit), average_ms
+            yield Measurement(tags, client.measured.level(now_ms, client.limit), average_ms)

@@ -13,6 +13,7 @@ from typing import Protocol
 from broker.quotas.sampled_rate import SampledRate, Window
 from broker.quotas.token_bucket import TokenBucket
 
+MOST_MS = 2**31 - 1
 UNLIMITED = float(2**63 - 1)
 """A second: what counts where no quota does."""
 
@@ -88,5 +89,5 @@ class MeasuredTokens:
 
 
 def _rounded(value: float) -> int:
-    """As Java rounds."""
-    return floor(value + 0.5)
+    """As Java rounds, up to its largest int: beyond that Kafka's wait is negative."""
+    return floor(min(value, MOST_MS) + 0.5)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.frame_shape import Shape, Values
+from protocol.message import Message
 from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
@@ -93,8 +94,58 @@ class Connection(AskingConnection, Protocol):
     def runs_on(self, software_name: str, software_version: str) -> None:
         """The client has told what it runs on (KIP-511)."""
 
+    def throttled(self, wait_ms: int) -> None:
+        """When the request under way is answered, it is not read for that long (KIP-219)."""
+
     def refused(self, how: str, reason: str) -> None:
         """The client tries to come in as nobody can on this listener; it is told in the log."""
+
+
+class RequestQuota(Protocol):
+    """One request of somebody whom a quota limits: what it takes, and how long it has to wait."""
+
+    def exempt(self) -> None:
+        """It is a node's, and takes nothing of what is limited."""
+
+    def most_fetched(self) -> float:
+        """Bytes of an answer above which it would have to wait in any case."""
+
+    def fetched(self, size: int) -> int:
+        """It would be given so many bytes: how many milliseconds it has to wait, and then it is to
+        get none; 0 where it may have them."""
+
+    def take_partitions(self, count: int) -> bool:
+        """It creates or deletes partitions. False: it may not, and is told so for these."""
+
+    def answered(self, response: Message | None) -> int:
+        """That is its answer, and tells from now on how long it has to wait; the milliseconds."""
+
+    def handled(self) -> None:
+        """It is handled, whether it is answered or not."""
+
+
+class Quotas(Protocol):
+    """What is limited on a node."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether anything is."""
+
+    def of(
+        self, asker: Asker, client_id: str | None, api_key: int, api_version: int, size: int
+    ) -> RequestQuota | None:
+        """For a request of so many bytes; None where nothing limits who sent it."""
+
+
+class NoQuotas:
+    """Nothing is limited."""
+
+    enabled = False
+
+    def of(
+        self, asker: Asker, client_id: str | None, api_key: int, api_version: int, size: int
+    ) -> None:
+        """Nobody is."""
 
 
 @dataclass(slots=True)
@@ -118,6 +169,8 @@ class RequestContext:
     """Where the request changes what is known of the client; None for a node's own requests."""
     token_authenticated: bool = False
     """Whether it was a delegation token of the principal that logged in (KIP-48)."""
+    quota: RequestQuota | None = None
+    """None where nothing limits the sender."""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,13 @@ the connection. What an API refuses is in its response. Any other exception is o
 logged once and answered with UNKNOWN_SERVER_ERROR, except an `AssertionError`, a broken invariant,
 which goes on to stop the process.
 
+Quotas meet a request here, and nowhere else in this room. While any is set, one look-up says
+whether one limits who sent it (`broker.quotas`). If so, `context.quota` goes along: an API whose
+answer depends on the quota asks it (Fetch, and the controller about partitions), and when the
+answer is made, it is told in `throttle_time_ms` how long the client has to wait, and the connection
+is then not read for that long. Of such a request nothing is prepared. Whoever changes a quota calls
+`admission.changed`, so that no prepared answer outlives it.
+
 An ApiVersions request newer than ours is answered in version 0 with our range (KIP-511).
 """
 
@@ -30,9 +37,13 @@ from broker.requests.context import (
     Connection,
     Expected,
     Later,
+    NoQuotas,
     PreparedRequest,
+    Quotas,
     RequestContext,
     RequestMetrics,
+    RequestQuota,
+    Respond,
 )
 from broker.requests.interference import Interference, Meeting, Reply
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
@@ -104,6 +115,7 @@ class RequestHandler:
         """`prepared_max_bytes`: what may be prepared for; 0: each request goes the general way."""
         self.apis: dict[int, Api] = {}
         self.admission = Admission()
+        self._quotas: Quotas = NoQuotas()
         self.prepared = PreparedRequests(self.admission, prepared_max_bytes, identity)
         self._prepares = prepared_max_bytes > 0
         self._served: dict[int, _Served] = {}
@@ -119,6 +131,11 @@ class RequestHandler:
     def interfere_by(self, interference: Interference | None) -> None:
         """Who comes between each request and its API from now on; None: nobody."""
         self._interference = interference
+
+    def limit_by(self, quotas: Quotas) -> None:
+        """From now on by these."""
+        self._quotas = quotas
+        self.admission.changed()
 
     def served(self) -> list[Api]:
         """All APIs."""
@@ -204,11 +221,20 @@ class RequestHandler:
             pos = skip_header_tags(frame, pos)
         rights = self.admission.rights_of(connection, client_id, api_key, version)
         context = _context(connection, api_key, version, correlation_id, client_id, rights)
+        quota = None
+        if self._quotas.enabled:
+            quota = self._quotas.of(connection, client_id, api_key, version, len(frame))
+            context.quota = quota
         request = decode(served.request, frame, pos, version)
         if self._interference is not None and failure is None:
             self._meet(self._interference, served, context, request, reply)
             return
         respond = partial(_respond, context, reply)
+        if quota is not None:
+            respond = partial(_respond_limited, quota, connection, respond)
+            self._ask(served, context, request, respond, failure)
+            quota.handled()
+            return
         prepares = self._prepares and served.api.prepare is not None and failure is None
         if not prepares or self.prepared.find(connection, frame) is not None:
             self._ask(served, context, request, respond, failure)
@@ -415,6 +441,18 @@ def _context(
         connection,
         connection.token_authenticated,
     )
+
+
+def _respond_limited(
+    quota: RequestQuota,
+    connection: Connection,
+    respond: Respond,
+    response: Message | None,
+) -> None:
+    wait_ms = quota.answered(response)
+    if wait_ms:
+        connection.throttled(wait_ms)
+    respond(response)
 
 
 def _respond(context: RequestContext, reply: Reply, response: Any) -> None:

@@ -25,6 +25,7 @@ from controller.decisions.decision import (
     View,
 )
 from controller.decisions.manual_assignment import assignment_fault, consecutive_fault
+from controller.decisions.mutation_quota import MutationQuota, quota_fault
 from controller.decisions.partition_change import default_directory
 from controller.decisions.replica_placer import UsableBroker, place_replicas
 from controller.hosting_limit import HostingRoom
@@ -73,7 +74,11 @@ class ReplicationControl:
     # --- create --------------------------------------------------------------------------------
 
     def create_topics(
-        self, view: View, topics: Sequence[CreatableTopic], validate_only: bool
+        self,
+        view: View,
+        topics: Sequence[CreatableTopic],
+        validate_only: bool,
+        quota: MutationQuota | None = None,
     ) -> Decision[list[CreatableTopicResult]]:
         """Create `topics`, each on its own: one that is refused does not stop the others, and two
         whose names collide are created, as in Kafka."""
@@ -87,6 +92,8 @@ class ReplicationControl:
             if can_collide(topic.name) and names is None:
                 names = collision_index(view.image.topics.by_name)
             new = self._create_topic(view.image, topic, names or {}, room)
+            if not isinstance(new, ApiError):
+                new = quota_fault(quota, new.result.num_partitions) or new
             if isinstance(new, ApiError):
                 results.append(refused_topic(topic.name, new))
                 continue
@@ -185,14 +192,17 @@ class ReplicationControl:
     # --- delete --------------------------------------------------------------------------------
 
     def delete_topics(
-        self, view: View, topic_ids: Sequence[bytes]
+        self, view: View, topic_ids: Sequence[bytes], quota: MutationQuota | None = None
     ) -> Decision[dict[bytes, ApiError]]:
         """Delete the topics that exist; the reply has an error for each of the others."""
         refused: dict[bytes, ApiError] = {}
         records: list[MetadataRecord] = []
         for topic_id in topic_ids:
-            if view.image.topics.get_by_id(topic_id) is None:
+            topic = view.image.topics.get_by_id(topic_id)
+            if topic is None:
                 refused[topic_id] = ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif (fault := quota_fault(quota, len(topic.partitions))) is not None:
+                refused[topic_id] = fault
             else:
                 records.append(RemoveTopicRecord(topic_id))
         if len(records) > MAX_RECORDS_PER_OPERATION:
@@ -202,7 +212,11 @@ class ReplicationControl:
     # --- grow ----------------------------------------------------------------------------------
 
     def create_partitions(
-        self, view: View, topics: Sequence[CreatePartitionsTopic], validate_only: bool
+        self,
+        view: View,
+        topics: Sequence[CreatePartitionsTopic],
+        validate_only: bool,
+        quota: MutationQuota | None = None,
     ) -> Decision[list[CreatePartitionsTopicResult]]:
         """Add partitions to `topics`, each on its own."""
         records: list[MetadataRecord] = []
@@ -210,6 +224,8 @@ class ReplicationControl:
         room = HostingRoom(self._settings.hosting, view.image)
         for topic in topics:
             added = self._add_partitions(view.image, topic, room)
+            if not isinstance(added, ApiError):
+                added = quota_fault(quota, len(added)) or added
             if isinstance(added, ApiError):
                 result = CreatePartitionsTopicResult(topic.name, added.code, added.message)
                 results.append(result)

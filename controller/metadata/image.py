@@ -1,8 +1,9 @@
 """The cluster's metadata at one offset of `__cluster_metadata`: what every broker reads.
 
 Owns: immutable views of topics, brokers, configs, SCRAM users, ACLs, delegation tokens, client
-quotas, features and producer ids. An image never changes; `controller.metadata.delta` makes the next one and shares
-all that stayed the same, so that whoever holds an image may keep it as long as it likes.
+quotas, features and producer ids. An image never changes; `controller.metadata.delta` makes the
+next one and shares all that stayed the same, so that whoever holds an image may keep it as long as
+it likes.
 
 Never: decides anything, and never does I/O.
 

@@ -6,8 +6,6 @@ rest. Of host names only `localhost` is known: nothing is looked up.
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address
-
 _LOCALHOST = "localhost"
 
 
@@ -24,10 +22,12 @@ def ip_address(text: str) -> str | None:
     if any(one > 255 for one in first) or last >= 256 ** (4 - len(first)):
         return None
     number = last + sum(one << 8 * (3 - place) for place, one in enumerate(first))
-    return str(IPv4Address(number))
+    return ".".join(map(str, number.to_bytes(4)))
 
 
 def _ipv6(text: str) -> str | None:
+    from ipaddress import IPv6Address  # few need it
+
     text = text.removeprefix("[").removesuffix("]")
     try:
         address = IPv6Address(text)

@@ -27,6 +27,7 @@ from typing import Any, Protocol, TypeVar
 
 from controller.decisions.cluster_control import HeartbeatReply
 from controller.decisions.decision import Decision, View
+from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.producer_ids_control import ProducerIdsBlock, allocate_producer_ids
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.quorum_controller import QuorumController
@@ -138,6 +139,10 @@ class RequestContext(Protocol):
     @property
     def rights(self) -> Rights:
         """What its sender may do."""
+
+    @property
+    def quota(self) -> MutationQuota | None:
+        """How many partitions it may change; None: any number."""
 
 
 class ControllerApis:

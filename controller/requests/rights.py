@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from controller.decisions.decision import Decision, View
+from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import ResourceType
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
@@ -35,6 +36,14 @@ class Sender(Protocol):
     @property
     def rights(self) -> Rights:
         """What it may do."""
+
+
+class Limited(Sender, Protocol):
+    """One that may have a quota."""
+
+    @property
+    def quota(self) -> MutationQuota | None:
+        """Of changes to partitions; None: none."""
 
 
 def if_allowed(

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from controller.decisions.decision import Decision, View
+from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import ReplicationControl, refused_topic
 from controller.quorum_controller import QuorumController
 from ottla.plugins.authorizer import Operation, Resource
@@ -40,12 +41,14 @@ class TopicCreation:
         rights: Rights,
         wanted: Sequence[CreatableTopic],
         validate_only: bool,
+        quota: MutationQuota | None = None,
     ) -> None:
         self._controller = controller
         self._replication: ReplicationControl = controller.replication
         self._rights = rights
         self._wanted = wanted
         self._validate_only = validate_only
+        self._quota = quota
         # By name, in the order in which it became so.
         self._settled: dict[str, CreatableTopicResult] = {}
 
@@ -88,7 +91,7 @@ class TopicCreation:
     def _decide(self, view: View) -> Decision[list[CreatableTopicResult]]:
         """On the topics that nothing is settled about. Their results, then the others."""
         asked = self._permitted()
-        decision = self._replication.create_topics(view, asked, self._validate_only)
+        decision = self._replication.create_topics(view, asked, self._validate_only, self._quota)
         if isinstance(decision.reply, ApiError):
             return decision
         _hide_configs(self._rights, decision.reply)

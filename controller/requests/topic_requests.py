@@ -24,7 +24,7 @@ from controller.decisions.replication_control import refused_topic
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
-from controller.requests.rights import Sender
+from controller.requests.rights import Limited
 from controller.requests.topic_creation import TopicCreation
 from controller.requests.topic_deletion import refused_deletion, sort_out
 from controller.settings import ControllerSettings
@@ -48,7 +48,6 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 
@@ -71,7 +70,7 @@ class TopicRequests:
     # --- CreateTopics --------------------------------------------------------------------------
 
     def create_topics(
-        self, context: Sender, request: CreateTopicsRequest, respond: Respond
+        self, context: Limited, request: CreateTopicsRequest, respond: Respond
     ) -> None:
         """Answer a CreateTopics request."""
         counts = Counter(topic.name for topic in request.topics)
@@ -94,7 +93,9 @@ class TopicRequests:
             refusals = [refused_topic(name, error) for name, error in refused.items()]
             respond(CreateTopicsResponse(topics=[*outcome, *refusals]))
 
-        creation = TopicCreation(self._controller, context.rights, wanted, request.validate_only)
+        creation = TopicCreation(
+            self._controller, context.rights, wanted, request.validate_only, context.quota
+        )
         create = partial(creation.run, self._settings.policies)
         self._timeouts.within(request.timeout_ms, reply, create)
 
@@ -120,24 +121,31 @@ class TopicRequests:
 
         self._timeouts.submit(
             "delete topics",
-            partial(self._decide_deletion, context.rights, states),
+            partial(self._decide_deletion, context, states),
             reply,
             request.timeout_ms,
         )
 
     def _decide_deletion(
-        self, rights: Rights, states: Sequence[DeleteTopicState], view: View
+        self, context: Limited, states: Sequence[DeleteTopicState], view: View
     ) -> Decision[list[DeletableTopicResult]]:
-        results, doomed = sort_out(rights, view.image.topics, states)
-        decision = self._replication.delete_topics(view, doomed)
+        results, doomed = sort_out(context.rights, view.image.topics, states)
+        decision = self._replication.delete_topics(view, doomed, context.quota)
         if isinstance(decision.reply, ApiError):
             return Decision(decision.reply)
+        refusals = decision.reply
+        results = [
+            DeletableTopicResult(one.name, one.topic_id, refusal.code, refusal.message)
+            if (refusal := refusals.get(one.topic_id)) is not None and not one.error_code
+            else one
+            for one in results
+        ]
         return Decision(results, decision.records)
 
     # --- CreatePartitions ----------------------------------------------------------------------
 
     def create_partitions(
-        self, context: Sender, request: CreatePartitionsRequest, respond: Respond
+        self, context: Limited, request: CreatePartitionsRequest, respond: Respond
     ) -> None:
         """Answer a CreatePartitions request."""
         counts = Counter(topic.name for topic in request.topics)
@@ -149,7 +157,9 @@ class TopicRequests:
             allowed = context.rights.allowed(Operation.ALTER, Resource.TOPIC, names)
             refused.update((name, _MAY_NOT_GROW) for name in names if name not in allowed)
             asked = [one for one in wanted if one.name in allowed]
-            return self._replication.create_partitions(view, asked, request.validate_only)
+            return self._replication.create_partitions(
+                view, asked, request.validate_only, context.quota
+            )
 
         def reply(outcome: list[CreatePartitionsTopicResult] | ApiError) -> None:
             if isinstance(outcome, ApiError):

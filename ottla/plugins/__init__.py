@@ -8,4 +8,5 @@ an example of each. Only the standard library is imported.
     ottla.plugins.logins       PasswordCheck, ScramCredentials, TokenCheck: who gets in
     ottla.plugins.policies     CreateTopicPolicy, AlterConfigPolicy: what is refused to everybody
     ottla.plugins.interceptor  ProduceInterceptor: which records are refused
+    ottla.plugins.quotas       ClientQuotaCallback: who shares which quota
 """

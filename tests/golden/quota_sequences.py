@@ -2,8 +2,8 @@
 
 `python -m tests.golden.quota_sequences` asks Kafka's own quota managers (`QuotaOracle` of
 `tests/java`, with a clock that stands where each step puts it) and writes
-`quota_sequences_kafka_4_3_0.json`; `tests/unit/broker/quotas/test_client_quota_manager_kafka.py` gives the
-same sequences to Ottla's.
+`quota_sequences_kafka_4_3_0.json`; `tests/unit/broker/quotas/test_client_quota_manager_kafka.py`
+gives the same sequences to Ottla's.
 
 A step is a list: what, then for `set` and `remove` the entity's user and client id (`{}` none,
 `{"name": null}` the default) and the value; for all others the time in milliseconds, user, client

@@ -2,7 +2,9 @@
 
 Behaviour: reads from the position of each partition up to `max_bytes` in all, the first non-empty
 partition at least one batch (KIP-74). Fewer than `min_bytes` wait up to `max_wait_ms` in the
-purgatory. With a session (v7, KIP-227) only what changed is looked at and answered; a request
+purgatory. A client over its quota gets an empty answer, and what
+it may have at once is cut to what fits the quota's window (`broker.quotas`); followers have none.
+With a session (v7, KIP-227) only what changed is looked at and answered; a request
 without one looks at all that it names. Records are slices of segment files, never copied here.
 
 A fetch in a broker's name is a follower's: it reads to the log's end, and its position moves the
@@ -100,9 +102,11 @@ class FetchApi:
             return
         kind = RackConsumerFetch if self._selects_replicas and request.rack_id else ConsumerFetch
         max_bytes = min(request.max_bytes, self._max_bytes)
+        if context.quota is not None:
+            max_bytes = int(min(max_bytes, context.quota.most_fetched()))
         fetch = kind(self._replicas, context, request, session, max_bytes)
         if fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
-            respond(fetch.response())
+            respond(_limited(fetch))
         else:
             self._park(fetch, request, respond)
 
@@ -117,6 +121,8 @@ class FetchApi:
             # A fetch in a replica's name moves its high watermark (CVE-2018-1288).
             respond(refuse_fetch(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
+        if context.quota is not None:
+            context.quota.exempt()
         session = self._session(context, request, replica[0])
         if isinstance(session, ErrorCode):
             respond(FetchResponse(error_code=int(session)))
@@ -132,7 +138,7 @@ class FetchApi:
             self._replicas.wake(fetch.moved)
 
     def _park(self, fetch: ConsumerFetch, request: FetchRequest, respond: Respond) -> None:
-        waiting = DelayedFetch(fetch.read_again, lambda: respond(fetch.response()))
+        waiting = DelayedFetch(fetch.read_again, lambda: respond(_limited(fetch)))
         self._replicas.fetch_purgatory.watch(waiting, fetch.keys(), request.max_wait_ms)
 
     # --- sessions ------------------------------------------------------------------------------
@@ -166,6 +172,14 @@ def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
         return request.replica_id, -1
     state = request.replica_state
     return (NO_REPLICA, -1) if state is None else (state.replica_id, state.replica_epoch)
+
+
+def _limited(fetch: ConsumerFetch) -> FetchResponse:
+    """To a client over its quota, one without records."""
+    quota = fetch.context.quota
+    if quota is None or not quota.fetched(fetch.size()):
+        return fetch.response()
+    return fetch.empty_response()
 
 
 def refuse_fetch(request: FetchRequest, error: ErrorCode) -> FetchResponse:

@@ -51,6 +51,9 @@ _SORTED_OUT_NEXT = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPI
 
 _DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
+PARTITION_BYTES = 40
+"""What a partition takes in a response beside its records: about that much."""
+
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 
 
@@ -234,13 +237,28 @@ class ConsumerFetch:
 
     # --- the response --------------------------------------------------------------------------
 
+    def size(self) -> int:
+        """About how many bytes the response will have."""
+        return sum(read.size + PARTITION_BYTES for _, read in self.reads.values())
+
+    def empty_response(self) -> FetchResponse:
+        """Nothing of what the last `read` gave: the session remembers to have told nothing, and one
+        that would be new is none."""
+        session = self.session
+        if session is None:
+            return FetchResponse()
+        if session.epoch != self.session_epoch:
+            return _overtaken(session)
+        if self.full:
+            self.replicas.sessions.remove(session.session_id)
+            return FetchResponse()
+        return FetchResponse(session_id=session.session_id)
+
     def response(self) -> FetchResponse:
         """What the last `read` gave, and the session's memory of having told it."""
         session = self.session
         if session is not None and session.epoch != self.session_epoch:
-            # Another request has gone on meanwhile: what this one tells, nobody may rely on.
-            error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-            return FetchResponse(error_code=error, session_id=session.session_id)
+            return _overtaken(session)
         topics: list[FetchableTopicResponse] = []
         last: bytes | str | None = None
         for key, (wanted, read) in self.reads.items():
@@ -309,6 +327,12 @@ class ConsumerFetch:
         if read.unsettled:
             data.preferred_read_replica = read.preferred_read_replica
         return data
+
+
+def _overtaken(session: FetchSession) -> FetchResponse:
+    """Another request has gone on meanwhile: what this one tells, nobody may rely on."""
+    error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+    return FetchResponse(error_code=error, session_id=session.session_id)
 
 
 class RackConsumerFetch(ConsumerFetch):

@@ -48,6 +48,7 @@ class Context:
     security_protocol: str = "PLAINTEXT"
     principal: str = "User:ANONYMOUS"
     token_authenticated: bool = False
+    quota: Any = None
 
 
 class OneNode:

@@ -69,6 +69,29 @@ def test_the_request_inside_is_answered_in_its_own_version() -> None:
     assert [t.name for t in response.topics] == ["t"]
 
 
+def test_the_quota_of_the_client_is_told_inside() -> None:
+    class Quota:
+        def answered(self, response: Any) -> int:
+            response.throttle_time_ms = 70
+            return 70
+
+    asked: list[Any] = []
+
+    def quota_of(asker: Any, client_id: str | None, key: int, version: int) -> Any:
+        asked.append((asker.principal, client_id, key, version))
+        return Quota()
+
+    def create(given: RequestContext, _inner: Any, respond: Callable[[Any], None]) -> None:
+        assert isinstance(given.quota, Quota)
+        respond(CreateTopicsResponse())
+
+    told: list[EnvelopeResponse] = []
+    api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED, quota_of)
+    api.handle(CONTEXT, wrap(CONTEXT, REQUEST), told.append)
+    assert asked == [(CONTEXT.principal, "client", 19, 5)]
+    assert unwrap(CONTEXT, told[0]).throttle_time_ms == 70
+
+
 def test_a_node_that_is_not_the_controller_says_so_outside() -> None:
     answer, _ = opened(wrap(CONTEXT, REQUEST), ErrorCode.NOT_CONTROLLER)
     assert (answer.error_code, answer.response_data) == (ErrorCode.NOT_CONTROLLER, b"")

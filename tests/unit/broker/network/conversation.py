@@ -6,7 +6,7 @@ A line with `>>` tells the core what happens, one with `<<` is what it wants don
     << handle now1          what is called "now…" is answered while it is handled
     << handle 2
     << send now1
-    >> answered 2           or `answered nothing`
+    >> answered 2           or `answered nothing`; `throttled 2`: it has to wait, until `unmuted`
     << send 2
 
 What is called "nowfile…" is answered by parts, "bye…" by leaving, and "lost…" loses the connection.
@@ -79,6 +79,7 @@ class Conversation:
         self.kernel = b""
         """Bytes that the peer has sent and that have not been read."""
         self._slow = False
+        self._unsent = False
         self._lines: list[str] = []
 
     def __call__(self, script: str) -> None:
@@ -103,6 +104,12 @@ class Conversation:
             self.kernel += b"".join(map(bytes_of, rest.split()))
         elif verb == "answered":
             self.core.answered(None if rest == "nothing" else rest.encode())
+        elif verb == "throttled":
+            self.core.answered(None if rest == "nothing" else rest.encode(), True)
+        elif verb == "unmuted":
+            self.core.unmuted()
+            if self._unsent:
+                self.core.blocked()
         elif verb == "said":
             self.core.said(rest.encode())
         elif verb in ("slow", "quick"):
@@ -112,6 +119,7 @@ class Conversation:
         elif verb == "seconds":
             self.now_s += float(rest)
         else:
+            self._unsent = self._unsent and verb != "drained"
             getattr(self.core, what.replace(" ", "_"))()
 
     def _go_on(self) -> None:
@@ -159,6 +167,7 @@ class Conversation:
         words = [todo.name.lower().replace("_", " ")]
         if todo is Step.SEND:
             words += map(name_of, self.core.take_answers())
+            self._unsent = self._slow
             if self._slow:
                 self.core.blocked()
         elif todo is Step.AWAIT_REST:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import os
+import socket
 import struct
+import termios
 import threading
 from pathlib import Path
 
@@ -332,3 +335,49 @@ async def test_no_descriptor_is_left_behind(rig: Rig, tmp_path: Path):
         await until(lambda: server.connection_count == 0)
         await asyncio.sleep(0.01)
     await until(lambda: len(os.listdir("/proc/self/fd")) == before)
+
+
+async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(rig: Rig):
+    """Seen at the socket: what it sends next stays in the kernel, and nobody else waits."""
+    taken: list[bytes] = []
+
+    def handle(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        taken.append(bytes(frame))
+        if frame == b"too much":
+            context.throttled(150)
+        respond(framed(bytes(frame)))
+
+    server = await rig.serve(handle)
+    client, other = await rig.client(server), await rig.client(server)
+    assert await client.ask(b"too much") == b"too much"
+    began_s = asyncio.get_running_loop().time()
+    muted = next(one for one in connections_of(server) if one.core.state is State.MUTED)
+    assert muted.core.paused
+    read = muted.received_bytes
+    client.writer.write(framed(bytes(3_000_000)))
+    assert await other.ask(b"served") == b"served"
+    assert muted.received_bytes == read
+    assert muted.socket is not None
+    await until(lambda: unread(muted.socket) > 0)
+    assert taken == [b"too much", b"served"]
+    assert len(await client.receive()) == 3_000_000
+    assert asyncio.get_running_loop().time() - began_s > 0.1
+    assert muted.core.state is State.READY
+
+
+async def test_a_muted_client_may_leave(rig: Rig):
+    def handle(context: ConnectionContext, frame: memoryview, respond: Responder) -> None:
+        context.throttled(20)
+        respond(framed(bytes(frame)))
+
+    server = await rig.serve(handle)
+    client = await rig.client(server)
+    assert await client.ask(b"too much") == b"too much"
+    client.writer.close()
+    await until(lambda: not connections_of(server))
+
+
+def unread(sock: socket.socket | None) -> int:
+    """Bytes that wait in the kernel."""
+    assert sock is not None
+    return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.FIONREAD, bytes(4)))[0]

@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+import pytest
+
 from broker.metrics import Labels
 from broker.process.server import Server
+from broker.quotas.client_quota_manager import QuotaKind
 from protocol.messages import metadata_records as m
 from tests.unit.broker.process.server_fixture import config
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
@@ -132,3 +135,29 @@ async def test_unclean_elections_are_heard_of(tmp_path: Path) -> None:
         families = {family.name: family for family in node.metrics.families()}
         name = "kafka_controller_controllerstats_uncleanleaderelections"
         assert families[name].samples == (({}, offset),)
+
+
+async def test_clients_with_a_quota_are_shown_with_kafkas_tags(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    await server.start()
+    quotas = server.node.shared.quotas
+    quotas.follow({(("user", "alice"),): {"producer_byte_rate": 100.0}})
+    manager = quotas.managers[QuotaKind.PRODUCE]
+    manager.record("User:alice", "c", 1000, quotas.now_ms())
+    manager.throttled("User:alice", "c", 250, quotas.now_ms())
+    families = {f.name: f for f in server.node.metrics.families()}
+    tags = {"user": "alice", "client_id": ""}
+    ((labels, wait_ms),) = families["kafka_server_produce_throttle_time"].samples
+    assert labels == tags
+    assert wait_ms == pytest.approx(250)
+    ((labels, rate),) = families["kafka_server_produce_byte_rate"].samples
+    assert labels == tags
+    assert 90 < rate <= 100
+    for name in (
+        "kafka_server_fetch_byte_rate",
+        "kafka_server_request_request_time",
+        "kafka_server_controllermutation_tokens",
+        "kafka_server_controllermutation_throttle_time",
+    ):
+        assert families[name].samples == (), name
+    await server.stop()

@@ -12,6 +12,7 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.plugins.node_plugins import NodePlugins
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
+from broker.quotas.client_quota_manager import QuotaKind
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
 from storage.config_def import ConfigError
 
@@ -21,6 +22,7 @@ from ottla.plugins.interceptor import ProduceInterceptor
 from ottla.plugins.logins import PasswordCheck, ScramCredentials, TokenCheck
 from ottla.plugins.policies import AlterConfigPolicy, CreateTopicPolicy
 from ottla.plugins.principal import PrincipalBuilder
+from ottla.plugins.quotas import ClientQuotaCallback
 
 told = {}
 
@@ -43,6 +45,14 @@ Tokens = noted(TokenCheck, "validate")
 Topics = noted(CreateTopicPolicy, "validate")
 Configs = noted(AlterConfigPolicy, "validate")
 Records = noted(ProduceInterceptor, "refusal")
+
+class Quotas(ClientQuotaCallback):
+    def configure(self, settings):
+        told["quotas"] = settings
+    def metric_tags(self, quota, principal, client_id):
+        return {"all": ""}
+    def limit(self, quota, tags):
+        return 5
 """
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -89,6 +99,16 @@ def test_what_is_built_in_is_no_plug_in(folder: Path) -> None:
     assert made.judge(lambda: None, None) is None  # type: ignore[arg-type]
     assert made.policies() is None
     assert made.interceptor(bytearray) is None
+    assert made.quota_limits() is None
+
+
+def test_one_quota_callback_is_for_all_kinds(folder: Path) -> None:
+    limits = plugins(folder, client_quota_callback_class="ottla_test_all:Quotas").quota_limits()
+    assert limits is not None
+    for kind in QuotaKind:
+        one = limits(kind)
+        assert one.limit(one.tags_of("User:a", "c")) == 5
+    assert told()["quotas"]["plugin.a"] == "b"
 
 
 def test_policies_and_the_interceptor(folder: Path) -> None:

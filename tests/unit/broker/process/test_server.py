@@ -136,6 +136,24 @@ async def test_configs_change_while_it_runs_and_stay_over_a_restart(tmp_path: Pa
     await server.stop()
 
 
+async def test_an_address_that_connects_too_often_is_sent_away(tmp_path: Path) -> None:
+    """Its connection is taken, and closed after a while without an answer."""
+    server = Server(config(tmp_path, **{"quota.window.num": "2"}))
+    (endpoint,) = await server.start()
+    quotas = server.node.shared.quotas
+    quotas.follow({(("ip", "127.0.0.1"),): {"connection_creation_rate": 2.0}})
+    made = [await asyncio.open_connection("127.0.0.1", endpoint.port) for _ in range(3)]
+    async with asyncio.timeout(10):
+        with contextlib.suppress(ConnectionError):
+            assert await made[2][0].read() == b""
+    quotas.follow({})
+    made.append(await asyncio.open_connection("127.0.0.1", endpoint.port))
+    assert not made[3][0].at_eof()
+    for _, writer in made:
+        writer.close()
+    await server.stop()
+
+
 async def test_a_stop_answers_parked_requests_first(tmp_path: Path) -> None:
     server = Server(config(tmp_path))
     (endpoint,) = await server.start()

@@ -1,4 +1,4 @@
-"""What is kept of clients, and for how long; `test_client_quota_manager_kafka` has the throttle times."""
+"""What is kept of clients, and for how long. Throttle times: `test_client_quota_manager_kafka`."""
 
 from __future__ import annotations
 

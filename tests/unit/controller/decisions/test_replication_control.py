@@ -46,6 +46,36 @@ def test_records_in_kafka_s_order() -> None:
     ]
 
 
+class Quota:
+    """So many partitions may be changed."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take_partitions(self, count: int) -> bool:
+        self.left -= count
+        return self.left >= 0
+
+
+def test_each_topic_is_asked_about_and_only_those_beyond_the_quota_are_refused() -> None:
+    topics = [CreatableTopic("a", 2, 1), CreatableTopic("b", 2, 1), CreatableTopic("/", 9, 1)]
+    decision = control().create_topics(view(THREE), topics, False, Quota(3))
+    assert isinstance(decision.reply, list)
+    assert [one.error_code for one in decision.reply] == [0, 89, 17]
+    assert len(decision.records) == 3
+    image = image_of(broker_record(1), *topic_records("foo", FOO, [1], [1]))
+    for left, expected in ((2, {}), (1, {FOO: 89})):
+        deletion = control().delete_topics(view(image), [FOO], Quota(left))
+        assert isinstance(deletion.reply, dict)
+        assert {key: error.code for key, error in deletion.reply.items()} == expected
+        assert len(deletion.records) == 1 - len(expected)
+    grow = [CreatePartitionsTopic("foo", 5, None)]
+    for left, code in ((3, 0), (2, 89)):
+        growth = control().create_partitions(view(image), grow, False, Quota(left))
+        assert isinstance(growth.reply, list)
+        assert [one.error_code for one in growth.reply] == [code]
+
+
 def test_who_is_fenced_is_not_in_sync() -> None:
     topic = CreatableTopic("foo", -1, -1, [CreatableReplicaAssignment(0, [3, 2, 1])])
     partition = control().create_topics(view(THREE), [topic], False).records[1]

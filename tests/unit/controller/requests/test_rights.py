@@ -90,8 +90,9 @@ ELSEWHERE = (
     ApiKey.RENEW_DELEGATION_TOKEN,
     ApiKey.EXPIRE_DELEGATION_TOKEN,
     ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    ApiKey.ALTER_CLIENT_QUOTAS,
 )
-"""In `test_acl_requests`, and in `test_delegation_tokens` of the broker's APIs."""
+"""In `test_acl_requests`, `test_quota_requests`, and the broker's `test_delegation_tokens`."""
 
 
 @pytest.fixture
