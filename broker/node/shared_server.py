@@ -143,10 +143,8 @@ class SharedServer:
             between_nodes=ports.between_nodes,
         )
         self.reconfiguration = Reconfiguration(config)
-        self.controller.add_listener(self.reconfiguration.metadata_changed)
-        self.reconfiguration.add(
-            lambda new: self.logs.set_recovery_threads(new.num_recovery_threads_per_data_dir)
-        )
+        self.quotas = _quotas(config, ports)
+        self._follow_settings()
         self.address = ControllerAddress(
             config.node_id,
             self.controller.raft,
@@ -155,15 +153,20 @@ class SharedServer:
             ports.to_controllers,
             refusals.refused,
         )
-        self.quotas = self._followed(_quotas(config, ports))
         self._ways: list[NodeToController] = []
         self._left_quorum = False
         self.controller.on_leader_change(self._leader_changed)
 
-    def _followed(self, quotas: NodeQuotas) -> NodeQuotas:
-        """Of clients, as the committed metadata sets them."""
-        self.controller.add_listener(lambda _delta, image: quotas.follow(image.client_quotas))
-        return quotas
+    def _follow_settings(self) -> None:
+        """Dynamic configs and quotas, as the committed metadata sets them."""
+        quotas = self.quotas
+        self.controller.add_listener(
+            self.reconfiguration.metadata_changed,
+            lambda _delta, image: quotas.follow(image.client_quotas),
+        )
+        self.reconfiguration.add(
+            lambda new: self.logs.set_recovery_threads(new.num_recovery_threads_per_data_dir)
+        )
 
     def _log_environment(self) -> LogEnvironment:
         config, ports = self.config, self.ports
