@@ -37,7 +37,8 @@ _CONNECTION_KEYS = (
 )
 LISTENER_LIMIT_KEYS = ("max.connection.creation.rate", "max.connections", "num.network.threads")
 """What may change of one listener besides its security, and for all brokers at once."""
-_NODE_KEYS = (*CLEANER_KEYS, *THREAD_KEYS, *_CONNECTION_KEYS)
+_PRODUCER_KEYS = ("producer.id.expiration.ms", "transaction.partition.verification.enable")
+_NODE_KEYS = (*CLEANER_KEYS, *THREAD_KEYS, *_CONNECTION_KEYS, *_PRODUCER_KEYS)
 APPLIED_KEYS = (*TOPIC_DEFAULTS, *_NODE_KEYS, "metric.reporters")
 
 

@@ -132,6 +132,7 @@ class BrokerServer:
 
     def _reconfigure(self, config: BrokerConfig) -> None:
         self.parts.cleaner.update_settings(cleaner_settings(config))
+        self.parts.verification.enable(config.transaction_partition_verification_enable)
         if self.parts.fetchers is not None:
             self.parts.fetchers.resize(config.num_replica_fetchers)
 

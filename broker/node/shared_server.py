@@ -39,6 +39,7 @@ from storage.filesystem import Filesystem
 from storage.log.closed_files import UNLIMITED
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from storage.log.producer_rules import ProducerRules
 from storage.log_config import LogConfig
 from storage.ports import Blocking, Look, Network, Scheduler
 
@@ -165,7 +166,10 @@ class SharedServer:
             lambda _delta, image: quotas.follow(image.client_quotas),
         )
         self.reconfiguration.add(
-            lambda new: self.logs.set_recovery_threads(new.num_recovery_threads_per_data_dir)
+            lambda new: self.logs.set_recovery_threads(new.num_recovery_threads_per_data_dir),
+            lambda new: self.environment.producers.change(
+                new.producer_id_expiration_ms, new.transaction_partition_verification_enable
+            ),
         )
 
     def _log_environment(self) -> LogEnvironment:
@@ -175,8 +179,9 @@ class SharedServer:
             ports.scheduler,
             ports.background,
             self.failures,
-            config.producer_id_expiration_ms,
-            verifies_transactions=config.transaction_partition_verification_enable,
+            ProducerRules(
+                config.producer_id_expiration_ms, config.transaction_partition_verification_enable
+            ),
             allocate=ports.allocate,
             descriptors=self.descriptors,
         )

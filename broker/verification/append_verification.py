@@ -38,6 +38,10 @@ class AppendVerification:
         self._verifier = verifier
         self._enabled = enabled
 
+    def enable(self, enabled: bool) -> None:
+        """`transaction.partition.verification.enable` from now on."""
+        self._enabled = enabled
+
     def verify(
         self,
         transactional_id: str,

@@ -12,6 +12,7 @@ from protocol.frames.frame_memory import Allocate
 from storage.filesystem import Filesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.producer_rules import ProducerRules
 from storage.log.write_back import WriteBack
 from storage.ports import Blocking, Scheduler
 
@@ -25,10 +26,8 @@ class LogEnvironment:
     scheduler: Scheduler
     blocking: Blocking
     failures: LogDirFailureChannel
-    producer_id_expiration_ms: int = 86_400_000
+    producers: ProducerRules = field(default_factory=ProducerRules)
     random_below: Callable[[int], int] = field(default=lambda _: 0)
-    verifies_transactions: bool = False
-    """`transaction.partition.verification.enable`, as brokers have it for their partitions."""
     allocate: Allocate = bytearray
     """Makes buffers for what large batches unpack to."""
     write_back: WriteBack = field(default_factory=WriteBack)

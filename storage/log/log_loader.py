@@ -24,6 +24,7 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
 from storage.log.producer_rebuild import rebuild_producers
+from storage.log.producer_rules import ProducerRules
 from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log.producer_state import ProducerStateManager
 from storage.log.recovery_report import RecoveryReport
@@ -63,11 +64,7 @@ class LogLoader:
         self._filesystem = filesystem = environment.filesystem
         self._directory = directory
         self._config = config
-        self.producers = ProducerStateManager(
-            str(partition),
-            environment.producer_id_expiration_ms,
-            verifies=environment.verifies_transactions,
-        )
+        self.producers = ProducerStateManager(str(partition), environment.producers)
         self.epochs = LeaderEpochCache(filesystem, directory)
         self.snapshots = ProducerSnapshots(filesystem, directory)
         self._clean = clean
@@ -225,7 +222,7 @@ class LogLoader:
 
     def _rebuild_aborted(self, segment: LogSegment) -> None:
         """Write a flushed segment's transaction index anew."""
-        producers = ProducerStateManager(self.producers.topic_partition, 2**62)
+        producers = ProducerStateManager(self.producers.topic_partition, ProducerRules(2**62))
         self.snapshots.load_latest(producers, segment.base_offset, self._now_ms)
         start = max(producers.map_end_offset, self.log_start_offset)
         aborted = []

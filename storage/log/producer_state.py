@@ -21,6 +21,7 @@ from protocol.control_records import ControlRecordType, EndTransactionMarker
 from protocol.errors import ApiError, ErrorCode
 from protocol.record_batch import NO_PRODUCER_EPOCH, RecordBatchHeader
 from storage.log.ongoing_transactions import OngoingTransactions
+from storage.log.producer_rules import ProducerRules
 from storage.log.transaction_index import AbortedTxn
 from storage.log.verification_state import VerificationGuard, VerificationState
 
@@ -120,18 +121,15 @@ class ProducerStateManager:
     __slots__ = (
         "_verifications",
         "entries",
-        "expiration_ms",
         "map_end_offset",
+        "rules",
         "topic_partition",
         "transactions",
-        "verifies",
     )
 
-    def __init__(self, topic_partition: str, expiration_ms: int, *, verifies: bool = False) -> None:
-        """`verifies` is `transaction.partition.verification.enable`."""
+    def __init__(self, topic_partition: str, rules: ProducerRules) -> None:
         self.topic_partition = topic_partition
-        self.expiration_ms = expiration_ms
-        self.verifies = verifies
+        self.rules = rules
         self.entries: dict[int, ProducerStateEntry] = {}
         self.map_end_offset = 0
         self.transactions = OngoingTransactions()
@@ -244,7 +242,7 @@ class ProducerStateManager:
                 f"epoch {entry.producer_epoch}",
             )
         state = self._verifications.get(producer_id)
-        if self.verifies and (state is None or state.guard is not guard):
+        if self.rules.verifies and (state is None or state.guard is not guard):
             return ApiError(
                 ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction"
             )
@@ -440,7 +438,7 @@ class ProducerStateManager:
         """Whether a producer was silent for `producer.id.expiration.ms`."""
         if entry.current_txn_first_offset is not None:
             return False
-        return now_ms - entry.last_timestamp >= self.expiration_ms
+        return now_ms - entry.last_timestamp >= self.rules.expiration_ms
 
     def remove_expired(self, now_ms: int) -> int:
         """Forget silent producers, and questions that were never used; gives how many producers."""
@@ -448,7 +446,7 @@ class ProducerStateManager:
         for producer_id in expired:
             del self.entries[producer_id]
         for producer_id, state in list(self._verifications.items()):
-            if now_ms - state.created_ms >= self.expiration_ms:
+            if now_ms - state.created_ms >= self.rules.expiration_ms:
                 del self._verifications[producer_id]
         return len(expired)
 

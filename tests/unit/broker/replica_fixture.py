@@ -29,6 +29,7 @@ from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from storage.log.producer_rules import ProducerRules
 from tests.batches import build_batch
 
 NODE_ID = 1
@@ -55,7 +56,7 @@ class Replicas:
             self.scheduler,
             self.blocking,
             self.failures,
-            verifies_transactions=verifies_transactions,
+            ProducerRules(verifies=verifies_transactions),
             descriptors=descriptors or Descriptors(),
         )
         self.logs = LogManager(

@@ -14,6 +14,7 @@ from storage.filesystem import Filesystem
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from storage.log.producer_rules import ProducerRules
 from storage.log.sliced_work import in_one_go
 from storage.log.time_lookup import look_up_by_time
 from storage.log.unified_log import UnifiedLog
@@ -60,7 +61,11 @@ def environment(
 ) -> LogEnvironment:
     """Ports for one node."""
     return LogEnvironment(
-        filesystem, SimScheduler(), jobs or Jobs(), LogDirFailureChannel(), expiration_ms
+        filesystem,
+        SimScheduler(),
+        jobs or Jobs(),
+        LogDirFailureChannel(),
+        ProducerRules(expiration_ms),
     )
 
 

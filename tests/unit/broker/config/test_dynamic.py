@@ -98,7 +98,7 @@ def test_what_concerns_one_broker_is_not_set_for_all() -> None:
     assert fault({"listeners": "PLAINTEXT://:1"}, one_broker=False) == f"{words}[listeners]"
 
 
-@pytest.mark.parametrize("name", ["remote.log.reader.threads", "producer.id.expiration.ms"])
+@pytest.mark.parametrize("name", ["remote.log.reader.threads", "remote.fetch.max.wait.ms"])
 def test_what_is_not_put_into_force_is_refused_by_name(name: str) -> None:
     message = fault({name: "9"}) or ""
     assert f"[{name}]" in message

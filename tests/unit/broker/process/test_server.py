@@ -102,6 +102,8 @@ async def changed_as_asked(server: Server) -> None:
     assert server.background_pool.size == 12
     assert server.cleaner._pool.size == 2
     assert server.node.logs._settings.num_recovery_threads_per_data_dir == 3
+    rules = server.node.shared.environment.producers
+    assert (rules.expiration_ms, rules.verifies) == (5000, False)
     assert server.sockets is not None
     (acceptor,) = server.sockets.acceptors
     assert len(acceptor.processors) == 4
@@ -120,6 +122,8 @@ async def test_configs_change_while_it_runs_and_stay_over_a_restart(tmp_path: Pa
         "num_network_threads": "4",
         "log_cleaner_threads": "2",
         "num_recovery_threads_per_data_dir": "3",
+        "producer_id_expiration_ms": "5000",
+        "transaction_partition_verification_enable": "false",
         "max_connections": "50",
         "max_connections_per_ip": "40",
         "listener_name_plaintext_max_connection_creation_rate": "60",

@@ -13,6 +13,7 @@ from storage.log.aborted_lookup import collect_aborted
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin
 from storage.log.log_environment import LogEnvironment
+from storage.log.producer_rules import ProducerRules
 from storage.log.segment_names import TXN_INDEX_SUFFIX
 from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
@@ -132,7 +133,7 @@ def verifying() -> UnifiedLog:
         ports.scheduler,
         ports.blocking,
         ports.failures,
-        verifies_transactions=True,
+        ProducerRules(verifies=True),
     )
     return open_log(ports=ports)
 

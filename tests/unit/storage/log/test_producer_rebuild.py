@@ -5,6 +5,7 @@ import pytest
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import CorruptBatch
 from storage.log.producer_rebuild import rebuild_producers
+from storage.log.producer_rules import ProducerRules
 from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log.producer_state import ProducerStateManager
 from tests.unit.storage.harness import DIRECTORY, NOW_MS, batch, open_log
@@ -20,7 +21,7 @@ def test_the_state_is_that_of_the_batches_up_to_an_offset(damaged: bool) -> None
     if damaged:
         file = filesystem.open(f"{DIRECTORY}/{0:020d}.log")
         file.write_at(b"\0\0\0\0", file.size // 3 + 8)  # the length of the second batch
-    producers = ProducerStateManager("t-0", 2**62)
+    producers = ProducerStateManager("t-0", ProducerRules(2**62))
     rebuild = lambda: rebuild_producers(  # noqa: E731
         log.segments, producers, ProducerSnapshots(filesystem, DIRECTORY), 0, 3, NOW_MS
     )

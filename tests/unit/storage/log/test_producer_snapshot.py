@@ -8,6 +8,7 @@ import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import read_header
+from storage.log.producer_rules import ProducerRules
 from storage.log.producer_snapshot import ProducerSnapshots, decode_snapshot, encode_snapshot
 from storage.log.producer_state import ProducerStateEntry, ProducerStateManager
 from tests.unit.storage.harness import NOW_MS, batch
@@ -31,7 +32,7 @@ def fields(made: ProducerStateEntry) -> tuple[object, ...]:
 
 
 def producers_at(offset: int, *entries: ProducerStateEntry) -> ProducerStateManager:
-    producers = ProducerStateManager("topic-0", 1000)
+    producers = ProducerStateManager("topic-0", ProducerRules(1000))
     producers.clear(offset)
     for made in entries:
         producers.restore(made)

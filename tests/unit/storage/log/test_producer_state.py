@@ -9,6 +9,7 @@ import pytest
 from protocol.control_records import ControlRecordType, EndTransactionMarker
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, read_header
+from storage.log.producer_rules import ProducerRules
 from storage.log.producer_state import ProducerStateEntry, ProducerStateManager
 from storage.log.transaction_index import AbortedTxn
 from storage.log.verification_state import VerificationGuard
@@ -37,7 +38,7 @@ class Log:
     """Appends as a leader would: checks, then updates."""
 
     def __init__(self) -> None:
-        self.producers = ProducerStateManager("topic-0", 1000)
+        self.producers = ProducerStateManager("topic-0", ProducerRules(1000))
         self.end = 0
 
     def append(self, batch_header: RecordBatchHeader) -> ErrorCode | int:
@@ -153,7 +154,7 @@ def test_the_oldest_open_transaction_bounds_stability() -> None:
 
 
 def test_a_marker_of_an_unknown_producer_makes_it_known() -> None:
-    producers = ProducerStateManager("topic-0", 1000)
+    producers = ProducerStateManager("topic-0", ProducerRules(1000))
     assert producers.end_transaction(5, 2, ABORT, 0, NOW_MS) is None
     assert producers.entries[5].producer_epoch == 2
     assert not producers.transactions.unreplicated
@@ -167,7 +168,7 @@ def test_a_transaction_takes_no_other_records_of_its_producer() -> None:
 
 
 def test_markers_are_fenced_by_epochs_of_producer_and_coordinator() -> None:
-    producers = ProducerStateManager("topic-0", 1000)
+    producers = ProducerStateManager("topic-0", ProducerRules(1000))
     assert producers.check_marker(7, 0, 0, 0, 1) is None, "nothing is known"
     producers.update(header(0, epoch=3, is_transactional=True), 0)
     producers.end_transaction(7, 3, COMMIT, 1, NOW_MS)
@@ -189,7 +190,7 @@ def test_markers_are_fenced_by_epochs_of_producer_and_coordinator() -> None:
 
 
 def test_under_version_2_a_marker_of_the_present_epoch_may_only_repeat_an_end() -> None:
-    producers = ProducerStateManager("topic-0", 1000)
+    producers = ProducerStateManager("topic-0", ProducerRules(1000))
     producers.update(header(0, epoch=3, is_transactional=True), 0)
     late = producers.check_marker(7, 3, 4, 1, 2)
     assert late is not None and late.message == (
@@ -206,7 +207,7 @@ class Verifying(Log):
     """A log that lets no transaction begin without its coordinator's knowledge."""
 
     def __init__(self) -> None:
-        self.producers = ProducerStateManager("topic-0", 1000, verifies=True)
+        self.producers = ProducerStateManager("topic-0", ProducerRules(1000, verifies=True))
         self.end = 0
 
     def ask(self, sequence: int, epoch: int = 0, *, bumps: bool = False) -> VerificationGuard:
@@ -284,7 +285,7 @@ def test_questions_expire() -> None:
 
 
 def test_replay_follows_the_log() -> None:
-    producers = ProducerStateManager("topic-0", 1000)
+    producers = ProducerStateManager("topic-0", ProducerRules(1000))
     producers.replay(header(0, 3, base_offset=10))
     producers.replay(header(0, 1, base_offset=13, pid=4, is_transactional=True))
     assert producers.entries[7].last_offset == 12
@@ -300,7 +301,7 @@ def test_replay_follows_the_log() -> None:
 
 
 def test_clear_and_restore() -> None:
-    producers = ProducerStateManager("topic-0", 1000)
+    producers = ProducerStateManager("topic-0", ProducerRules(1000))
     for pid, first in ((3, 40), (1, 20), (2, None)):
         entry = ProducerStateEntry(pid)
         entry.current_txn_first_offset = first
