@@ -147,9 +147,10 @@ class ConnectionQuotas:
         if delay_ms > 0:
             one = self._listeners[listener]
             one.over_ip_rate += 1
-            one.rate.take_back(now_ms)
-            if not self._is_protected(listener):
-                self._rate.take_back(now_ms)
+            if self.limits_rate(listener):  # else it was not counted
+                one.rate.take_back(now_ms)
+                if not self._is_protected(listener):
+                    self._rate.take_back(now_ms)
         return delay_ms
 
     def ip_allowed(self, ip: str) -> bool:
@@ -187,10 +188,6 @@ class ConnectionQuotas:
         return max(0, self.total - self.max_connections)
 
     # --- what happened -------------------------------------------------------------------------
-
-    def open_on(self, listener: str) -> int:
-        """Open connections of a listener."""
-        return self._listeners[listener].count
 
     def not_served(self, listener: str) -> Mapping[str, int]:
         """How often a listener made clients wait or closed their connections, by the reason."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker.network.connection_quotas import KEPT_FOR_BROKERS, UNLIMITED, ConnectionQuotas
+from broker.quotas.sampled_rate import Window
 
 
 def _quotas(**limits: object) -> ConnectionQuotas:
@@ -113,3 +114,51 @@ def test_the_last_descriptors_are_the_protected_listeners():
     assert quotas.slot_available("B")
     left[0] = 0
     assert not quotas.slot_available("B")
+
+
+def test_the_longer_wait_of_broker_and_listener_counts():
+    quotas = ConnectionQuotas(creation_rate=10, window=Window(2, 1000))
+    quotas.add_listener("A")
+    quotas.add_listener("B", UNLIMITED, 5)
+    assert [quotas.creation_delay_ms("B", 0.0) for _ in range(6)] == [0] * 5 + [200]
+    assert [quotas.creation_delay_ms("A", 0.0) for _ in range(5)] == [0] * 4 + [100]
+    assert quotas.not_served("A")["max.connection.creation.rate"] == 1
+    quotas.limit_broker(UNLIMITED, UNLIMITED)
+    assert not quotas.limits_rate("A")
+    assert quotas.limits_rate("B")
+
+
+def test_who_is_refused_for_its_address_does_not_use_up_the_rate_of_others():
+    quotas = ConnectionQuotas(
+        creation_rate=5,
+        window=Window(2, 1000),
+        opened_from=lambda address, _now_ms: 1000.0 if address == "bad" else 0.0,
+    )
+    quotas.add_listener("A")
+    for _ in range(50):
+        assert quotas.creation_delay_ms("A", 0.0) == 0
+        assert quotas.ip_delay_ms("A", "bad", 0.0) == 1000
+    assert [quotas.creation_delay_ms("A", 0.0) for _ in range(6)] == [0] * 5 + [200]
+    assert quotas.ip_delay_ms("A", "good", 0.0) == 0
+    assert quotas.not_served("A")["connection_creation_rate"] == 50
+
+
+def test_without_a_rate_nothing_is_counted_and_nothing_taken_back():
+    quotas = ConnectionQuotas(opened_from=lambda _address, _now_ms: 1.0, window=Window(2, 1000))
+    quotas.add_listener("A")
+    for _ in range(50):
+        quotas.ip_delay_ms("A", "x", 0.0)
+    quotas.limit_listener("A", UNLIMITED, 5)
+    assert [quotas.creation_delay_ms("A", 0.0) for _ in range(6)] == [0] * 5 + [200]
+
+
+def test_why_somebody_was_not_served_is_counted():
+    quotas = _quotas(max_connections=1)
+    quotas.opened("A", "x")
+    quotas.wait_for_slot("A", lambda: None)
+    quotas.refused("B")
+    quotas.limit_addresses(1, {"y": 5})
+    assert not quotas.ip_allowed("x")
+    assert quotas.ip_allowed("y")
+    assert {name: n for name, n in quotas.not_served("A").items() if n} == {"max.connections": 1}
+    assert quotas.not_served("B")["max.connections.per.ip"] == 1
