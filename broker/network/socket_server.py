@@ -50,6 +50,8 @@ _log = logging.getLogger(f"ottla.{__name__}")
 
 _ABORT_TIMEOUT_S = 5.0
 _CLOSES_PER_TURN = 64
+_OPENING_S = 0.3
+"""Connections that are not up yet cannot be given up: the time until the next look."""
 _CHANGEABLE = (
     "max_connection_creation_rate",
     "max_connections",
@@ -114,6 +116,7 @@ class SocketServer:
         self._makers: dict[Acceptor, Callable[[], Processor]] = {}
         self._processor_ids = itertools.count()
         self._resolving: asyncio.Task[None] | None = None
+        self._shedding: asyncio.TimerHandle | None = None
         self._listeners = listeners
         self.io_pool = io_pool
         self._on_closed = on_closed
@@ -180,8 +183,9 @@ class SocketServer:
         for acceptor in self.acceptors:
             acceptor.close()
         self.throttled.close_all()
-        if self._resolving is not None:
-            self._resolving.cancel()
+        for pending in (self._resolving, self._shedding):
+            if pending is not None:
+                pending.cancel()
 
     async def stop(self, timeout_s: float = 5.0) -> None:
         """Stop accepting, answer the requests under way, close all connections.
@@ -278,8 +282,14 @@ class SocketServer:
         )
         for connection in given_up:
             connection.abort("max.connections is exceeded")
-        if given_up and excess > len(given_up):
-            self.loop.call_soon(self.close_excess_connections)
+        opening = self.quotas.total - len(held)
+        if excess > len(given_up) and (given_up or opening) and self._shedding is None:
+            delay_s = 0.0 if given_up else _OPENING_S
+            self._shedding = self.loop.call_later(delay_s, self._shed_more)
+
+    def _shed_more(self) -> None:
+        self._shedding = None
+        self.close_excess_connections()
 
     def _shares_its_port(self, listener: Listener) -> bool:
         """Whether another listener has the port too, on an address of the other family."""

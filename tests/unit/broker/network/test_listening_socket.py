@@ -7,10 +7,11 @@ import socket
 
 import pytest
 
-from broker.network.listening_socket import Listener
+from broker.config.endpoints import ListenerLimits
+from broker.network.listening_socket import Listener, limited
 from broker.network.request_channel import ConnectionContext, Responder
 from tests.tools.free_ports import free_base
-from tests.unit.broker.network.conftest import Rig, framed
+from tests.unit.broker.network.conftest import CONFIG, Rig, framed
 
 
 def _accepts(port: int) -> str:
@@ -60,3 +61,20 @@ async def test_one_port_for_a_listener_of_each_family(rig: Rig, four: str, six: 
         await reader.readexactly(4)
         writer.close()
     assert hosts == ["FOUR 127.0.0.1", "SIX ::1"]
+
+
+def test_a_listener_has_the_brokers_limits_where_it_has_none_of_its_own():
+    """As a running Kafka did: with max.connections=5, the inter-broker listener had five of eight
+    connections, and another one none."""
+    limits = {"B": ListenerLimits(7, 2), "C": ListenerLimits(None, None, 3)}
+    config = CONFIG._replace(
+        max_connections=5,
+        max_connection_creation_rate=9,
+        num_network_threads=4,
+        listener_limits=limits,
+    )
+    made = [limited(Listener(name, "127.0.0.1", 0), config) for name in "ABC"]
+    assert [
+        (one.max_connections, one.max_connection_creation_rate, one.num_network_threads)
+        for one in made
+    ] == [(5, 9, 4), (7, 9, 2), (5, 3, 4)]

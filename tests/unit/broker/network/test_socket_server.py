@@ -170,6 +170,22 @@ async def test_more_than_a_turn_closes_are_closed_in_several(
     assert await clients[4].ask(b"x") == b"x"
 
 
+async def test_connections_that_are_not_up_yet_are_given_up_when_they_are(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("broker.network.socket_server._OPENING_S", 0.005)
+    server = await rig.serve(num_network_threads=1)
+    client = await rig.client(server)
+    assert await client.ask(b"x") == b"x"
+    (processor,) = server.processors
+    (connection,) = processor.connections()
+    monkeypatch.setattr(processor, "_connections", {})  # as while its TLS handshake is under way
+    server.reconfigure(server.config._replace(max_connections=0))
+    assert not connection.context.closed
+    processor._connections[connection] = None
+    assert await client.closed_by_server()
+
+
 async def test_higher_limits_let_those_in_who_wait(rig: Rig):
     server = await rig.serve(max_connections=1)
     waits = waits_of(server.quotas)
