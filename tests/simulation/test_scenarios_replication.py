@@ -216,9 +216,14 @@ def _delete_before(story: Scenario, leader: SimBroker, offset: int) -> None:
     assert exchange.response.topics[0].partitions[0].error_code == 0
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("towards_leader", [False, True])
-def test_r8_a_one_way_link_acknowledges_nothing_below_min_isr(towards_leader: bool) -> None:
-    story = Scenario(1)
+def test_r8_a_one_way_link_acknowledges_nothing_below_min_isr(
+    seed: int, towards_leader: bool
+) -> None:
+    """The leader's heartbeats do not keep it in office where no answer reaches it: a connection
+    that it gives up is never made again."""
+    story = Scenario(seed)
 
     def tell() -> None:
         leader = story.leader()

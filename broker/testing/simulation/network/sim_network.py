@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from broker.requests.context import ANONYMOUS
-from broker.testing.simulation.network.sim_links import Links, Wire
+from broker.testing.simulation.network.sim_links import Handshake, Links, Wire
 from broker.testing.simulation.network.sim_server_end import Ends, Server, ServerEnd
 from broker.testing.simulation.sim_scheduler import SimScheduler, SimTimer
 from protocol.api_keys import ApiKey
@@ -176,6 +176,7 @@ class SimConnection:
         self._world = network.world
         self._dumb = False
         self._cut = False
+        self._handshake = Handshake(network.links, client, server.address)
         self._wire = Wire(network.links, client, server.address)
         back = Wire(network.links, server.address, client)
         principal = network.principal_of(client)
@@ -210,8 +211,10 @@ class SimConnection:
             self._timers[exchange] = self._world.call_later(
                 timeout_ms, lambda: self._timed_out(exchange)
             )
-        late_ms = self._roll_the_dice()
-        self._wire.carry(lambda: self._arrive(exchange, frame), self.network.delay_ms() + late_ms)
+        delay_ms = self._roll_the_dice() + self.network.delay_ms()
+        self._handshake.then(
+            lambda: self._wire.carry(lambda: self._arrive(exchange, frame), delay_ms)
+        )
         return exchange
 
     def close(self) -> None:
@@ -235,7 +238,9 @@ class SimConnection:
         pending, self._pending = self._pending, {}
         for exchange in pending.values():
             self._give_up(exchange, outcome)
-        self._wire.carry(self._end.hear_close, self.network.delay_ms())
+        self._handshake.give_up()
+        if self._handshake.made:
+            self._wire.carry(self._end.hear_close, self.network.delay_ms())
 
     def _give_up(self, exchange: Exchange, outcome: str) -> None:
         timer = self._timers.pop(exchange, None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from broker.testing.simulation.network.sim_links import Wire
+from broker.testing.simulation.network.sim_links import Handshake, Wire
 from broker.testing.simulation.network.sim_network import SimNetwork
 from broker.testing.simulation.network.sim_server_end import ServerEnd
 from broker.testing.simulation.sim_process import ProcessScheduler, ProcessTimer
@@ -107,6 +107,7 @@ class _Connection:
         self._pending: dict[int, _Sent] = {}
         self._cut = False
         self._dumb = False
+        self._handshake = Handshake(network.links, node.address, host)
         self._wire = Wire(network.links, node.address, host)
         back = Wire(network.links, host, node.address)
         server = network.servers[host]
@@ -124,7 +125,9 @@ class _Connection:
         sent.timer = self._scheduler.call_later(timeout_ms, lambda: self._timed_out(number))
         delay_ms = self._network.delay_ms() + self._roll_the_dice()
         may_be_late = not _ends_any_transaction(request)
-        self._wire.carry(lambda: self._arrive(number, frame, may_be_late), delay_ms)
+        self._handshake.then(
+            lambda: self._wire.carry(lambda: self._arrive(number, frame, may_be_late), delay_ms)
+        )
 
     def _arrive(self, number: int, frame: bytes, may_be_late: bool) -> None:
         if not self._cut and (self.open or may_be_late):
@@ -171,7 +174,9 @@ class _Connection:
         self._node.connections.pop(self, None)
         if self.open:
             self.open = False
-            self._wire.carry(self._end.hear_close, self._network.delay_ms())
+            self._handshake.give_up()
+            if self._handshake.made:
+                self._wire.carry(self._end.hear_close, self._network.delay_ms())
 
     # --- from the other end (`Peer`) ------------------------------------------------------------
 

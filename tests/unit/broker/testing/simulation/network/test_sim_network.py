@@ -104,6 +104,17 @@ def test_nobody_listens_there_is_no_connection() -> None:
     assert one.network.connect("client", "broker-1") is not None, "nobody can tell it that"
 
 
+def test_what_was_given_up_before_the_connection_was_made_never_arrives() -> None:
+    one = World()
+    one.network.links.cut("broker-1", "client")
+    exchange = one.ask()
+    one.world.run_for(1_500.0)
+    assert exchange.outcome == TIMED_OUT and exchange.handled_ms is None
+    one.network.links.heal()
+    one.world.run_for(1_000.0)
+    assert one.server.asked == [] and one.server.closed == []
+
+
 def test_the_time_of_one_that_was_paused_begins_again() -> None:
     exchange = World().ask()
     exchange.begins_again(7.0)

@@ -74,3 +74,24 @@ def test_the_end_of_a_life_closes_its_connections() -> None:
     one.node.end(silently=False)
     one.world.run_for(100.0)
     assert len(one.server.closed) == 1 and one.node.connections == {}
+
+
+def test_a_link_that_is_cut_one_way_carries_what_stands_and_opens_nothing() -> None:
+    one = World()
+    one.send()
+    one.network.links.cut("broker-1", "broker-2")
+    one.send()
+    assert len(one.server.asked) == 1, "the second waits for the first"
+    one.server.asked[0][1](response_parts(ApiVersionsResponse(), 2, 1))
+    one.world.run_for(50.0)
+    assert len(one.server.asked) == 2
+    one.world.run_for(1_000.0)
+    assert one.told == [ChannelFailure.TIMED_OUT, ChannelFailure.LOST]
+    one.send()
+    one.world.run_for(1_000.0)
+    assert len(one.server.asked) == 2, "nobody answers its SYN"
+    one.network.links.heal()
+    one.world.run_for(1_000.0)
+    assert len(one.server.asked) == 2, "and it has been given up"
+    one.send()
+    assert len(one.server.asked) == 3
