@@ -38,9 +38,6 @@ from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.rights import UNLIMITED
 from storage.cleaning.log_cleaner import LogCleaner
 
-# For a registration or heartbeat, a controller that does not answer for longer is another one soon.
-_LIFECYCLE_TIMEOUT_MS = 4_500
-
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
@@ -67,7 +64,9 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     ways = [shared.to_controller(refuse) for _ in range(4)]
     lifecycle = BrokerLifecycle(
         config,
-        shared.to_controller(refuse, _LIFECYCLE_TIMEOUT_MS).send,
+        # A controller that does not hear a heartbeat for twice as long fences this broker (Kafka's
+        # BrokerServer): the next one is sent before that.
+        shared.to_controller(refuse, config.broker_session_timeout_ms // 2).send,
         ports.between_nodes,
         lambda: shared.image.offset,
         shared.offline_log_dir_ids,

@@ -64,3 +64,10 @@ def test_before_there_is_an_internal_topic_it_has_the_partitions_that_it_will_ha
 def parts_of(running: Running) -> BrokerParts:
     assert running.node.broker is not None
     return running.node.broker.parts
+
+
+def test_a_heartbeat_is_given_up_before_the_session_is_over(tmp_path: Path) -> None:
+    running = Running(tmp_path, **{"broker.session.timeout.ms": "2500"})
+    ways = running.node.shared._ways
+    assert [one.timeout_ms for one in ways if one.timeout_ms != 30_000] == [1250]
+    running.stop()
