@@ -33,6 +33,7 @@ from controller.random_ids import RandomBytes
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
 from storage.log.log_environment import LogEnvironment
+from storage.log.sliced_work import SlicedWork
 from storage.ports import Network, Scheduler
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ class ControllerNode:
         on_failure: Callable[[Exception], None],
         network: Network | None = None,
         between_nodes: Scheduler | None = None,
+        sliced: SlicedWork | None = None,
     ) -> None:
         """Open the metadata log and its latest snapshot. `bootstrap` is what an empty log begins
         with (`controller.storage_format`); `on_failure(error)` runs once if the log fails. A quorum
         of one that votes itself needs no `network`. `between_nodes`: the time in which nodes wait
-        for each other; None: that of the environment.
+        for each other; None: that of the environment. `sliced` has long work's turns; None: it is
+        done in one go.
 
         Raises OSError, QuorumStateError and MetadataRecordError.
         """
@@ -66,7 +69,7 @@ class ControllerNode:
         def draw(bound: int) -> int:
             return int.from_bytes(random_bytes(8), "big") % bound
 
-        self.loader = MetadataLoader()
+        self.loader = MetadataLoader(sliced)
         self._settings = settings
         self._loaded = False
         self._checked_features: object = None

@@ -101,7 +101,7 @@ class BrokerServer:
         try:
             # One that fails later keeps none of the others from following.
             self._shared.controller.add_listener(
-                self.parts.replicas.apply,
+                self.parts.replicas.follow,
                 self._topics_changed,
                 lambda _delta, _image: self.parts.transactions.metadata_changed(),
             )

@@ -142,6 +142,7 @@ class SharedServer:
             lambda error: ports.halt(f"the metadata log failed: {error}"),
             network=ports.to_controllers,
             between_nodes=ports.between_nodes,
+            sliced=self.logs.sliced,
         )
         self.reconfiguration = Reconfiguration(config)
         self.quotas = _quotas(config, ports)

@@ -1,8 +1,10 @@
 """All partitions that this broker hosts, and the two purgatories of requests that wait for them.
 
-Owns which partitions exist here and who leads them, as the metadata image says: `apply` creates
-logs for new ones, opens leaders, has followers copied, deletes what is gone. It also has the timer
-by which leaders look for followers that fell behind. Appends and reads go through `Partition`.
+Owns which partitions exist here and who leads them, as the metadata image says: `follow` creates
+logs for new ones, opens leaders, has followers copied, deletes what is gone. It does that partition
+by partition, in slices; who asks for one that is not there yet is told NOT_LEADER_OR_FOLLOWER, and
+asks again, as in Kafka between its metadata cache and its ReplicaManager. It also has the timer by
+which leaders look for followers that fell behind. Appends and reads go through `Partition`.
 Never decides leadership, never speaks to a client. Follows Kafka's `ReplicaManager`.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 
 from broker.config.in_force import topic_defaults
 from broker.config.keys import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
@@ -35,10 +38,12 @@ from broker.replication.replication_quota import (
 from broker.replication.session_waking import SessionWaking
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
+from controller.metadata.topics_delta import LocalReplicaChanges
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogUnusable
 from storage.log.retention import Breaches
+from storage.log.sliced_work import Steps, each, in_one_go
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.ports import Scheduler
@@ -52,6 +57,12 @@ NO_METADATA = MetadataImage()
 
 # Not a config of Kafka's either: `ServerConfigs.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`.
 SESSION_EVICTION_MS = 120_000
+
+CHANGES_A_SLICE = 20
+"""Partitions that take another leader, or logs other configs, before others have their turn."""
+CHANGES_A_NEW_LOG = 20
+"""As many of them take as long as one log that is made."""
+DELETES_A_SLICE = 10
 
 
 class ReplicaManager:
@@ -149,45 +160,79 @@ class ReplicaManager:
 
     # --- following the metadata ------------------------------------------------------------------
 
-    def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Bring the local replicas to what the image says, looking only at what changed."""
+    def follow(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
+        """What brings the local replicas to what the image says, looking only at what changed: to
+        be done before that of the next change.
+
+        What is answered about partitions that are not here follows the image at once.
+        """
         at_start = self._image is None
         self._image = image
         self.leader_view.follow(image.brokers)
         if at_start:
             self._check_isrs_later()
+        return self._follow(delta, image, at_start)
+
+    def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """The same in one go."""
+        in_one_go(self.follow(delta, image))
+
+    def _follow(self, delta: MetadataDelta, image: MetadataImage, at_start: bool) -> Steps[None]:
         changes = delta.topics.local_changes(self.node_id)
         homes = self._homes if at_start else None
         if homes is not None:
             homes.look((*changes.leaders.values(), *changes.followers.values()))
-        for topic, topic_id, index in changes.deletes:
-            self._delete(topic, topic_id, index)
-        configs: dict[str, LogConfig] = {}
-        for kind in (changes.leaders, changes.followers):
-            for (topic, topic_id, index), registration in kind.items():
-                if topic not in configs:
-                    configs[topic] = self.topic_config(topic)
-                self._host(topic, topic_id, index, registration, configs[topic], at_start)
+        yield from each(lambda one: self._delete(*one), changes.deletes, DELETES_A_SLICE)
+        yield from self._host_all(changes, at_start)
         if homes is not None:
             homes.tell()
         self._held_back.take_up()
-        self._tell_brokers(delta)
-        self._apply_configs(delta, image)
+        yield from self._tell_brokers(delta)
+        yield from self._apply_configs(delta, image)
 
-    def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        for resource_type, name in delta.changed_configs:
-            if resource_type == ResourceType.TOPIC:
-                for quota in (self.leader_quota, self.follower_quota):
-                    quota.configure_topic(name, image)
-                if name in image.topics.by_name:
-                    self.log_manager.update_config(name, self.topic_config(name))
+    def _host_all(self, changes: LocalReplicaChanges, at_start: bool) -> Steps[None]:
+        """Leaders first. A topic that the metadata has no more is left out: its deletion is on its
+        way here."""
+        configs: dict[str, LogConfig] = {}
+        slice_ = 0
+        for kind in (changes.leaders, changes.followers):
+            for (topic, topic_id, index), registration in kind.items():
+                if slice_ >= CHANGES_A_SLICE:
+                    yield None
+                    slice_ = 0
+                if self.image.topics.get_by_id(topic_id) is None:
+                    continue
+                slice_ += 1 if (topic, index) in self._partitions else CHANGES_A_NEW_LOG
+                if topic not in configs:
+                    configs[topic] = self.topic_config(topic)
+                self._host(topic, topic_id, index, registration, configs[topic], at_start)
+
+    def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
+        topics = [name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC]
+        yield from each(partial(self._limit_topic, image), topics, CHANGES_A_SLICE)
         own = ((ResourceType.BROKER, ""), (ResourceType.BROKER, str(self.node_id)))
         if any(resource in delta.changed_configs for resource in own):
             self.leader_quota.configure(image)
             self.follower_quota.configure(image)
             self.mover.limit(max(1, configured_rate(image, self._config.node_id, MOVE_RATE)))
-            for topic in dict.fromkeys(topic for topic, _ in self._partitions):
-                self.log_manager.update_config(topic, self.topic_config(topic))
+            topics = list(dict.fromkeys(topic for topic, _ in self._partitions))
+        if topics:
+            logs = self.log_manager.logs_of(set(topics))
+            configs: dict[str, LogConfig] = {}
+            yield from each(partial(self._configure, configs), logs, CHANGES_A_SLICE)
+
+    def _limit_topic(self, image: MetadataImage, name: str) -> None:
+        for quota in (self.leader_quota, self.follower_quota):
+            quota.configure_topic(name, image)
+
+    def _configure(self, configs: dict[str, LogConfig], log: UnifiedLog) -> None:
+        """Give a log what its topic's configs are now; `configs` has those of logs before it."""
+        topic = log.partition.topic
+        if topic not in self.image.topics.by_name:
+            return  # its deletion is on its way here
+        if topic not in configs:
+            configs[topic] = self.topic_config(topic)
+        log.update_config(configs[topic])
 
     def _host(
         self,
@@ -229,10 +274,11 @@ class ReplicaManager:
     def _take_up(self, topic: str, index: int) -> None:
         """There is room for a replica that was held back."""
         known = self.image.topics.get(topic)
-        if known is None or self.node_id not in known.partitions[index].replicas:
+        registration = None if known is None else known.partitions.get(index)
+        if known is None or registration is None or self.node_id not in registration.replicas:
             self._held_back.forget(topic, index)
             return
-        registration, config = known.partitions[index], self.topic_config(topic)
+        config = self.topic_config(topic)
         self._host(topic, known.id, index, registration, config)
 
     def _change(self, partition: Partition, registration: PartitionRegistration) -> None:
@@ -248,11 +294,10 @@ class ReplicaManager:
         if partition.is_leader != led or partition.leader_epoch != epoch:
             self._tell_leadership(partition, partition.is_leader)
 
-    def _tell_brokers(self, delta: MetadataDelta) -> None:
+    def _tell_brokers(self, delta: MetadataDelta) -> Steps[None]:
         if delta.changed_brokers:
-            for partition in self._partitions.values():
-                if partition.followers is not None:
-                    partition.brokers_changed()
+            led = [one for one in self._partitions.values() if one.followers is not None]
+            yield from each(_brokers_changed, led, CHANGES_A_SLICE)
             if self._fetchers is not None:
                 self._fetchers.brokers_changed()
         if self._fetchers is not None:
@@ -416,3 +461,8 @@ class ReplicaManager:
         """Tell of appends whose answers are on their way."""
         for partition in partitions:
             self.partition_changed(partition)
+
+
+def _brokers_changed(partition: Partition) -> None:
+    if partition.followers is not None:
+        partition.brokers_changed()

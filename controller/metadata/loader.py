@@ -3,7 +3,9 @@
 Owns: the newest committed image of this node. Listeners are called in the order in which they were
 added, once for each change, with the delta and the image it leads to; between the records that
 begin and end a metadata transaction (KIP-868) nothing is shown. One that raises keeps nobody else
-from hearing: that is logged and counted. Only a broken invariant goes on its way.
+from hearing: that is logged and counted. Only a broken invariant goes on its way. A listener that
+may have much to do gives it out as steps: these are done in slices, and what the next change asks
+of it waits behind them.
 
 Never: sees a record that is not committed, and never decides.
 
@@ -26,10 +28,13 @@ from protocol.messages.metadata_records import (
     BeginTransactionRecord,
     EndTransactionRecord,
 )
+from storage.log.ordered_work import OrderedWork
+from storage.log.sliced_work import SlicedWork, Steps, in_one_go
 
 logger = logging.getLogger(f"ottla.{__name__}")
 
-MetadataListener = Callable[[MetadataDelta, MetadataImage], None]
+MetadataListener = Callable[[MetadataDelta, MetadataImage], Steps[None] | None]
+"""Hears of a change; gives what it still has to do for that, or None."""
 
 
 class CommittedBatch(NamedTuple):
@@ -46,11 +51,13 @@ class CommittedBatch(NamedTuple):
 class MetadataLoader:
     """The committed metadata as this node knows it."""
 
-    def __init__(self) -> None:
+    def __init__(self, sliced: SlicedWork | None = None) -> None:
+        """Without `sliced` whatever a listener has to do is done in one go."""
         self.image = MetadataImage()
         self.apply_errors = 0
         """How often a listener raised (Kafka's `metadata-apply-error-count`)."""
-        self._listeners: list[MetadataListener] = []
+        self._sliced = sliced
+        self._listeners: list[tuple[MetadataListener, OrderedWork]] = []
         self._transaction: MetadataDelta | None = None
 
     @property
@@ -61,14 +68,17 @@ class MetadataLoader:
     def add_listener(self, *listeners: MetadataListener) -> None:
         """Call each `listener(delta, image)` for every change from now on.
 
-        If there is an image already, they are told at once as one change from nothing; what one of
-        them raises then is the caller's to handle.
+        If there is an image already, they are told at once as one change from nothing, all of which
+        is done in one go: who starts waits for it. What one of them raises then is the caller's to
+        handle.
         """
-        self._listeners += listeners
+        self._listeners += [(one, OrderedWork(self._sliced, self._failed)) for one in listeners]
         if self.image.offset >= 0:
             delta = delta_between(MetadataImage(), self.image)
             for listener in listeners:
-                listener(delta, self.image)
+                steps = listener(delta, self.image)
+                if steps is not None:
+                    in_one_go(steps)
 
     def load_snapshot(self, image: MetadataImage) -> None:
         """Go on from `image`, which a snapshot held: told as the changes from the present one."""
@@ -114,15 +124,21 @@ class MetadataLoader:
     def _tell(self, delta: MetadataDelta) -> None:
         if delta.is_empty:
             return
-        for listener in self._listeners:
+        for listener, work in self._listeners:
             try:
-                listener(delta, self.image)
+                steps = listener(delta, self.image)
             except AssertionError:
                 raise
-            except Exception:
-                self.apply_errors += 1
-                offset = self.image.offset
-                logger.exception("a listener failed on the metadata up to offset %d", offset)
+            except Exception as error:  # noqa: BLE001  the others are to hear of it all the same
+                self._failed(error)
+            else:
+                if steps is not None:
+                    work.take(steps)
+
+    def _failed(self, error: Exception) -> None:
+        self.apply_errors += 1
+        offset = self.image.offset
+        logger.error("a listener failed on the metadata up to offset %d", offset, exc_info=error)
 
 
 def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:

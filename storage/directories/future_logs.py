@@ -55,6 +55,10 @@ class FutureLogs:
         """The copy under way of a partition."""
         return self._logs.get(TopicPartition(*partition))
 
+    def logs(self) -> list[UnifiedLog]:
+        """All copies under way."""
+        return list(self._logs.values())
+
     def logs_in(self, log_dir: str) -> list[UnifiedLog]:
         """The copies under way into a directory."""
         return [log for log in self._logs.values() if log.log_dir == log_dir]
@@ -124,12 +128,6 @@ class FutureLogs:
         for log in self.logs_in(log_dir):
             log.go_offline()
             del self._logs[log.partition]
-
-    def update_config(self, topic: str, config: LogConfig) -> None:
-        """A topic's configs changed."""
-        for log in self._logs.values():
-            if log.partition.topic == topic:
-                log.update_config(config)
 
 
 def _copy_topic_id(filesystem: Filesystem, source: str, target: str) -> None:

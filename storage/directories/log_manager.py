@@ -13,7 +13,7 @@ and KAFKA-15375 (the clean-shutdown marker is left only after a stop that was cl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 
@@ -350,12 +350,10 @@ class LogManager:
         self.checkpoint_soon()
         return future
 
-    def update_config(self, topic: str, config: LogConfig) -> None:
-        """A topic's configs changed."""
-        for log in self._logs.values():
-            if log.partition.topic == topic:
-                log.update_config(config)
-        self.future_logs.update_config(topic, config)
+    def logs_of(self, topics: Collection[str]) -> list[UnifiedLog]:
+        """Those of some topics, copies on their way included."""
+        logs = (*self._logs.values(), *self.future_logs.logs())
+        return [log for log in logs if log.partition.topic in topics]
 
     def delete(self, partition: tuple[str, int]) -> bool:
         """Take a log away: renamed now, its files removed after `file.delete.delay.ms`.

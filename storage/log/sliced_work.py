@@ -14,7 +14,7 @@ Kafka: `LogValidator` reads a batch as a stream on the thread of its request.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -59,6 +59,14 @@ def in_one_go(steps: Steps[T]) -> T:
     except StopIteration as end:
         value: T = end.value
         return value
+
+
+def each(do: Callable[[T], object], items: Iterable[T], a_slice: int) -> Steps[None]:
+    """Do each of `items`, so many a slice. It stops between slices, never after the last one."""
+    for done, item in enumerate(items):
+        if done and not done % a_slice:
+            yield None
+        do(item)
 
 
 LOOKS_AT_ONCE = 8

@@ -30,6 +30,7 @@ from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
+from storage.log.sliced_work import Steps, in_one_go
 from tests.batches import build_batch
 
 NODE_ID = 1
@@ -79,13 +80,17 @@ class Replicas:
         return self.scheduler.random.randbytes(count)
 
     def replay(self, *records: MetadataRecord) -> None:
-        """Commit metadata records."""
+        """Commit metadata records, and have the replicas follow."""
+        in_one_go(self.begin(*records))
+
+    def begin(self, *records: MetadataRecord) -> Steps[None]:
+        """Commit metadata records; what the replicas have to do for them."""
         delta = MetadataDelta(self.image)
         for record in records:
             delta.replay(record)
         self._offset += 1
         self.image = delta.apply(self._offset, 1, self.scheduler.wall_ms())
-        self.manager.apply(delta, self.image)
+        return self.manager.follow(delta, self.image)
 
     def create(
         self,

@@ -237,7 +237,8 @@ def test_a_log_start_that_retention_moved_is_told_to_the_leader(broker: Broker) 
     assert leader.asked() == {}, "nothing new to say"
     partition = broker.replicas.manager.partition("a", 0)
     assert partition is not None
-    broker.replicas.logs.update_config("a", LogConfig(retention_bytes=0))
+    for log in broker.replicas.logs.logs_of({"a"}):
+        log.update_config(LogConfig(retention_bytes=0))
     broker.replicas.logs.upkeep.retain()
     leader.give()
     assert leader.asked() == {("a", 0): (0, 1, 1, 0)}

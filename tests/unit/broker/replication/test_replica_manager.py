@@ -5,9 +5,15 @@ from pathlib import Path
 import pytest
 
 from broker.replication.partition import Partition
+from broker.replication.replica_manager import CHANGES_A_SLICE, DELETES_A_SLICE
 from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
-from protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
+from protocol.messages.metadata_records import (
+    ConfigRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 
 
@@ -107,3 +113,48 @@ def test_a_partition_without_its_log_directory_says_so_until_it_is_deleted(
     replicas.delete("fine")
     assert manager.partition("fine", 0) is None
     assert manager.offline_count == 0
+
+
+def new_topic(name: str, partitions: int = 1) -> list[TopicRecord | PartitionRecord]:
+    topic_id = topic_id_of(name)
+    return [
+        TopicRecord(name, topic_id),
+        *(PartitionRecord(i, topic_id, [1], [1], leader=1) for i in range(partitions)),
+    ]
+
+
+def hosted(replicas: Replicas) -> int:
+    return len(list(replicas.manager.partitions()))
+
+
+def test_a_slice_makes_one_log(replicas: Replicas) -> None:
+    steps = replicas.begin(*new_topic("t", 4))
+    seen = []
+    for _ in steps:
+        seen.append(hosted(replicas))
+        assert replicas.manager.why_absent("t", 3) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert seen == [1, 2, 3] and hosted(replicas) == 4
+
+
+def test_a_slice_deletes_or_changes_some(replicas: Replicas) -> None:
+    count = CHANGES_A_SLICE + 5
+    replicas.replay_new("t", count)
+    changes = ConfigRecord(ResourceType.TOPIC, "t", "max.message.bytes", "600")
+    configured = []
+    for _ in replicas.begin(changes):
+        logs = [one.log for one in replicas.manager.partitions()]
+        configured.append(sum(log.config.max_message_bytes == 600 for log in logs))
+    assert configured == [CHANGES_A_SLICE]
+    left = [hosted(replicas) for _ in replicas.begin(RemoveTopicRecord(topic_id_of("t")))]
+    assert left == [count - DELETES_A_SLICE, count - 2 * DELETES_A_SLICE]
+    assert hosted(replicas) == 0
+
+
+def test_a_log_whose_topic_went_meanwhile_is_not_made(replicas: Replicas, tmp_path: Path) -> None:
+    making = replicas.begin(*new_topic("t", 3))
+    next(making)
+    deleting = replicas.begin(RemoveTopicRecord(topic_id_of("t")))
+    assert hosted(replicas) == 1
+    assert list(making) == [] and hosted(replicas) == 1
+    assert list(deleting) == [] and hosted(replicas) == 0
+    assert not (tmp_path / "t-1").exists()

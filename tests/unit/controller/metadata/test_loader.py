@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from controller.metadata.delta import MetadataDelta
@@ -9,6 +11,7 @@ from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader, delta_between
 from controller.metadata.records import MetadataRecord, MetadataRecordError
 from protocol.messages import metadata_records as m
+from storage.log.sliced_work import SlicedWork, Steps
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 A, B = b"a" * 16, b"b" * 16
@@ -179,3 +182,50 @@ def test_a_partition_that_is_the_same_has_not_changed() -> None:
     delta = delta_between(before, after)
     assert list(delta.topics.changed[A].changed) == [1]
     assert delta_between(before, image_of(*topic_records("a", A, [1], [1]))).is_empty
+
+
+class Slices:
+    """Turns of the loop by hand, and a listener that takes two for each change."""
+
+    def __init__(self) -> None:
+        self.soon: list[Callable[[], None]] = []
+        self.log: list[str] = []
+        self.loader = MetadataLoader(SlicedWork(self, self, 0))  # type: ignore[arg-type]
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.soon.append(callback)
+
+    def slow(self, _delta: MetadataDelta, image: MetadataImage) -> Steps[None]:
+        self.log.append(f"hears of {image.offset}")
+        return self._steps(image.offset)
+
+    def _steps(self, offset: int) -> Steps[None]:
+        self.log.append(f"begins {offset}")
+        yield None
+        if offset == 1:
+            raise OSError("no more than 1")
+        self.log.append(f"ends {offset}")
+
+    def turns(self) -> list[str]:
+        self.log = []
+        while self.soon:
+            self.soon.pop(0)()
+        return self.log
+
+
+def test_what_a_listener_has_to_do_is_done_change_by_change() -> None:
+    node, quick = Slices(), Follower()
+    node.loader.add_listener(node.slow, quick)
+    for offset in range(3):
+        node.loader.handle_commit(batch(offset, broker_record(offset + 1)))
+    assert node.log == ["hears of 0", "begins 0", "hears of 1", "hears of 2"]
+    assert len(quick.told) == 3, "nobody else waits for it"
+    assert node.turns() == ["ends 0", "begins 1", "begins 2", "ends 2"]
+    assert node.loader.apply_errors == 1
+
+
+def test_who_begins_to_listen_has_done_all_of_it() -> None:
+    node = Slices()
+    node.loader.handle_commit(batch(0, broker_record(1)))
+    node.loader.add_listener(node.slow)
+    assert node.log == ["hears of 0", "begins 0", "ends 0"]

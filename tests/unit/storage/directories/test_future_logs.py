@@ -86,8 +86,8 @@ def test_a_second_copy_that_a_start_finds_is_dropped() -> None:
     assert len(node.removed) == 1
 
 
-def test_changed_configs_reach_it() -> None:
+def test_all_copies_under_way_are_known() -> None:
     node = Node()
+    assert node.futures.logs() == []
     log = node.create()
-    node.futures.update_config("topic", LogConfig(retention_ms=5))
-    assert log.config.retention_ms == 5
+    assert node.futures.logs() == [log]

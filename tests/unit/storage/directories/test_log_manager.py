@@ -340,12 +340,13 @@ def test_a_failed_checkpoint_takes_the_directory_offline() -> None:
     assert node.manager.online_dirs == [B]
 
 
-def test_configs_reach_the_logs_of_their_topic() -> None:
+def test_the_logs_of_some_topics_and_their_copies_are_told() -> None:
     node = started(1)
+    log = node.manager.logs[0]
     other = node.manager.get_or_create(("u", 0), TOPIC_ID)
-    node.manager.update_config("t", LogConfig(max_message_bytes=100))
-    assert node.manager.logs[0].config.max_message_bytes == 100
-    assert other.config is SMALL
+    copy = node.manager.future_logs.create(log, B if log.log_dir == A else A, SMALL)
+    assert node.manager.logs_of({"t"}) == [log, copy]
+    assert node.manager.logs_of({"t", "u", "v"}) == [log, other, copy]
 
 
 def test_flush_ms_is_looked_at_by_the_clock() -> None:

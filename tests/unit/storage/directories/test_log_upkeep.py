@@ -183,7 +183,7 @@ def test_a_changed_config_counts_at_the_next_check() -> None:
     log = node.fill(3, age_ms=60_000)
     node.scheduler.run_for(CHECK_MS)
     assert log.log_start_offset == 0
-    node.logs.update_config("t", LogConfig(retention_bytes=0, file_delete_delay_ms=0))
+    log.update_config(LogConfig(retention_bytes=0, file_delete_delay_ms=0))
     node.scheduler.run_for(CHECK_MS)
     assert log.log_start_offset == 30
 

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from storage.log.sliced_work import SMALL_BYTES, Job, SlicedWork, Steps, first_slice, in_one_go
+from storage.log.sliced_work import (
+    SMALL_BYTES,
+    Job,
+    SlicedWork,
+    Steps,
+    each,
+    first_slice,
+    in_one_go,
+)
 
 MIB = 1024 * 1024
 
@@ -190,3 +198,10 @@ def test_what_begins_may_end_at_once() -> None:
     assert bench.log == ["slice 0"]
     bench.turns()
     assert bench.log == ["slice 0", "slice 1", "done"]
+
+
+@pytest.mark.parametrize(("items", "stops"), [(0, 0), (1, 0), (3, 0), (4, 1), (6, 1), (7, 2)])
+def test_each_stops_between_slices_and_not_after_the_last(items: int, stops: int) -> None:
+    done: list[int] = []
+    assert len(list(each(done.append, range(items), 3))) == stops
+    assert done == list(range(items))
