@@ -16,10 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 
 Labels = dict[str, str]
 Sample = tuple[Labels, float]
 Read = Callable[[], Iterable[Sample]]
+
+
+class Kind(Enum):
+    """What the samples of a metric are."""
+
+    GAUGE = auto()
+    COUNTER = auto()
+    HISTOGRAM = auto()
+    """Of each bucket, by the label `le`, how many were up to that; `+Inf` last. Then, with no
+    label, the sum of all values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +38,7 @@ class Family:
     """One metric: all its samples. `name` is without the suffix `_total` of a counter."""
 
     name: str
-    is_counter: bool
+    kind: Kind
     help: str
     samples: tuple[Sample, ...]
 
@@ -105,7 +116,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.topics: dict[str, TopicMetrics] = {}
-        self._read: dict[str, tuple[bool, str, Read]] = {}
+        self._read: dict[str, tuple[Kind, str, Read]] = {}
 
     def topic(self, name: str) -> TopicMetrics:
         """The counters of one topic; made when first asked for."""
@@ -120,15 +131,19 @@ class Metrics:
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """A value that `read` gives when somebody asks."""
-        self._read[name] = (False, help_text, lambda: ((_NO_LABELS, read()),))
+        self._read[name] = (Kind.GAUGE, help_text, lambda: ((_NO_LABELS, read()),))
 
     def gauges(self, name: str, help_text: str, read: Read) -> None:
         """Values with labels, such as one a partition."""
-        self._read[name] = (False, help_text, read)
+        self._read[name] = (Kind.GAUGE, help_text, read)
 
     def counters(self, name: str, help_text: str, read: Read) -> None:
         """Counts with labels that somebody else keeps. `name` is without `_total`."""
-        self._read[name] = (True, help_text, read)
+        self._read[name] = (Kind.COUNTER, help_text, read)
+
+    def histogram(self, name: str, help_text: str, read: Read) -> None:
+        """How many values were how large, as somebody else counts them; see `Kind`."""
+        self._read[name] = (Kind.HISTOGRAM, help_text, read)
 
     def families(self) -> Iterator[Family]:
         """All metrics as they are now, in a fixed order."""
@@ -139,9 +154,9 @@ class Metrics:
                 for topic, counts in self.topics.items()
             ]
             total = sum(value for _, value in samples)
-            yield Family(name, True, help_text, (({}, total), *samples))
-        for name, (is_counter, help_text, read) in self._read.items():
-            yield Family(name, is_counter, help_text, tuple(read()))
+            yield Family(name, Kind.COUNTER, help_text, (({}, total), *samples))
+        for name, (kind, help_text, read) in self._read.items():
+            yield Family(name, kind, help_text, tuple(read()))
 
 
 _NO_LABELS: Labels = {}

@@ -17,14 +17,17 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
-from storage.ports import Timer
+from storage.ports import Scheduler, Timer
 
 T = TypeVar("T")
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
+Call: TypeAlias = Callable[..., None]
+"""Calls its first argument with the others."""
 _Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]
 
 
@@ -62,6 +65,11 @@ class LoopTimer:
         callback()
 
 
+def plainly(callback: Callable[..., None], *values: object) -> None:
+    """A `Call` that does no more."""
+    callback(*values)
+
+
 class LoopScheduler:
     """`storage.ports.Scheduler` on an event loop; to be used on that loop's thread only."""
 
@@ -85,6 +93,25 @@ class LoopScheduler:
         self._loop.call_soon(callback)
 
 
+class WatchedScheduler:
+    """Another scheduler, each of whose callbacks is called by `call`, which may look how long it
+    takes."""
+
+    def __init__(self, scheduler: Scheduler, call: Call) -> None:
+        self._call = call
+        self._scheduler = scheduler
+        self.wall_ms = scheduler.wall_ms
+        self.monotonic_ms = scheduler.monotonic_ms
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        """See `Scheduler`."""
+        return self._scheduler.call_later(delay_ms, partial(self._call, callback))
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """See `Scheduler`."""
+        self._scheduler.call_soon(partial(self._call, callback))
+
+
 class BlockingPool:
     """`storage.ports.Blocking`: at most `threads` jobs at once, further ones wait in order.
 
@@ -92,9 +119,13 @@ class BlockingPool:
     `done` runs there. `outstanding` counts jobs from `submit` until just before their `done`.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, threads: int, name: str) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, threads: int, name: str, call: Call = plainly
+    ) -> None:
+        """`call` calls each `done`, and may look how long it takes."""
         if threads < 1:
             raise ValueError(f"pool {name} needs at least one thread")
+        self._call = call
         self._loop = loop
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -218,7 +249,7 @@ class BlockingPool:
         self.outstanding -= 1
         self.completed += 1
         try:
-            done(result, error)
+            self._call(done, result, error)
         finally:
             if self.on_job_done is not None:
                 self.on_job_done()

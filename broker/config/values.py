@@ -228,6 +228,7 @@ class BrokerConfig(NamedTuple):
     ottla_authorizer_denials_logged_per_second: int
     ottla_log_format: str
     ottla_log_level: str
+    ottla_loop_turn_logged_ms: int
     ottla_metrics_host: str
     ottla_metrics_port: int
     ottla_partial_frame_timeout_ms: int

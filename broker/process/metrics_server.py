@@ -13,12 +13,17 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from broker.config.start_error import StartError
-from broker.metrics import Family, Metrics
+from broker.metrics import Family, Kind, Metrics
 
 if TYPE_CHECKING:
     from threading import Thread
@@ -94,8 +99,10 @@ class _LoopCollector(Collector):
 
 
 def _metric(family: Family) -> Metric:
+    if family.kind is Kind.HISTOGRAM:
+        return _histogram(family)
     metric: Metric
-    if family.is_counter:
+    if family.kind is Kind.COUNTER:
         metric = CounterMetricFamily(family.name, family.help)
         name = f"{family.name}_total"
     else:
@@ -104,3 +111,9 @@ def _metric(family: Family) -> Metric:
     for labels, value in family.samples:
         metric.add_sample(name, labels, value)
     return metric
+
+
+def _histogram(family: Family) -> Metric:
+    *buckets, (_, sum_of) = family.samples
+    up_to = [(labels["le"], count) for labels, count in buckets]
+    return HistogramMetricFamily(family.name, family.help, up_to, sum_of)

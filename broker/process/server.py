@@ -40,6 +40,7 @@ from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
+from broker.process.loop_watch import LoopWatch
 from broker.process.standard_streams import is_heard
 from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import BlockingPool, LoopScheduler
@@ -159,13 +160,16 @@ class Server:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
-        self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io")
-        self.background_pool = BlockingPool(loop, config.background_threads, "ottla-background")
+        self._watch = watch = LoopWatch(loop, config)
+        self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io", watch.call)
+        self.background_pool = BlockingPool(
+            loop, config.background_threads, "ottla-background", watch.call
+        )
         self._controller_pool: BlockingPool | None = None
         self.network, self.controller_network = self._networks(loop)
         self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
         filesystem = surroundings.filesystem(SPARES, private_folders(config))
-        scheduler = surroundings.scheduler(loop)
+        scheduler = watch.scheduler(surroundings.scheduler(loop))
         warn_of_readers(config)
         self._plugins_pool: BlockingPool | None = None
         self._plugins = self._load_plugins(loop, scheduler)
@@ -234,7 +238,7 @@ class Server:
             brokers = SocketServer(
                 listeners,
                 config,
-                entrance.handle,
+                self._watch.handle(entrance.handle),
                 self.io_pool,
                 at_once=entrance.handle_at_once,
                 expect=entrance.expect,
@@ -247,7 +251,7 @@ class Server:
             controllers = SocketServer(
                 self._listeners(config.controller_listeners, requests),
                 of_controllers(config),
-                requests.handle,
+                self._watch.handle(requests.handle),
                 self._controller_pool,
                 on_closed=node.controller_server.probe.connection_closed,
                 room=self._connections_left,
@@ -325,6 +329,7 @@ class Server:
 
     async def start(self) -> Sequence[EndPoint]:
         """Bind, start the node, accept. The addresses that clients may use now."""
+        self._watch.start(self.node.metrics)
         bound: dict[str, int] = {}
         try:
             for sockets in self._both():
@@ -380,6 +385,7 @@ class Server:
         if self._started:
             await self._run(self.node.flush_logs)
         await self.background_pool.close(STOP_TIMEOUT_S)
+        await self._watch.stop()
         if self._started:
             self.node.finish_stop()
 

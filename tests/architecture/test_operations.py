@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import single_node_config
-from broker.process.server import Server
+from broker.process.server import Server, loop_factory
 from storage.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES
 from tests.architecture.sources import ROOT
 
@@ -57,13 +58,20 @@ def test_its_loggers_are_named_after_files() -> None:
     assert [file for file in files if "getLogger(" not in file.read_text()] == []
 
 
-async def test_its_metrics_are_shown(tmp_path: Path) -> None:
+async def _shown(folder: Path) -> set[str]:
     listeners = "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"
     keys = {"listeners": listeners, "authorizer.class.name": STANDARD_AUTHORIZER}
-    server = Server(single_node_config({"log.dirs": str(tmp_path), **keys}))
+    keys |= {"log.dirs": str(folder), "ottla.metrics.port": "0"}
+    server = Server(single_node_config(keys))
     await server.start()
     shown = {one.name for one in server.node.metrics.families()}
     await server.stop()
+    return shown
+
+
+def test_its_metrics_are_shown(tmp_path: Path) -> None:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        shown = runner.run(_shown(tmp_path))
     named = re.findall(r"`(kafka_[a-z_]+[a-z])`", TEXT)
     assert len(named) > 10
     assert [name for name in named if name.removesuffix("_total") not in shown] == []

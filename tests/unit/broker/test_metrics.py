@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.metrics import Family, Metrics, RecentShare
+from broker.metrics import Family, Kind, Metrics, RecentShare
 
 
 def by_name(metrics: Metrics) -> dict[str, Family]:
@@ -14,7 +14,7 @@ def test_topic_counters_and_their_sum() -> None:
     metrics.topic("a").messages_in += 2
     metrics.topic("b").messages_in += 3
     family = by_name(metrics)["kafka_server_brokertopicmetrics_messagesin"]
-    assert family.is_counter
+    assert family.kind is Kind.COUNTER
     assert family.samples == (({}, 5.0), ({"topic": "a"}, 2.0), ({"topic": "b"}, 3.0))
 
 
@@ -38,8 +38,16 @@ def test_gauges_are_read_when_asked() -> None:
     found = by_name(metrics)
     assert found["kafka_server_replicamanager_partitioncount"].samples == (({}, 7),)
     assert found["kafka_log_log_size"].samples == (({"topic": "t"}, 9.0),)
-    assert not found["kafka_log_log_size"].is_counter
-    assert found["kafka_network_requestmetrics_requests"].is_counter
+    assert found["kafka_log_log_size"].kind is Kind.GAUGE
+    assert found["kafka_network_requestmetrics_requests"].kind is Kind.COUNTER
+
+
+def test_a_histogram_is_what_its_owner_counts() -> None:
+    metrics = Metrics()
+    samples = ({"le": "0.1"}, 3.0), ({"le": "+Inf"}, 4.0), ({}, 0.5)
+    metrics.histogram("kafka_x_seconds", "Seconds", lambda: samples)
+    family = by_name(metrics)["kafka_x_seconds"]
+    assert family.kind is Kind.HISTOGRAM and family.samples == samples
 
 
 def test_a_share_is_of_the_last_minute() -> None:

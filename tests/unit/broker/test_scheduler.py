@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from broker.scheduler import BlockingPool, LoopScheduler
+from broker.scheduler import BlockingPool, LoopScheduler, WatchedScheduler
 
 
 async def test_timers_run_in_order_and_never_early():
@@ -196,3 +196,31 @@ async def test_the_time_of_its_jobs_is_counted():
     assert pool.outstanding == 0
     once = pool.busy_s
     assert pool.busy_s == once
+
+
+async def test_who_watches_calls_what_the_pool_and_the_clock_would_call():
+    loop, called, done = asyncio.get_running_loop(), [], asyncio.Event()
+
+    def call(callback, *values):
+        called.append(callback)
+        callback(*values)
+
+    clock = LoopScheduler(loop)
+    scheduler = WatchedScheduler(clock, call)
+    assert abs(scheduler.monotonic_ms() - clock.monotonic_ms()) < 1_000
+    assert abs(scheduler.wall_ms() - clock.wall_ms()) < 1_000
+    answers = []
+    scheduler.call_soon(lambda: answers.append("soon"))
+    scheduler.call_later(1, lambda: answers.append("later"))
+    scheduler.call_later(0, lambda: answers.append("never")).cancel()
+    pool = BlockingPool(loop, 1, "watched", call)
+    scheduler.call_later(2, lambda: pool.submit(lambda: 7, lambda result, _: finish(result)))
+
+    def finish(result):
+        answers.append(result)
+        done.set()
+
+    await done.wait()
+    assert answers == ["soon", "later", 7]
+    assert len(called) == 4
+    await pool.close(5)

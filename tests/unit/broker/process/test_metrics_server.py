@@ -25,6 +25,9 @@ async def test_a_scrape_reads_on_the_loop() -> None:
     metrics.topic("orders").messages_in += 3
     readers: list[threading.Thread] = []
     metrics.gauge("kafka_x", "A gauge", lambda: readers.append(threading.current_thread()) or 1.5)
+    metrics.histogram(
+        "kafka_y", "A histogram", lambda: [({"le": "0.1"}, 3.0), ({"le": "+Inf"}, 4.0), ({}, 0.5)]
+    )
     server = MetricsServer(metrics, "127.0.0.1", 0)
     try:
         text = await asyncio.to_thread(fetch, server.port)
@@ -33,6 +36,9 @@ async def test_a_scrape_reads_on_the_loop() -> None:
     assert 'kafka_server_brokertopicmetrics_messagesin_total{topic="orders"} 3.0' in text
     assert "kafka_server_brokertopicmetrics_messagesin_total 3.0" in text
     assert "# TYPE kafka_x gauge" in text and "kafka_x 1.5" in text
+    assert "# TYPE kafka_y histogram" in text
+    for line in ('bucket{le="0.1"} 3.0', 'bucket{le="+Inf"} 4.0', "count 4.0", "sum 0.5"):
+        assert f"kafka_y_{line}" in text
     assert readers == [threading.current_thread()]
 
 
