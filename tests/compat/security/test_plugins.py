@@ -92,6 +92,9 @@ class Broker:
             "create.topic.policy.class.name": "slow:Hanging",
             "alter.config.policy.class.name": "policies:NotForEver",
             "ottla.produce.interceptor.class": "records:OnlyJson",
+            "client.quota.callback.class": "quotas:ByTeam",
+            # The quota's 10 MB a second are measured over one second, and not over ten.
+            "quota.window.num": "2",
         }
 
 
@@ -134,7 +137,7 @@ def sent(way: Way | None, broker: Broker, topic: str, *values: str) -> list[str 
 
 
 def test_the_page_has_all_of_them() -> None:
-    assert sorted(MODULES) == ["logins", "people", "policies", "records", "rights"]
+    assert sorted(MODULES) == ["logins", "people", "policies", "quotas", "records", "rights"]
 
 
 @pytest.mark.parametrize("mechanism", [PLAIN, SHA_256, OAUTHBEARER])
@@ -156,6 +159,17 @@ def test_who_logs_in_is_asked_about_and_goes_by_the_teams_name(
     )
     assert outcomes(broker.open.create_acls([acl])) == [None]
     assert sent(way, broker, topic, "x") == [None]
+
+
+def test_who_sends_more_than_the_team_may_is_told_to_wait(broker: Broker) -> None:
+    assert outcomes(broker.open.create_topics([NewTopic("much", 1, 1)])) == [None]
+    waits_s: list[float] = []
+    settings: dict[str, Any] = {"bootstrap.servers": broker.process.bootstrap_servers}
+    producer = Producer(settings, throttle_cb=lambda event: waits_s.append(event.throttle_time))
+    for _ in range(13):
+        producer.produce("much", b'"' + b"x" * 999_000 + b'"')
+    assert producer.flush(15) == 0
+    assert waits_s and 0 < max(waits_s) <= 1
 
 
 def test_who_has_another_password_does_not_get_in(broker: Broker) -> None:
