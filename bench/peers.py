@@ -64,6 +64,7 @@ class Peer:
     `is_jvm`   whether it compiles on the way and is to be warmed with many requests first
     `prepare`  makes the machine ready for a window of load
     `secured`  its listeners with TLS and SASL, where it was started with some
+    `metrics_port`  where it serves its metrics, if it was started so
     """
 
     def __init__(self, name: str) -> None:
@@ -79,6 +80,7 @@ class Peer:
         self.unsteady = 0
         self.prepare: Callable[[], object] = nothing
         self.secured: Secured | None = None
+        self.metrics_port: int | None = None
 
     @property
     def nodes(self) -> int:
@@ -120,7 +122,9 @@ class Peer:
 class OttlaPeer(Peer):
     """`ottla serve` of one checkout, on an empty folder."""
 
-    def __init__(self, name: str, checkout: Path, secured: Secured | None = None) -> None:
+    def __init__(
+        self, name: str, checkout: Path, secured: Secured | None = None, metrics: bool = False
+    ) -> None:
         super().__init__(name)
         port = free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-"))
@@ -132,6 +136,9 @@ class OttlaPeer(Peer):
         }
         if secured is not None:
             properties.update(secured.properties(properties["listeners"]))
+        if metrics:
+            self.metrics_port = free_port()
+            properties["ottla.metrics.port"] = str(self.metrics_port)
         overrides = [word for key, value in properties.items() for word in _override(key, value)]
         self.flags = "python -m broker serve"
         began = time.monotonic()
@@ -277,14 +284,15 @@ class ForeignPeer(Peer):
         return None if answers_api_versions(self.port, 5.0) else "does not answer"
 
 
-def start_peer(name: str, nodes: int = 1, secured: bool = False) -> Peer:
+def start_peer(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
     """Start what `name` says on one node or three; RuntimeError with its log if it does not.
 
-    `secured`: one node that has listeners with TLS and SASL as well.
+    `secured`: one node that has listeners with TLS and SASL as well. `metrics`: one of Ottla that
+    serves its metrics.
     """
     if secured:
         return _started_secured(name)
-    peer = _started(name, nodes)
+    peer = _started(name, nodes, metrics)
     peer.idle_mib = peer.resident_mib()
     return peer
 
@@ -311,14 +319,16 @@ def _started_secured(name: str) -> Peer:
     return peer
 
 
-def _started(name: str, nodes: int) -> Peer:
+def _started(name: str, nodes: int, metrics: bool) -> Peer:
     kind, _, path = name.partition("@")
     checkout = Path(path).resolve() if path else ROOT
     if "=" in name:
         return ForeignPeer(name, name.partition("=")[2])
     if nodes == NODES:
         return ClusterPeer(name, kind, checkout)
-    return OttlaPeer(name, checkout) if kind == OTTLA else KafkaPeer(name)
+    if kind == OTTLA:
+        return OttlaPeer(name, checkout, metrics=metrics)
+    return KafkaPeer(name)
 
 
 def can_start(name: str, nodes: int, secured: bool = False) -> bool:

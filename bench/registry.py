@@ -20,6 +20,7 @@ MODULES = (
     "bench.tls",
     "bench.logins",
     "bench.acls",
+    "bench.innocent.scenarios",
 )
 
 

@@ -16,6 +16,7 @@ class Row:
 
     `values`  by peer, a value a round       `ratios`  first peer to second, a ratio a round
     `goal`    what the ratios must reach     `limit`   what the first peer's values must reach
+    `enough`  what of the first peer's values meets the goal whatever the ratios are
     """
 
     scenario: Scenario
@@ -24,6 +25,7 @@ class Row:
     ratios: list[float]
     goal: float | None
     limit: float | None
+    enough: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -41,10 +43,12 @@ class Row:
         """Whether goal and limit are met, at the worse quartile; None where there is neither."""
         larger = self.figure.better == LARGER
         verdicts = []
+        first = next(iter(self.values.values()))
         if self.goal is not None and self.ratios:
-            verdicts.append(_met(self.ratios, self.goal, larger))
+            is_enough = self.enough is not None and _met(first, self.enough, larger)
+            verdicts.append(is_enough or _met(self.ratios, self.goal, larger))
         if self.limit is not None:
-            verdicts.append(_met(next(iter(self.values.values())), self.limit, larger))
+            verdicts.append(_met(first, self.limit, larger))
         return all(verdicts) if verdicts else None
 
 
@@ -95,7 +99,8 @@ def _rows_of(run: Run, scenario: Scenario) -> list[Row]:
         }
         present = {peer: list(values.values()) for peer, values in of_peers.items() if values}
         goal, limit = goals.get(name), scenario.limits.get(name)
-        found.append(Row(scenario, figure, present, _ratios(list(of_peers.values())), goal, limit))
+        ratios, enough = _ratios(list(of_peers.values())), scenario.enough.get(name)
+        found.append(Row(scenario, figure, present, ratios, goal, limit, enough))
     return found
 
 

@@ -49,10 +49,12 @@ class Scenario:
     `nodes`     1 or 3: which kind of peer `run` is given
     `goals`     by figure: what the ratio to Apache Kafka must reach (or stay below)
     `limits`    by figure: what the value of Ottla itself must reach (or stay below)
+    `enough`    by figure: a value of Ottla itself with which a goal is met whatever the ratio is
     `usual`     whether a plain `make bench` runs it: five alternations of all these on one node
                 are to take 20 minutes, with a JVM that is warmed for each; on three it takes longer
     `fresh`     whether it wants a peer that nothing else ran on
     `secured`   whether the peer is to have listeners with TLS and SASL too (`bench.secured`)
+    `metrics`   whether Ottla is to serve its metrics; the scenario has to be `fresh`
     `timeout_s` after which the harness gives it up
     """
 
@@ -66,9 +68,11 @@ class Scenario:
     nodes: int = 1
     goals: Mapping[str, float] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
+    enough: Mapping[str, float] = field(default_factory=dict)
     usual: bool = False
     fresh: bool = False
     secured: bool = False
+    metrics: bool = False
     timeout_s: float = USUAL_TIMEOUT_S
 
     @property

@@ -99,6 +99,8 @@ def goal_of(row: Row) -> str:
     """`≥ 1.2 × and ≤ 35 µs`, or nothing."""
     sign = "≥" if row.figure.better == LARGER else "≤"
     goals = [f"{sign} {row.goal:g} ×"] if row.goal is not None else []
+    if goals and row.enough is not None:
+        goals[0] += f" or {sign} {row.enough:g} {row.figure.unit}"
     if row.limit is not None:
         goals.append(f"{sign} {row.limit:g} {row.figure.unit}")
     return " and ".join(goals)

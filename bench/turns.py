@@ -158,7 +158,7 @@ def _turn(
     kind = f"{nodes} node{'s' if nodes > 1 else ''}{', secured' if secured else ''}"
     say(f"round {number} of {run.rounds}: {name}, {kind}")
     prepare()
-    peer = start_peer(name, nodes, secured)
+    peer = start_peer(name, nodes, secured, scenarios[0].metrics)
     peer.prepare = prepare
     done = len(run.records)
     try:
@@ -173,7 +173,8 @@ def _turn(
                 _keep_logs(peer, path, scenario.name)
             if peer.death() is not None:
                 return
-            _clean_up(peer)
+            if scenario is not scenarios[-1]:  # its data goes with the peer
+                _clean_up(peer)
     except (RuntimeError, OSError) as error:
         say(f"    {one_line(error)}")
         if len(run.records) == done:

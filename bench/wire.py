@@ -30,6 +30,7 @@ from protocol.records import Record
 from tests.batches import build_batch
 from tests.retriable import RETRIABLE
 
+CLIENT_ID = "bench"
 PRODUCE_VERSION = 9
 FETCH_VERSION = 11
 TOPIC_WAIT_S = 60.0
@@ -51,7 +52,7 @@ class Wire:
 
     def ask(self, request: Any, version: int) -> Any:
         """Send one request and decode its response."""
-        self.socket.sendall(encode_request(request, version, 1, "bench"))
+        self.socket.sendall(encode_request(request, version, 1, CLIENT_ID))
         size = int.from_bytes(self._exactly(4), "big")
         frame = memoryview(self._exactly(size))
         return decode_response(ApiKey(request.API_KEY), frame, version)[1]
@@ -139,9 +140,11 @@ def leader_ports(port: int, topic: str) -> list[int]:
     return [ports[partition.leader_id] for partition in by_index]
 
 
-def produce_frame(topic: str, partition: int, value_bytes: int, acks: int = 1) -> bytes:
+def produce_frame(
+    topic: str, partition: int, value_bytes: int, acks: int = 1, client_id: str = CLIENT_ID
+) -> bytes:
     """A Produce of one record of `value_bytes`."""
-    return batch_frame(topic, partition, batch_of(1, value_bytes), acks)
+    return batch_frame(topic, partition, batch_of(1, value_bytes), acks, client_id)
 
 
 def batch_of(records: int, value_bytes: int) -> bytes:
@@ -150,10 +153,12 @@ def batch_of(records: int, value_bytes: int) -> bytes:
     return bytes(build_batch([record] * records))
 
 
-def batch_frame(topic: str, partition: int, batch: bytes, acks: int = 1) -> bytes:
+def batch_frame(
+    topic: str, partition: int, batch: bytes, acks: int = 1, client_id: str = CLIENT_ID
+) -> bytes:
     """A Produce of one batch."""
     data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
-    return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, "bench")
+    return encode_request(ProduceRequest(None, acks, 30_000, data), PRODUCE_VERSION, 1, client_id)
 
 
 def produce_one(port: int, topic: str, partitions: int = 1) -> None:
@@ -180,7 +185,14 @@ def _produce_error(wire: Wire, request: bytes) -> ErrorCode:
     return ErrorCode(response.responses[0].partition_responses[0].error_code)
 
 
-def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int, wait_ms: int = 0) -> bytes:
+def fetch_frame(
+    topic: str,
+    partition: int,
+    offset: int,
+    max_bytes: int,
+    wait_ms: int = 0,
+    client_id: str = CLIENT_ID,
+) -> bytes:
     """A Fetch without a session."""
     wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
@@ -190,7 +202,7 @@ def fetch_frame(topic: str, partition: int, offset: int, max_bytes: int, wait_ms
         session_epoch=-1,
         topics=[FetchTopic(topic, partitions=[wanted])],
     )
-    return encode_request(request, FETCH_VERSION, 1, "bench")
+    return encode_request(request, FETCH_VERSION, 1, client_id)
 
 
 def end_offset(port: int, topic: str, partition: int) -> int:

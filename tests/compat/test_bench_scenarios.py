@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from bench import acls, burst, fan_out, groups, idle, logins, memory, tls, transactions
+from bench.innocent import scenarios as innocent
 from bench.peers import Peer, start_peer
 from bench.scenario import Scenario
 from bench.wire import delete_topics
@@ -51,6 +52,21 @@ def test_a_scenario_of_secured_listeners_gives_its_figures(
     scenario: Scenario, secured_peer: Peer
 ) -> None:
     check(scenario, secured_peer, WINDOW_S)
+
+
+@pytest.mark.parametrize("name", ["throttled-flood", "slow-senders", "stalled-readers"])
+def test_an_innocent_client_beside_a_load(
+    name: str, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(innocent, "SETTLE_S", 0.0)
+    (scenario,) = [one for one in innocent.SCENARIOS if one.name == f"innocent-{name}"]
+    told = {one.name: one.value for one in scenario.run(peer, 2 * WINDOW_S)}
+    delete_topics(peer.port)
+    assert set(scenario.goals) <= set(told)
+    assert told["unanswered"] == 0
+    assert told["load"] > 0
+    assert 0 < told["peak anonymous"] < told["peak memory"] < 1000
+    assert peer.death() is None
 
 
 def check(scenario: Scenario, peer: Peer, window_s: float) -> None:

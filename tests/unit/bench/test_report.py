@@ -86,6 +86,16 @@ def test_goal_and_limit_both_count() -> None:
     assert row_of(run, scenario(goals={BROKER_CPU: 0.9})).met is True
 
 
+def test_a_value_that_is_good_enough_meets_a_goal_whatever_the_ratio_is() -> None:
+    run = run_of({"ottla": [18, 19, 20], "kafka": [1, 1, 1]}, BROKER_CPU, SMALLER)
+    goals = {"goals": {BROKER_CPU: 1.0}}
+    assert row_of(run, scenario(**goals)).met is False
+    assert row_of(run, scenario(**goals, enough={BROKER_CPU: 19.0})).met is False  # 19.5
+    assert row_of(run, scenario(**goals, enough={BROKER_CPU: 20.0})).met is True
+    run = run_of({"ottla": [30], "kafka": [40]}, BROKER_CPU, SMALLER)
+    assert row_of(run, scenario(**goals, enough={BROKER_CPU: 20.0})).met is True
+
+
 def test_without_a_second_peer_a_goal_is_neither_met_nor_missed() -> None:
     row = row_of(run_of({"ottla": [1.0]}), scenario(goals={RATE: 1.0}))
     assert (row.met, row.ratio, row.spread) == (None, None, None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench.report import rows
-from bench.table import markdown, number, terminal
+from bench.table import goal_of, markdown, number, terminal
 from bench.turns import Record
 from tests.unit.bench.one_run import GOALS, ONE, run_of
 
@@ -21,6 +23,12 @@ def test_the_table_tells_values_ratio_goal_and_whether_it_is_met() -> None:
     assert " ".join(rate.split()) == wanted
     assert cpu.endswith("goal ≤ 0.9 × and ≤ 35 µs: NOT MET")
     assert told[-1] == "1 of 2 goals are met"
+
+
+def test_what_is_good_enough_is_told_beside_the_goal() -> None:
+    run = run_of()
+    (rate, *_) = rows(run, {"one": replace(ONE, enough={"rate": 9000.0})})
+    assert goal_of(rate) == "≥ 1.2 × or ≥ 9000 req/s"
 
 
 def test_what_failed_is_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,9 @@ Measure = Callable[[Peer, float], list[Figure]]
 def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     events: list[str] = []
 
-    def start(name: str, nodes: int = 1, secured: bool = False) -> Peer:
-        events.append(f"{name} of {nodes}{' secured' if secured else ''}")
+    def start(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
+        kind = f"{' secured' if secured else ''}{' with metrics' if metrics else ''}"
+        events.append(f"{name} of {nodes}{kind}")
         return StandIn(name, events)
 
     monkeypatch.setattr(turns, "start_peer", start)
@@ -86,6 +88,20 @@ def known(
 
 def run_of(names: list[str], rounds: int = 1) -> Run:
     return Run(["ottla", "kafka"], rounds, 0.1, 0, names)
+
+
+def test_a_peer_with_metrics_is_one_of_its_own_and_keeps_its_data(
+    log: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_clean_up", lambda peer: log.append("cleaned"))
+    chosen = known(log, "a", "b") | {
+        name: replace(one, fresh=True, metrics=True) for name, one in known(log, "c").items()
+    }
+    run = run_of(["a", "b", "c"])
+    run.peers = ["ottla"]
+    work_through(run, chosen, tmp_path / "run.json")
+    first = ["ottla of 1", "ottla a", "cleaned", "ottla b", "ottla stopped"]
+    assert log == [*first, "ottla of 1 with metrics", "ottla c", "ottla stopped"]
 
 
 def test_peers_alternate_and_scenarios_share_a_start(log: list[str], tmp_path: Path) -> None:
@@ -179,7 +195,7 @@ def test_after_a_death_another_start_goes_on(log: list[str], tmp_path: Path) -> 
 def test_a_warm_up_that_fails_does_not_go_on_for_ever(
     log: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(name: str, nodes: int = 1, secured: bool = False) -> Peer:
+    def start(name: str, nodes: int = 1, secured: bool = False, metrics: bool = False) -> Peer:
         peer = StandIn(name, log)
         peer.is_jvm = True
         return peer

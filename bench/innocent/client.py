@@ -1,0 +1,166 @@
+"""`python -m bench.innocent.client PORT TOPIC PER_S`: an innocent client, and how long it waits.
+
+It has two connections. On one it sends a Produce of one record with acks=1 so many times a second,
+on the other as often a Fetch of a few records. A request leaves when it is due, whether the ones
+before it are answered or not: so a pause of the broker meets all that came during it, and none is
+left out because the client waited. A round trip is from the send to the last byte of the answer.
+
+When standard input ends it stops, waits for what is under way, and prints a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+
+from bench.wire import FETCH_VERSION, PRODUCE_VERSION, fetch_frame, produce_frame
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.frames.message_codec import decode_response
+
+CLIENT_ID = "innocent"
+FETCH_BYTES = 1024
+VALUE_BYTES = 100
+LAST_WAIT_S = 30.0
+"""For what is under way at the end. What is not answered then counts as long as it has waited."""
+NICE = -10
+"""Where it may: that it waits for a processor beside the load is not the broker's doing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trips:
+    """Seconds of each round trip."""
+
+    produce: list[float] = field(default_factory=list)
+    fetch: list[float] = field(default_factory=list)
+    unanswered: int = 0
+
+
+class Series:
+    """One frame, sent when it is due, on a connection of its own."""
+
+    def __init__(
+        self, connection: socket.socket, frame: bytes, check: Callable[[memoryview], None]
+    ) -> None:
+        """`check` raises where an answer, without its size, is an error."""
+        self.connection = connection
+        self.trips: list[float] = []
+        self._frame, self._check = frame, check
+        self._sent_at: deque[float] = deque()
+        self._received = bytearray()
+
+    @property
+    def under_way(self) -> int:
+        return len(self._sent_at)
+
+    def send(self, now: float) -> None:
+        self.connection.sendall(self._frame)
+        self._sent_at.append(now)
+
+    def receive(self, now: float) -> None:
+        """What is there; ConnectionError where the broker has hung up."""
+        part = self.connection.recv(1 << 16)
+        if not part:
+            raise ConnectionError("the innocent client's connection was closed")
+        self._received += part
+        while len(self._received) >= 4:
+            end = 4 + int.from_bytes(self._received[:4], "big")
+            if len(self._received) < end:
+                break
+            self._check(memoryview(bytes(self._received[4:end])))
+            del self._received[:end]
+            self.trips.append(now - self._sent_at.popleft())
+
+    def give_up(self, now: float) -> int:
+        """What is not answered has taken so long at least; how many."""
+        count = len(self._sent_at)
+        self.trips += [now - sent for sent in self._sent_at]
+        self._sent_at.clear()
+        return count
+
+
+def check_produced(answer: memoryview) -> None:
+    """RuntimeError where the record was refused."""
+    _, response = decode_response(ApiKey.PRODUCE, answer, PRODUCE_VERSION)
+    _raise_for(response.responses[0].partition_responses[0].error_code)
+
+
+def check_fetched(answer: memoryview) -> None:
+    """RuntimeError where nothing came."""
+    _, response = decode_response(ApiKey.FETCH, answer, FETCH_VERSION)
+    (partition,) = response.responses[0].partitions
+    _raise_for(response.error_code or partition.error_code)
+    if not partition.records:
+        raise RuntimeError("an answer without records")
+
+
+def _raise_for(code: int) -> None:
+    if code:
+        raise RuntimeError(f"the innocent client is refused: {ErrorCode(code).name}")
+
+
+def run(series: Sequence[Series], per_s: float, until: int) -> int:
+    """Send so often until the descriptor `until` can be read; how many were not answered."""
+    poll = select.epoll()
+    by_fd = {one.connection.fileno(): one for one in series}
+    for fd in (*by_fd, until):
+        poll.register(fd, select.EPOLLIN)
+    due = time.perf_counter()
+    is_over = False
+    while not is_over:
+        if (now := time.perf_counter()) >= due:
+            for one in series:
+                one.send(time.perf_counter())
+            due = max(due + 1 / per_s, now)  # a client that slept sends once, not all at once
+        is_over = _take(poll, by_fd, due - time.perf_counter())
+    poll.unregister(until)
+    deadline = time.perf_counter() + LAST_WAIT_S
+    while any(one.under_way for one in series) and time.perf_counter() < deadline:
+        _take(poll, by_fd, 0.1)
+    poll.close()
+    return sum(one.give_up(time.perf_counter()) for one in series)
+
+
+def _take(poll: select.epoll, by_fd: dict[int, Series], seconds: float) -> bool:
+    """Take the answers that come within the time; whether it is over."""
+    is_over = False
+    for fd, _ in poll.poll(max(seconds, 0)):
+        if fd in by_fd:
+            by_fd[fd].receive(time.perf_counter())
+        else:
+            is_over = True
+    return is_over
+
+
+def connect(port: int) -> socket.socket:
+    """A connection that sends at once what it is given."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def main(words: Sequence[str]) -> int:
+    """Be innocent until standard input ends."""
+    port, topic, per_s = int(words[0]), words[1], float(words[2])
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    produced = produce_frame(topic, 0, VALUE_BYTES, client_id=CLIENT_ID)
+    fetched = fetch_frame(topic, 0, 0, FETCH_BYTES, client_id=CLIENT_ID)
+    produce = Series(connect(port), produced, check_produced)
+    fetch = Series(connect(port), fetched, check_fetched)
+    print("ready", flush=True)
+    unanswered = run([produce, fetch], per_s, sys.stdin.fileno())
+    print(json.dumps(asdict(Trips(produce.trips, fetch.trips, unanswered))), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

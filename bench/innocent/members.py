@@ -1,0 +1,60 @@
+"""Loads of groups: one of 500 members that joins again and again, and a million commits."""
+
+from __future__ import annotations
+
+from bench.groups import COMMIT_VERSION, Group, find_coordinator
+from bench.innocent.told import Told
+from bench.replayer import Target, replay_targets
+from bench.wire import create_topic
+from protocol.frames.message_codec import encode_request
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+
+MEMBERS = 500
+COMMITTERS = 10
+COMMITTED_PARTITIONS = 1_000
+COMMITS = 1_000_000
+COMMITTED = "committed"
+SLICE_S = 1.0
+
+
+def rejoining_group(port: int, told: Told) -> None:
+    """All 500 members of a group join again as soon as all are Stable. A unit: a generation."""
+    find_coordinator(port)
+    group = Group(port, "rejoining", MEMBERS)
+    group.settle()
+    told.ready()
+    while True:
+        group.quiet()
+        group.settle()
+        told.did(1)
+        told.whole()
+
+
+def commits(port: int, told: Told) -> None:
+    """Ten clients commit the offsets of 1,000 partitions at a time, a group each.
+
+    A unit is a commit of one partition; the whole is a million.
+    """
+    create_topic(port, COMMITTED, COMMITTED_PARTITIONS)
+    find_coordinator(port)
+    targets = [
+        Target(port, [commit_of_all(f"committing-{number}")]) for number in range(COMMITTERS)
+    ]
+    told.ready()
+    while True:
+        done = replay_targets(targets, SLICE_S)
+        told.did(done.answers * COMMITTED_PARTITIONS)
+        if told.units >= COMMITS:
+            told.whole()
+
+
+def commit_of_all(group: str) -> bytes:
+    """An OffsetCommit of every partition, for a group without members."""
+    partitions = [OffsetCommitRequestPartition(number, 1) for number in range(COMMITTED_PARTITIONS)]
+    topic = OffsetCommitRequestTopic(COMMITTED, partitions=partitions)
+    request = OffsetCommitRequest(group, topics=[topic])
+    return encode_request(request, COMMIT_VERSION, 1, COMMITTED)

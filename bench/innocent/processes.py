@@ -1,0 +1,133 @@
+"""The processes beside the broker: the innocent client's, and the load's."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from bench.innocent.client import Trips
+from bench.peers import ROOT
+
+END_S = 60.0
+
+
+class Teller:
+    """A process that tells lines; it is gone at the end of the `with` block."""
+
+    def __init__(self, module: str, words: Sequence[str]) -> None:
+        self._module = module
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
+        self._unread = b""
+
+    def line(self, timeout_s: float) -> str | None:
+        """The next one; None where none comes in time. RuntimeError where it has ended."""
+        assert self._process.stdout is not None
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._unread:
+            left = max(0.0, deadline - time.monotonic())
+            if not select.select([self._process.stdout], [], [], left)[0]:
+                return None
+            part = self._process.stdout.read(1 << 20)
+            if not part:
+                raise RuntimeError(f"{self._module} ended: {self._complaint()}")
+            self._unread += part
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode()
+
+    def expect(self, wanted: str, timeout_s: float) -> None:
+        """The next line is to be this one; TimeoutError where it does not come."""
+        line = self.line(timeout_s)
+        if line is None:
+            raise TimeoutError(f"{self._module} is not {wanted} after {timeout_s:.0f} s")
+        if line != wanted:
+            raise RuntimeError(f"{self._module} says {line!r}, not {wanted!r}")
+
+    def last(self) -> Any:
+        """Its last line, as JSON."""
+        line = self.line(END_S)
+        if line is None:
+            raise TimeoutError(f"{self._module} does not end")
+        return json.loads(line)
+
+    def close_input(self) -> None:
+        """End its standard input."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self._process.terminate()
+
+    def _complaint(self) -> str:
+        assert self._process.stderr is not None
+        said = self._process.stderr.read().decode().strip()
+        return said.rpartition("\n")[2]
+
+    def __enter__(self) -> Teller:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load did."""
+
+    units: float
+    seconds: float
+
+
+def innocent_client(port: int, topic: str, per_s: float) -> Teller:
+    """It is `ready` and then at work."""
+    return Teller("bench.innocent.client", [str(port), topic, str(per_s)])
+
+
+def load(name: str, port: int) -> Teller:
+    """It is `ready`, and later `whole`."""
+    return Teller("bench.innocent.load", [name, str(port)])
+
+
+def trips_of(client: Teller) -> Trips:
+    """End an innocent client."""
+    client.close_input()
+    return Trips(**client.last())
+
+
+def ended(one: Teller) -> Loaded:
+    """End a load; a line that it is whole may come before."""
+    one.terminate()
+    while isinstance(line := _read(one), str):
+        if line != "whole":
+            raise RuntimeError(f"a load says {line!r}")
+    return Loaded(**line)
+
+
+def _read(one: Teller) -> Any:
+    line = one.line(END_S)
+    if line is None:
+        raise TimeoutError("a load does not end")
+    return json.loads(line) if line.startswith("{") else line

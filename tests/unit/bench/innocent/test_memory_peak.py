@@ -1,0 +1,34 @@
+"""A peak is seen, and is not forgotten when it is over."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from bench.innocent.memory_peak import Memory, MemoryPeak, memory_of
+
+MIB = 1 << 20
+
+
+def test_the_larger_of_each() -> None:
+    assert Memory(3.0, 1.0).at_least(Memory(2.0, 4.0)) == Memory(3.0, 4.0)
+
+
+def test_a_peak_stays() -> None:
+    before = memory_of(os.getpid())
+    assert before.resident >= before.anonymous > 0
+    with MemoryPeak(os.getpid()) as memory:
+        held = bytearray(b"x") * (64 * MIB)
+        deadline = time.monotonic() + 10
+        while memory.peak.anonymous < before.anonymous + 50 and time.monotonic() < deadline:
+            time.sleep(0.005)
+        del held
+    assert memory.peak.anonymous >= before.anonymous + 50
+    assert memory.peak.resident >= memory.peak.anonymous
+
+
+def test_a_process_that_is_not_there() -> None:
+    with pytest.raises(OSError):
+        memory_of(1 << 30)
