@@ -1,0 +1,31 @@
+"""Rates under a quota by four clients, in short; `python -m tests.compat.quota_rates` takes longer.
+
+With a short window and for seconds, a rate is nearer to the quota than to anything else, no more.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compat.quota_rates.cells import CLIENTS, COUNTS, OPERATIONS, pairwise
+from tests.compat.quota_rates.measure import Asked, measured
+from tests.compat.quota_rates.peers import OTTLA
+
+SHORT = Asked(seconds=4.0, quota_bytes_per_s=400_000.0, windows=3, window_s=1)
+LEAST, MOST = 0.4, 1.5
+"""Of the quota. A machine that others use may give less."""
+
+
+@pytest.mark.java
+@pytest.mark.timeout(120)
+def test_rates_are_about_the_quota() -> None:
+    cells = pairwise()
+    assert {(one.client, one.operation) for one in cells} == {
+        (client, operation) for client in CLIENTS for operation in OPERATIONS
+    }
+    assert {(one.operation, one.count) for one in cells} == {
+        (operation, count) for operation in OPERATIONS for count in COUNTS
+    }
+    found = measured(OTTLA, cells, SHORT, len(cells))
+    off = {cell.user: one for cell, one in found.items() if not LEAST < one.after < MOST}
+    assert off == {}
