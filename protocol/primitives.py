@@ -27,6 +27,8 @@ ZERO_UUID = bytes(16)
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _ONE_BYTE = tuple(bytes([n]) for n in range(128))
+SHARED_BYTES = 16 * 1024
+"""From here on bytes are shared rather than copied: a part of an answer costs as much as that."""
 _MOST_INT16 = 0x7FFF
 _MOST_INT32 = 0x7FFFFFFF
 # A compact length: this much + 1 is the least that is negative once 1 is taken off, as an int.
@@ -48,6 +50,20 @@ class RecordSlice(Protocol):
 Records = bytes | bytearray | memoryview | RecordSlice
 
 
+class SharedBytes:
+    """Bytes that are the same in many messages, and are sent from where they are."""
+
+    __slots__ = ("data", "size")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+
+    def read(self) -> bytes:
+        """The bytes."""
+        return self.data
+
+
 class MessageBuffer(bytearray):
     """Bytes being written, with record slices kept apart so that they can be sent by sendfile."""
 
@@ -58,19 +74,26 @@ class MessageBuffer(bytearray):
         """Put `records` at the present end, without copying them."""
         self.slices = [*self.slices, (len(self), records)]
 
+    def share(self, data: bytes) -> None:
+        """Put `data` at the present end; where it is large, without copying it."""
+        if len(data) >= SHARED_BYTES:
+            self.splice(SharedBytes(data))
+        else:
+            self += data
+
     def total_size(self) -> int:
         """Bytes on the wire: written ones and those of the slices."""
         return len(self) + sum(records.size for _, records in self.slices)
 
-    def parts(self) -> list[memoryview | RecordSlice]:
+    def parts(self) -> list[bytes | memoryview | RecordSlice]:
         """What is to be sent, in order."""
         view = memoryview(self)
-        parts: list[memoryview | RecordSlice] = []
+        parts: list[bytes | memoryview | RecordSlice] = []
         start = 0
         for position, records in self.slices:
             if position > start:
                 parts.append(view[start:position])
-            parts.append(records)
+            parts.append(records.data if isinstance(records, SharedBytes) else records)
             start = position
         if start < len(view):
             parts.append(view[start:])
@@ -80,7 +103,8 @@ class MessageBuffer(bytearray):
         """All bytes, the slices' copied in: for tests, forwarding and embedded messages."""
         if not self.slices:
             return bytes(self)
-        return b"".join(p if isinstance(p, memoryview) else p.read() for p in self.parts())
+        parts = self.parts()
+        return b"".join(p if isinstance(p, (bytes, memoryview)) else p.read() for p in parts)
 
 
 def uuid_to_string(uuid: bytes) -> str:

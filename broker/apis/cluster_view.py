@@ -67,6 +67,11 @@ class ClusterView:
         """Brokers on this listener, those that are fenced only when asked for."""
         return [one for one in self._addresses.values() if fenced or not one.fenced]
 
+    @property
+    def someone_leaves(self) -> bool:
+        """Whether a broker on this listener is in a controlled shutdown."""
+        return any(one.leaving for one in self._addresses.values())
+
     def lasting_brokers(self, leaders: Iterable[int]) -> list[BrokerAddress]:
         """Brokers for a client to turn to from now on.
 

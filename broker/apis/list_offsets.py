@@ -17,8 +17,6 @@ v10 a time-out for remote look-ups.
 
 from __future__ import annotations
 
-import logging
-
 from broker.config.values import BrokerConfig
 from broker.replication.partition import Partition
 from broker.replication.partition_reads import (
@@ -31,9 +29,11 @@ from broker.replication.partition_reads import (
 )
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -42,11 +42,8 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-from protocol.rights import Rights
 from storage.log.fetch_data import TimestampAndOffset
-from storage.log.sliced_work import LOOKS_AT_ONCE, Steps
-
-_log = logging.getLogger(f"ottla.{__name__}")
+from storage.log.sliced_work import LOOKS_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 
 LATEST = -1
 EARLIEST = -2
@@ -70,8 +67,11 @@ NOT_AVAILABLE_FROM = 5  # OFFSET_NOT_AVAILABLE; before it clients know LEADER_NO
 class ListOffsetsApi:
     """Offsets by time, for consumers and followers."""
 
-    def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
+    def __init__(
+        self, config: BrokerConfig, replicas: ReplicaManager, answers: SlicedAnswers
+    ) -> None:
         self._replicas = replicas
+        self._answers = answers
         self._inter_broker_listener = config.inter_broker_listener_name
 
     def apis(self) -> list[Api]:
@@ -86,18 +86,8 @@ class ListOffsetsApi:
         if request.isolation_level not in CONSUMER_ISOLATIONS:
             respond(refuse_list_offsets(request, ErrorCode.INVALID_REQUEST))
             return
-
-        def done(response: ListOffsetsResponse | None, error: Exception | None) -> None:
-            if response is None:
-                _log.error("a look-up by time failed", exc_info=error)
-                response = refuse_list_offsets(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-            respond(response)
-
-        # Only a look into a batch that unpacks to much takes longer than one slice.
-        for response in self._replicas.log_manager.sliced.begin(
-            self._answer(context, request), done
-        ):
-            respond(response)
+        steps = self._answer(context, request)
+        self._answers.give(context, request, steps, respond, refuse_list_offsets)
 
     def _may_be_a_follower(self, context: RequestContext) -> bool:
         """Without rights that are judged, the listener stands for them."""
@@ -106,30 +96,37 @@ class ListOffsetsApi:
     def _answer(
         self, context: RequestContext, request: ListOffsetsRequest
     ) -> Steps[ListOffsetsResponse]:
-        twice = _asked_twice(request)
+        """Each partition as it is when its turn comes: no offset says anything of another one."""
+        pace, version = Pace(), context.api_version
+        twice = yield from _asked_twice(request, pace)
         told: dict[tuple[str, int], None] = {}
-        may_describe = _may_describe(context.rights, request)
-        topics, denied = [], []
-        look_ups = 0
+        names = [topic.name for topic in request.topics]
+        may_describe = yield from allowed_in_slices(
+            context.rights, Operation.DESCRIBE, Resource.TOPIC, names
+        )
+        topics, denied = Items[ListOffsetsTopicResponse](version), []
         for topic in request.topics:
             if topic.name not in may_describe:
-                denied.append(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+                denied.append(topic)
                 continue
-            answers = []
+            answers = Items[ListOffsetsPartitionResponse](version)
             for asked in topic.partitions:
+                by_time = asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP
+                if pace.is_full(PIECES_AT_ONCE // LOOKS_AT_ONCE if by_time else 1):
+                    yield None
                 key = (topic.name, asked.partition_index)
                 if key in twice:
                     if key not in told:  # one answer for all its mentions
-                        answers.append(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
+                        answers.add(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
                     told[key] = None
                     continue
-                answers.append((yield from self._partition(context, request, topic.name, asked)))
-                look_ups += asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP
-                if look_ups == LOOKS_AT_ONCE:
-                    look_ups = 0
-                    yield None
-            topics.append(ListOffsetsTopicResponse(topic.name, answers))
-        return ListOffsetsResponse(0, topics + denied)
+                answers.add((yield from self._partition(context, request, topic.name, asked)))
+            topics.add(ListOffsetsTopicResponse(topic.name, answers.array()))
+        for topic in denied:
+            if pace.is_full(len(topic.partitions)):
+                yield None
+            topics.add(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        return ListOffsetsResponse(0, topics.array())
 
     def _partition(
         self,
@@ -189,16 +186,13 @@ def _look_up(
 NOT_FOUND = TimestampAndOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 
-def _may_describe(rights: Rights, request: ListOffsetsRequest) -> set[str]:
-    names = [topic.name for topic in request.topics]
-    return rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
-
-
-def _asked_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+def _asked_twice(request: ListOffsetsRequest, pace: Pace) -> Steps[set[tuple[str, int]]]:
     seen: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
     for topic in request.topics:
         for asked in topic.partitions:
+            if pace.is_full():
+                yield None
             key = (topic.name, asked.partition_index)
             (twice if key in seen else seen).add(key)
     return twice

@@ -24,35 +24,36 @@ In v0 replicas that cannot be reached are left out and said to be REPLICA_NOT_AV
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.cluster_view import (
-    NO_BROKER,
     OPERATIONS_NOT_ASKED,
     ClusterView,
     ImageSource,
 )
+from broker.apis.encoded_topics import EncodedTopics, KindOfAnswer
 from broker.requests.context import Api, RequestContext, Respond
-from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
+from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
+from controller.metadata.image import MetadataImage, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
-    MetadataResponsePartition,
     MetadataResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps
 
 TOPIC_IDS_FROM = 12
-LISTENER_ERRORS_FROM = 6
 CLUSTER_OPERATIONS_IN = (8, 10)
+WITH_OPERATIONS = 8
+"""Pieces of work that it is to find out what may be done to a topic."""
 
 
 class MetadataApi:
@@ -65,82 +66,90 @@ class MetadataApi:
         node_id: int,
         auto_create_topics_enable: bool,
         auto_creation: AutoTopicCreation,
+        encoded: EncodedTopics,
+        answers: SlicedAnswers,
     ) -> None:
         self._metadata = metadata
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._auto_create_topics_enable = auto_create_topics_enable
         self._auto_creation = auto_creation
+        self._encoded = encoded
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.METADATA, 0, 13, self.handle, refuse_metadata)]
 
     def handle(self, context: RequestContext, request: MetadataRequest, respond: Respond) -> None:
+        steps = self._answer(context, request, self._metadata.image)
+        self._answers.give(context, request, steps, respond, refuse_metadata)
+
+    def _answer(
+        self, context: RequestContext, request: MetadataRequest, image: MetadataImage
+    ) -> Steps[MetadataResponse]:
+        """As of `image`, whatever has changed when the last slice is done."""
         version = context.api_version
         if _is_malformed(request.topics or [], version):
-            respond(refuse_metadata(request, ErrorCode.INVALID_REQUEST))
-            return
-        image = self._metadata.image
+            return refuse_metadata(request, ErrorCode.INVALID_REQUEST)
         view = ClusterView(image, context.listener_name)
-        topics, refused = self._topics(context, request, image, view)
-        if request.include_topic_authorized_operations:
-            for topic in topics:
-                if topic.name is not None:  # whatever is wrong with it
-                    bits = context.rights.operations(Resource.TOPIC, topic.name)
-                    topic.topic_authorized_operations = bits
+        told = _Told(
+            self._encoded, context, image, view, request.include_topic_authorized_operations
+        )
+        yield from self._tell_topics(context, request, image, told)
         low, high = CLUSTER_OPERATIONS_IN
         operations_asked = request.include_cluster_authorized_operations and low <= version <= high
-        respond(
-            MetadataResponse(
-                brokers=[
-                    MetadataResponseBroker(one.id, one.host, one.port, one.rack)
-                    for one in view.lasting_brokers(_leaders(topics))
-                ],
-                cluster_id=self._cluster_id,
-                controller_id=view.controller_id(self._node_id),
-                topics=topics + refused,
-                cluster_authorized_operations=(
-                    context.rights.operations_on_cluster()
-                    if operations_asked
-                    else OPERATIONS_NOT_ASKED
-                ),
-            )
+        return MetadataResponse(
+            brokers=[
+                MetadataResponseBroker(one.id, one.host, one.port, one.rack)
+                for one in view.lasting_brokers(told.leaders)
+            ],
+            cluster_id=self._cluster_id,
+            controller_id=view.controller_id(self._node_id),
+            topics=told.topics.array(),
+            cluster_authorized_operations=(
+                context.rights.operations_on_cluster() if operations_asked else OPERATIONS_NOT_ASKED
+            ),
         )
 
-    def _topics(
+    def _tell_topics(
         self,
         context: RequestContext,
         request: MetadataRequest,
         image: MetadataImage,
-        view: ClusterView,
-    ) -> tuple[list[MetadataResponseTopic], list[MetadataResponseTopic]]:
-        """What is told of topics, and those that the sender may not describe or create."""
-        version = context.api_version
-        asked = request.topics
-        if asked is None or (version == 0 and not asked):
-            shown = _all_topics(context.rights, image)
-            return [_described(one, view, version) for one in shown], []
-        ids = [one.topic_id for one in asked if one.topic_id != ZERO_UUID]
+        told: _Told,
+    ) -> Steps[None]:
+        asked, rights = request.topics, context.rights
+        if asked is None or (context.api_version == 0 and not asked):
+            yield from _tell_all(rights, image, told)
+            return
+        ids = list(dict.fromkeys(one.topic_id for one in asked if one.topic_id != ZERO_UUID))
         if ids:
             # A request by id is one by id altogether, as in Kafka.
-            return _by_ids(list(dict.fromkeys(ids)), context, image, view)
+            yield from _tell_ids(ids, rights, image, told)
+            return
         names = list(dict.fromkeys(one.name or "" for one in asked))
-        may_describe = context.rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
-        hidden = [_refused(name) for name in names if name not in may_describe]
-        names = [name for name in names if name in may_describe]
-        missing = [name for name in names if image.topics.get(name) is None]
+        may_describe = yield from allowed_in_slices(
+            rights, Operation.DESCRIBE, Resource.TOPIC, names
+        )
+        missing = [
+            name for name in names if name in may_describe and image.topics.get(name) is None
+        ]
         errors = self._errors(context, request, missing)
-        topics: list[MetadataResponseTopic] = []
-        uncreated: list[MetadataResponseTopic] = []
+        hidden, uncreated = [], []
         for name in names:
             topic = image.topics.get(name)
-            if topic is not None:
-                topics.append(_described(topic, view, version))
-                continue
-            absent = MetadataResponseTopic(int(errors[name]), name, is_internal=is_internal(name))
-            denied = absent.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            (uncreated if denied else topics).append(absent)
-        return topics, uncreated + hidden
+            if name not in may_describe:
+                hidden.append(name)
+            elif topic is not None:
+                yield from told.topic(topic)
+            elif errors[name] is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                uncreated.append(name)
+            else:
+                yield from told.absent(errors[name], name)
+        for name in uncreated:
+            told.refused(name, internal=is_internal(name))
+        for name in hidden:
+            told.refused(name)
 
     def _errors(
         self, context: RequestContext, request: MetadataRequest, missing: list[str]
@@ -167,21 +176,141 @@ def _creatable(rights: Rights, names: list[str]) -> set[str]:
     return rights.allowed(Operation.CREATE, Resource.TOPIC, names)
 
 
-def _all_topics(rights: Rights, image: MetadataImage) -> list[TopicImage]:
+class _Told:
+    """What one answer tells of topics."""
+
+    __slots__ = (
+        "_context",
+        "_encoded",
+        "_image",
+        "_kinds",
+        "_pace",
+        "_view",
+        "_with_operations",
+        "leaders",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        encoded: EncodedTopics,
+        context: RequestContext,
+        image: MetadataImage,
+        view: ClusterView,
+        with_operations: bool,
+    ) -> None:
+        self._encoded = encoded
+        self._context = context
+        self._image = image
+        self._view = view
+        self._with_operations = with_operations
+        self._pace = Pace()
+        self._kinds: dict[int, KindOfAnswer] = {}
+        self.topics = Items[MetadataResponseTopic](context.api_version)
+        self.leaders: set[int] = set()
+        """Brokers that lead any of them; of interest only while one is leaving."""
+
+    def _operations(self, name: str) -> int:
+        if not self._with_operations:
+            return OPERATIONS_NOT_ASKED
+        return self._context.rights.operations(Resource.TOPIC, name)
+
+    def _kind(self, operations: int) -> KindOfAnswer:
+        kind = self._kinds.get(operations)
+        if kind is None:
+            listener, version = self._context.listener_name, self._context.api_version
+            kind = self._encoded.kind(self._image, listener, version, operations)
+            self._kinds[operations] = kind
+        return kind
+
+    def _count_leaders(self, topic: TopicImage) -> None:
+        self.leaders.update([one.leader for one in topic.partitions.values()])
+
+    def all_topics(self) -> Steps[None]:
+        """All that there are, for one who may do everything."""
+        topics, version = self._image.topics, self._context.api_version
+        operations = self._operations("")
+        data = yield from self._encoded.all_topics(
+            self._kind(operations), topics, self._view, version, operations
+        )
+        self.topics.add_encoded(data, len(topics.by_name))
+        if self._view.someone_leaves:
+            for topic in topics.by_name.values():
+                if self._pace.is_full():
+                    yield None
+                self._count_leaders(topic)
+
+    def topic(self, topic: TopicImage) -> Steps[None]:
+        """One that the sender may describe."""
+        if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
+            yield None
+        operations = self._operations(topic.name)
+        self.topics.add_encoded(
+            (
+                yield from self._encoded.topic(
+                    self._kind(operations),
+                    topic,
+                    self._view,
+                    self._context.api_version,
+                    operations,
+                    self._pace,
+                )
+            )
+        )
+        if self._view.someone_leaves:
+            self._count_leaders(topic)
+
+    def absent(self, error: ErrorCode, name: str) -> Steps[None]:
+        """One that does not exist."""
+        if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
+            yield None
+        operations = self._operations(name)  # whatever is wrong with it
+        internal = is_internal(name)
+        self.topics.add(
+            MetadataResponseTopic(int(error), name, ZERO_UUID, internal, [], operations)
+        )
+
+    def unknown_id(self, topic_id: bytes) -> None:
+        """An id that is nobody's."""
+        self.topics.add(MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id))
+
+    def refused(
+        self, name: str | None, topic_id: bytes = ZERO_UUID, *, internal: bool = False
+    ) -> None:
+        """One that the sender may not know of, or may not create."""
+        error = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        self.topics.add(MetadataResponseTopic(error, name, topic_id, internal))
+
+
+def _tell_all(rights: Rights, image: MetadataImage, told: _Told) -> Steps[None]:
     """Those that may be described; of the others nobody hears."""
-    topics = image.topics.by_name
     if rights.unlimited:
-        return list(topics.values())
-    shown = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, topics, audited=False)
-    return [topic for name, topic in topics.items() if name in shown]
+        yield from told.all_topics()
+        return
+    topics = image.topics.by_name
+    shown = yield from allowed_in_slices(
+        rights, Operation.DESCRIBE, Resource.TOPIC, topics, audited=False
+    )
+    for name, topic in topics.items():
+        if name in shown:
+            yield from told.topic(topic)
 
 
-def _refused(name: str | None, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
-    return MetadataResponseTopic(int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), name, topic_id)
-
-
-def _leaders(topics: list[MetadataResponseTopic]) -> Iterator[int]:
-    return (partition.leader_id for topic in topics for partition in topic.partitions)
+def _tell_ids(ids: list[bytes], rights: Rights, image: MetadataImage, told: _Told) -> Steps[None]:
+    """Topics asked for by their ids. That an id is somebody's is no secret."""
+    found = [(topic_id, image.topics.get_by_id(topic_id)) for topic_id in ids]
+    names = [topic.name for _, topic in found if topic is not None]
+    may_describe = yield from allowed_in_slices(rights, Operation.DESCRIBE, Resource.TOPIC, names)
+    refused = []
+    for topic_id, topic in found:
+        if topic is None:
+            told.unknown_id(topic_id)
+        elif topic.name in may_describe:
+            yield from told.topic(topic)
+        else:
+            refused.append(topic_id)
+    for topic_id in refused:
+        told.refused(None, topic_id)
 
 
 def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> bool:
@@ -192,62 +321,6 @@ def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> bool:
         elif topic.name is None and topic.topic_id == ZERO_UUID:
             return True
     return False
-
-
-def _by_ids(
-    ids: list[bytes], context: RequestContext, image: MetadataImage, view: ClusterView
-) -> tuple[list[MetadataResponseTopic], list[MetadataResponseTopic]]:
-    """As `MetadataApi._topics`. That an id is somebody's is no secret."""
-    found = [(topic_id, image.topics.get_by_id(topic_id)) for topic_id in ids]
-    names = [topic.name for _, topic in found if topic is not None]
-    may_describe = context.rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
-    topics, refused = [], []
-    for topic_id, topic in found:
-        if topic is None:
-            topics.append(MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id))
-        elif topic.name in may_describe:
-            topics.append(_described(topic, view, context.api_version))
-        else:
-            refused.append(_refused(None, topic_id))
-    return topics, refused
-
-
-def _described(topic: TopicImage, view: ClusterView, version: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        0,
-        topic.name,
-        topic.id,
-        is_internal(topic.name),
-        [
-            _partition(index, partition, view, version)
-            for index, partition in topic.partitions.items()
-        ],
-    )
-
-
-def _partition(
-    index: int, partition: PartitionRegistration, view: ClusterView, version: int
-) -> MetadataResponsePartition:
-    replicas, isr = list(partition.replicas), list(partition.isr)
-    error = ErrorCode.NONE
-    if version == 0:
-        replicas, isr = view.live(replicas), view.live(isr)
-        if len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
-            error = ErrorCode.REPLICA_NOT_AVAILABLE
-    leader = partition.leader
-    if view.address(leader) is None:
-        elsewhere = version >= LISTENER_ERRORS_FROM and view.is_registered(leader)
-        error = ErrorCode.LISTENER_NOT_FOUND if elsewhere else ErrorCode.LEADER_NOT_AVAILABLE
-        leader = NO_BROKER
-    return MetadataResponsePartition(
-        int(error),
-        index,
-        leader,
-        partition.leader_epoch,
-        replicas,
-        isr,
-        view.offline_replicas(partition),
-    )
 
 
 def refuse_metadata(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:

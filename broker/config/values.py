@@ -229,6 +229,7 @@ class BrokerConfig(NamedTuple):
     ottla_log_format: str
     ottla_log_level: str
     ottla_loop_turn_logged_ms: int
+    ottla_metadata_answers_max_bytes: int
     ottla_metrics_host: str
     ottla_metrics_port: int
     ottla_partial_frame_timeout_ms: int

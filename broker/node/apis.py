@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
 from broker.apis.deferred import DeferredApis
+from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.fetch.api import FetchApi
 from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_membership import GroupMembershipApi
@@ -25,6 +26,7 @@ from broker.apis.produce.transactional import TransactionalProduce
 from broker.node.parts import BrokerParts
 from broker.node.settings import token_key
 from broker.requests.context import Api
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
@@ -95,10 +97,11 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     groups, transactions = parts.groups, parts.transactions
     config, controller = shared.config, shared.controller
     auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
+    answers = SlicedAnswers(shared.logs.sliced)
     families: list[ApiFamily] = [
         ProduceApi(replicas, _transactional_produce(parts), _interception(parts)),
         FetchApi(config, replicas),
-        ListOffsetsApi(config, replicas),
+        ListOffsetsApi(config, replicas, answers),
         OffsetForLeaderEpochApi(replicas),
         InitProducerIdApi(parts.producer_ids, lambda: transactions.coordinator),
         MetadataApi(
@@ -107,6 +110,8 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             config.node_id,
             config.auto_create_topics_enable,
             auto_creation,
+            EncodedTopics(config.ottla_metadata_answers_max_bytes),
+            answers,
         ),
         FindCoordinatorApi(
             metadata,

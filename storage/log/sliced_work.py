@@ -1,9 +1,10 @@
 """Work of the loop that may be long: done in slices, with all else between them.
 
-A batch of 94 KB may unpack to 95 MB, and to millions of records. Whoever looks into one writes that
-down as `Steps`: a generator that stops after each slice of some two milliseconds, or gives out what
-threads can do without the interpreter lock (unpacking, packing) as a `Job`. Short work, as nearly
-all is, ends with its first slice, and then nobody has to wait (`first_slice`).
+A batch of 94 KB may unpack to 95 MB, and to millions of records; and one request may ask for ten
+thousand topics. Whoever does such work writes it down as `Steps`: a generator that stops after each
+slice of some two milliseconds (`Pace` counts), or gives out what threads can do without the
+interpreter lock (unpacking, packing) as a `Job`. Short work, as nearly all is, ends with its first
+slice, and then nobody has to wait (`first_slice`).
 
 Owns: whose turn it is. One slice a turn of the loop, one job at a time, however much there is to
 do; and jobs wait while what others have unpacked fills the limit. Never: what the work is.
@@ -70,7 +71,31 @@ def each(do: Callable[[T], object], items: Iterable[T], a_slice: int) -> Steps[N
 
 
 LOOKS_AT_ONCE = 8
-"""Short pieces of work that one request may have done in one slice."""
+"""Looks into batches that one request may have done in one slice."""
+
+PIECES_AT_ONCE = 256
+"""Pieces of some microseconds each, such as an item of an answer, that are done in one slice."""
+
+
+class Pace:
+    """How much of a slice is done: pieces of work that take about as long each.
+
+    Within `Steps`, before each piece: `if pace.is_full(): yield None`.
+    """
+
+    __slots__ = ("_done", "_most")
+
+    def __init__(self, most: int = PIECES_AT_ONCE) -> None:
+        self._done = 0
+        self._most = most
+
+    def is_full(self, pieces: int = 1) -> bool:
+        """So many more are to be done: whether that is for the next slice, which begins then."""
+        self._done += pieces
+        if self._done <= self._most:
+            return False
+        self._done = pieces
+        return True
 
 
 class _Work(Generic[T]):

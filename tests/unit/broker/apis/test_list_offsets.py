@@ -7,6 +7,7 @@ import pytest
 from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import RequestContext
+from broker.requests.sliced_answers import SlicedAnswers
 from ottla.plugins.authorizer import Operation
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
@@ -25,10 +26,15 @@ from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.rights_fixture import on_topic, rights_of
 
 
+def list_offsets_api(replicas: Replicas) -> ListOffsetsApi:
+    answers = SlicedAnswers(replicas.manager.log_manager.sliced)
+    return ListOffsetsApi(replicas.config, replicas.manager, answers)
+
+
 class ListOffsets:
     def __init__(self, folder: Path) -> None:
         self.replicas = Replicas(str(folder))
-        self.api = ListOffsetsApi(self.replicas.config, self.replicas.manager)
+        self.api = list_offsets_api(self.replicas)
         self.start_ms = self.replicas.scheduler.wall_ms()
 
     def ask(
@@ -253,7 +259,7 @@ def test_what_it_may_not_describe_is_told_as_kafka_does(tmp_path: Path) -> None:
         -1, 0, [ListOffsetsTopic(name, [latest, latest]) for name in ("t", "none")]
     )
     request.topics.append(ListOffsetsTopic("u", [latest]))
-    api = ListOffsetsApi(replicas.config, replicas.manager)
+    api = list_offsets_api(replicas)
     answer = ask(api.handle, request, 7, rights=rights_of(on_topic(Operation.DESCRIBE, "u")))
     denied = [(ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)] * 2  # each time that it is named
     assert [
@@ -269,7 +275,7 @@ def test_where_rights_are_judged_a_follower_needs_no_listener(
     replicas = Replicas(str(tmp_path))
     replicas.create("t")
     request = ListOffsetsRequest(2, 0, [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, -1)])])
-    api = ListOffsetsApi(replicas.config, replicas.manager)
+    api = list_offsets_api(replicas)
     rights = rights_of(on_topic(Operation.DESCRIBE, "t"))
     (topic,) = ask(api.handle, request, 7, listener, rights).topics
     assert topic.partitions[0].error_code == 0

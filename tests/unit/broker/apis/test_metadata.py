@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from broker.apis.auto_topic_creation import AutoTopicCreation
+from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.metadata import MetadataApi, refuse_metadata
 from broker.config.parse import single_node_config
 from ottla.plugins.authorizer import Operation
@@ -20,6 +21,7 @@ from tests.unit.broker.rights_fixture import (
     on_topic,
     rights_of,
 )
+from tests.unit.broker.sliced_fixture import Turns
 
 VERSIONS = range(14)
 UNKNOWN_ID = b"\x01" * 16
@@ -29,7 +31,17 @@ class Server:
     def __init__(self, cluster: Cluster, auto_create: bool = True) -> None:
         self.created: list[str] = []
         creation = AutoTopicCreation(single_node_config(), self._create, self._create_own)
-        self.api = MetadataApi(cluster, CLUSTER_ID, NODE_ID, auto_create, creation)
+        self.encoded = EncodedTopics(1024 * 1024)
+        self.turns = Turns()
+        self.api = MetadataApi(
+            cluster,
+            CLUSTER_ID,
+            NODE_ID,
+            auto_create,
+            creation,
+            self.encoded,
+            self.turns.answers,
+        )
 
     def _create(self, _: object, request: Any, __: object) -> None:
         self.created += [topic.name for topic in request.topics]

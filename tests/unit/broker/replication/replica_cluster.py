@@ -19,6 +19,7 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
@@ -110,7 +111,9 @@ class Broker:
         )
         self.apis: dict[ApiKey, Callable[..., None]] = {
             ApiKey.FETCH: FetchApi(self.config, self.replicas).handle,
-            ApiKey.LIST_OFFSETS: ListOffsetsApi(self.config, self.replicas).handle,
+            ApiKey.LIST_OFFSETS: ListOffsetsApi(
+                self.config, self.replicas, SlicedAnswers(self.logs.sliced)
+            ).handle,
         }
         self.logs.lock()
         loaded: list[Exception | None] = []

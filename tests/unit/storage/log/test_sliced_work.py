@@ -10,6 +10,7 @@ import pytest
 from storage.log.sliced_work import (
     SMALL_BYTES,
     Job,
+    Pace,
     SlicedWork,
     Steps,
     each,
@@ -205,3 +206,10 @@ def test_each_stops_between_slices_and_not_after_the_last(items: int, stops: int
     done: list[int] = []
     assert len(list(each(done.append, range(items), 3))) == stops
     assert done == list(range(items))
+
+
+def test_a_pace_counts_what_is_done_in_a_slice() -> None:
+    pace = Pace(3)
+    assert [pace.is_full() for _ in range(7)] == [False] * 3 + [True, False, False, True]
+    pace = Pace(3)
+    assert [pace.is_full(many) for many in (2, 2, 5, 1)] == [False, True, True, True]

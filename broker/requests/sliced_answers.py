@@ -1,0 +1,93 @@
+"""Answers that take long to make: of ten thousand topics, or of a million committed offsets.
+
+An API writes such an answer down as steps (`storage.log.sliced_work`), whose result is the
+response. Short ones, as nearly all are, are answered at once. Of a long one each slice is a turn of
+the loop, and in between others are served. So what it tells must be of one moment: an API takes the
+metadata image, which never changes, or a copy of what may change, in the first slice.
+
+Owns nothing; says in the log that a slice failed, as `broker.requests.request_handler` does for
+what is answered at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container, Iterable
+from itertools import islice
+from typing import TypeVar
+
+from broker.requests.context import RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.message import Message
+from protocol.primitives import StringTooLong
+from protocol.rights import Rights
+from storage.log.sliced_work import PIECES_AT_ONCE, SlicedWork, Steps
+
+log = logging.getLogger(f"ottla.{__name__}")
+
+Q = TypeVar("Q", bound=Message)
+R = TypeVar("R", bound=Message)
+
+
+class SlicedAnswers:
+    """Where the APIs of a node have their answers made: see the module."""
+
+    def __init__(self, work: SlicedWork) -> None:
+        self._work = work
+
+    def give(
+        self,
+        context: RequestContext,
+        request: Q,
+        steps: Steps[R],
+        respond: Respond,
+        refuse: Callable[[Q, ErrorCode], R],
+    ) -> None:
+        """Answer with what comes of `steps`; with `refuse(request, UNKNOWN_SERVER_ERROR)` where a
+        slice fails that is not the first one. What that one raises, this does."""
+
+        def done(response: R | None, error: Exception | None) -> None:
+            if error is not None:
+                trace = None if isinstance(error, StringTooLong) else error
+                name, version = ApiKey(context.api_key).name, context.api_version
+                log.error("%s v%d failed: %s", name, version, error, exc_info=trace)
+                response = refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            respond(response)
+
+        for response in self._work.begin(steps, done):
+            respond(response)
+
+
+class _Everything:
+    """Holds whatever it is asked for."""
+
+    def __contains__(self, _one: object) -> bool:
+        return True
+
+
+EVERYTHING: Container[str] = _Everything()
+
+
+def allowed_in_slices(
+    rights: Rights,
+    operation: Operation,
+    resource: Resource,
+    names: Iterable[str],
+    *,
+    audited: bool = True,
+) -> Steps[Container[str]]:
+    """`Rights.allowed` of many names: those of them to which `operation` may be done."""
+    if rights.unlimited:
+        return EVERYTHING
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    allowed: set[str] = set()
+    asked = iter(counts.items())
+    while some := dict(islice(asked, PIECES_AT_ONCE)):
+        if len(counts) > PIECES_AT_ONCE:
+            yield None
+        allowed |= rights.allowed_of(operation, resource, some, audited=audited)
+    return allowed

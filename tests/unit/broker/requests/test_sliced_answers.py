@@ -1,0 +1,115 @@
+"""Answers made in slices: short ones come at once, and a slice may fail."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from broker.apis.metadata import refuse_metadata
+from broker.requests.sliced_answers import EVERYTHING, allowed_in_slices
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from protocol.primitives import StringTooLong
+from protocol.rights import UNLIMITED
+from storage.log.sliced_work import PIECES_AT_ONCE, Steps, in_one_go
+from tests.unit.broker.apis.api_fixture import context
+from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic
+from tests.unit.broker.sliced_fixture import Turns
+
+ANSWER = MetadataResponse(cluster_id="c")
+REFUSED = refuse_metadata(MetadataRequest(None), ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+class Asked:
+    """Who asks for some topics' metadata."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        self.answers: list[Any] = []
+
+    def give(self, steps: Steps[MetadataResponse]) -> None:
+        self.turns.answers.give(
+            context(ApiKey.METADATA, 4),
+            MetadataRequest(None),
+            steps,
+            self.answers.append,
+            refuse_metadata,
+        )
+
+
+def steps(slices: int, error: Exception | None = None) -> Steps[MetadataResponse]:
+    for _ in range(slices):
+        yield None
+    if error is not None:
+        raise error
+    return ANSWER
+
+
+def test_a_short_answer_is_given_at_once() -> None:
+    asked = Asked()
+    asked.give(steps(0))
+    assert asked.answers == [ANSWER] and not asked.turns.soon
+
+
+def test_a_long_one_when_all_is_done() -> None:
+    asked = Asked()
+    asked.give(steps(3))
+    assert not asked.answers and asked.turns.run() == 3
+    assert asked.answers == [ANSWER]
+
+
+def test_a_slice_that_fails_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    asked = Asked()
+    asked.give(steps(1, RuntimeError("a bug")))
+    with caplog.at_level(logging.ERROR):
+        asked.turns.run()
+    assert asked.answers == [REFUSED]
+    (record,) = caplog.records
+    assert record.getMessage() == "METADATA v4 failed: a bug" and record.exc_info
+
+
+def test_names_that_are_too_long_are_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    asked = Asked()
+    asked.give(steps(1, StringTooLong(40_000)))
+    asked.turns.run()
+    assert asked.answers == [REFUSED] and not caplog.records[0].exc_info
+
+
+def test_the_first_slice_fails_as_a_handler_does() -> None:
+    with pytest.raises(RuntimeError, match="a bug"):
+        Asked().give(steps(0, RuntimeError("a bug")))
+
+
+def test_who_may_do_everything_is_not_judged() -> None:
+    names = ["t"] * (PIECES_AT_ONCE + 1)
+    found = in_one_go(allowed_in_slices(UNLIMITED, Operation.READ, Resource.TOPIC, names))
+    assert found is EVERYTHING and "t" in found
+
+
+def test_many_names_are_judged_in_slices_and_each_once() -> None:
+    names = [f"t{number}" for number in range(2 * PIECES_AT_ONCE + 1)]
+    judge, heard = ListJudge(on_topic(Operation.READ, "t1", names[-1])), Heard()
+    rights = judge.rights(heard)
+    asking = allowed_in_slices(rights, Operation.READ, Resource.TOPIC, ["t1", *names])
+    counts = []
+    try:
+        while True:
+            next(asking)
+            counts.append(len(judge.asked))
+    except StopIteration as end:
+        assert end.value == {"t1", names[-1]}
+    assert counts == [0, PIECES_AT_ONCE, 2 * PIECES_AT_ONCE]
+    assert len(judge.asked) == len(names)
+    assert [count for _, _, count in heard.told_of[:2]] == [2, 1]
+
+
+def test_few_names_are_judged_at_once() -> None:
+    rights = ListJudge(on_topic(Operation.READ, "t")).rights()
+    asking = allowed_in_slices(rights, Operation.READ, Resource.TOPIC, ["t", "u"])
+    with pytest.raises(StopIteration) as end:
+        next(asking)
+    assert end.value.value == {"t"}
