@@ -15,21 +15,31 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.requests.acl_requests import described_acls
 from protocol.api_keys import ApiKey
-from protocol.messages.describe_acls import DescribeAclsRequest
+from protocol.errors import ErrorCode
+from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 
 class DescribeAclsApi:
     """Who may do what."""
 
-    def __init__(self, metadata: ImageSource) -> None:
+    def __init__(self, metadata: ImageSource, answers: SlicedAnswers) -> None:
         self._metadata = metadata
+        self._answers = answers
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.DESCRIBE_ACLS, 1, 3, self.handle)]
+        return [Api(ApiKey.DESCRIBE_ACLS, 1, 3, self.handle, refuse_describe_acls)]
 
     def handle(
         self, context: RequestContext, request: DescribeAclsRequest, respond: Respond
     ) -> None:
-        respond(described_acls(self._metadata.image.acls, context.rights, request))
+        acls, version = self._metadata.image.acls, context.api_version
+        steps = described_acls(acls, context.rights, request, version)
+        self._answers.give(context, request, steps, respond, refuse_describe_acls)
+
+
+def refuse_describe_acls(_request: DescribeAclsRequest, error: ErrorCode) -> DescribeAclsResponse:
+    """The response that says `error`, and tells of no ACL."""
+    return DescribeAclsResponse(error_code=int(error))

@@ -13,7 +13,7 @@ Versions: v1 sources and synonyms, v3 types and documentation (KIP-569), v4 flex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.cluster_view import ImageSource
@@ -28,12 +28,14 @@ from broker.config.description import (
 from broker.config.documentation import config_documentation
 from broker.config.values import BrokerConfig
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.topic_names import topic_name_fault
 from controller.requests.rights import config_denial
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
+from protocol.frames.encoded_items import EncodedItems, Items, encoded
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -44,6 +46,7 @@ from protocol.messages.describe_configs import (
 )
 from storage.config_def import ConfigSource, ConfigType
 from storage.java_literals import integer
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
 
 Documentation = Callable[[int, str], str | None]
 
@@ -52,6 +55,10 @@ _CLIENT_METRICS = (
     ("match", "", ConfigType.LIST),
     ("metrics", "", ConfigType.LIST),
 )
+DESCRIBED = PIECES_AT_ONCE // 4
+"""Pieces of work that it is to describe a resource."""
+ALIKE_MAX = 100
+"""Kinds of topics that are kept while one answer is made."""
 _UNKNOWN_TYPE = "The request is malformed: this resource type has no configs."
 
 
@@ -63,6 +70,7 @@ class DescribeConfigsApi:
         metadata: ImageSource,
         config: BrokerConfig,
         loggers: BrokerLoggers,
+        answers: SlicedAnswers,
         documentation: Documentation = config_documentation,
     ) -> None:
         """`documentation(resource type, key)` is a sentence for people, None where there is none.
@@ -72,6 +80,7 @@ class DescribeConfigsApi:
         self._metadata = metadata
         self._config = config
         self._loggers = loggers
+        self._answers = answers
         self._documentation = documentation
 
     def apis(self) -> list[Api]:
@@ -80,17 +89,36 @@ class DescribeConfigsApi:
     def handle(
         self, context: RequestContext, request: DescribeConfigsRequest, respond: Respond
     ) -> None:
-        image = self._metadata.image
-        described, denied = [], []
+        steps = self._answer(context, request, self._metadata.image)
+        self._answers.give(context, request, steps, respond, refuse_describe_configs)
+
+    def _answer(
+        self, context: RequestContext, request: DescribeConfigsRequest, image: MetadataImage
+    ) -> Steps[DescribeConfigsResponse]:
+        """As of `image`, whatever has changed when the last slice is done."""
+        pace, alike = Pace(), _Alike(context.api_version)
+        results, denied = Items[DescribeConfigsResult](context.api_version), []
         for one in request.resources:
             kind, name = one.resource_type, one.resource_name
+            if pace.is_full():
+                yield None
             denial = config_denial(context.rights, Operation.DESCRIBE_CONFIGS, kind, name)
-            if denial is None:
-                described.append(self._result(one, request, image))
-            else:
+            if denial is not None:
                 text = denial.message or ""
                 denied.append(DescribeConfigsResult(int(denial.code), text, kind, name))
-        respond(DescribeConfigsResponse(results=described + denied))
+                continue
+            known = alike.find(one, image) if len(request.resources) > 1 else None
+            if known is not None:
+                results.add(DescribeConfigsResult(0, "", kind, name, known))
+            else:
+                if pace.is_full(DESCRIBED):
+                    yield None
+                result = self._result(one, request, image)
+                alike.keep(one, image, result)
+                results.add(result)
+        for refused in denied:
+            results.add(refused)
+        return DescribeConfigsResponse(results=results.array())
 
     def _result(
         self,
@@ -193,6 +221,42 @@ class DescribeConfigsApi:
             int(entry.type),
             self._documentation(kind, entry.name) if request.include_documentation else None,
         )
+
+
+class _Alike:
+    """Topics with the same configs, of which one answer tells the same: nearly all of a cluster
+    set nothing, or what all of them set."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._found: dict[Hashable, EncodedItems[DescribeConfigsResourceResult]] = {}
+
+    def find(
+        self, resource: DescribeConfigsResource, image: MetadataImage
+    ) -> EncodedItems[DescribeConfigsResourceResult] | None:
+        """What was told of one that is like this."""
+        key = _looks(resource, image)
+        return None if key is None else self._found.get(key)
+
+    def keep(
+        self,
+        resource: DescribeConfigsResource,
+        image: MetadataImage,
+        result: DescribeConfigsResult,
+    ) -> None:
+        """That is told of it."""
+        key = _looks(resource, image)
+        if key is not None and len(self._found) < ALIKE_MAX:
+            self._found[key] = encoded(result.configs, self._version)
+
+
+def _looks(resource: DescribeConfigsResource, image: MetadataImage) -> Hashable:
+    """All that an answer about a topic depends on; None for what is no topic."""
+    name = resource.resource_name
+    if resource.resource_type != ResourceType.TOPIC or image.topics.get(name) is None:
+        return None
+    configs = image.config(ResourceType.TOPIC, name)
+    return tuple(sorted(configs.items())), tuple(resource.configuration_keys or ())
 
 
 def _client_metrics(name: str, image: MetadataImage) -> list[ConfigEntry] | ApiError:

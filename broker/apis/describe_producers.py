@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.topic_names import topic_name_fault
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -24,7 +26,9 @@ from protocol.messages.describe_producers import (
 )
 from protocol.rights import Rights
 from storage.log.producer_state import ProducerStateEntry
+from storage.log.sliced_work import Pace, Steps
 
+VERSION = 0
 NO_OFFSET = -1
 
 _NOT_HOSTED = "This server does not host this topic-partition."  # Kafka's words, of topics alone
@@ -34,26 +38,39 @@ _DENIED = "Topic authorization failed."
 class DescribeProducersApi:
     """Who writes to a partition."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: ReplicaManager, answers: SlicedAnswers) -> None:
         self._replicas = replicas
+        self._answers = answers
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0, self.handle, refuse_describe_producers)]
+        key = ApiKey.DESCRIBE_PRODUCERS
+        return [Api(key, VERSION, VERSION, self.handle, refuse_describe_producers)]
 
     def handle(
         self, context: RequestContext, request: DescribeProducersRequest, respond: Respond
     ) -> None:
-        topics = []
-        for topic in request.topics:
-            refusal = _refusal(context.rights, topic.name)
-            if refusal is None:
-                partitions = [self._partition(topic.name, one) for one in topic.partition_indexes]
-            else:
-                partitions = [PartitionResponse(i, *refusal) for i in topic.partition_indexes]
-            topics.append(TopicResponse(topic.name, partitions))
-        respond(DescribeProducersResponse(topics=topics))
+        steps = self._answer(context.rights, request)
+        self._answers.give(context, request, steps, respond, refuse_describe_producers)
 
-    def _partition(self, topic: str, index: int) -> PartitionResponse:
+    def _answer(
+        self, rights: Rights, request: DescribeProducersRequest
+    ) -> Steps[DescribeProducersResponse]:
+        """Each partition's producers as it has them when its turn comes."""
+        pace, topics = Pace(), Items[TopicResponse](VERSION)
+        for topic in request.topics:
+            refusal = _refusal(rights, topic.name)
+            partitions = Items[PartitionResponse](VERSION)
+            for index in topic.partition_indexes:
+                if pace.is_full():
+                    yield None
+                if refusal is None:
+                    partitions.add((yield from self._partition(topic.name, index, pace)))
+                else:
+                    partitions.add(PartitionResponse(index, *refusal))
+            topics.add(TopicResponse(topic.name, partitions.array()))
+        return DescribeProducersResponse(topics=topics.array())
+
+    def _partition(self, topic: str, index: int, pace: Pace) -> Steps[PartitionResponse]:
         partition = self._replicas.partition(topic, index)
         if partition is None:
             known = self._replicas.image.topics.get(topic) is not None
@@ -61,7 +78,12 @@ class DescribeProducersApi:
             return PartitionResponse(index, error, None if known else _NOT_HOSTED)
         if not partition.is_leader:
             return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        return PartitionResponse(index, 0, None, [_state(one) for one in partition.log.producers])
+        producers = Items[ProducerState](VERSION)
+        for one in list(partition.log.producers):
+            if pace.is_full():
+                yield None
+            producers.add(_state(one))
+        return PartitionResponse(index, 0, None, producers.array())
 
 
 def _refusal(rights: Rights, topic: str) -> tuple[int, str] | None:

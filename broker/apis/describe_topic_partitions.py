@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import NO_BROKER, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsRequestCursor,
@@ -29,21 +31,32 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps
+
+VERSION = 0
+WITH_OPERATIONS = 8
+"""Pieces of work that it is to find out what may be done to a topic."""
 
 
 class DescribeTopicPartitionsApi:
     """Topics and partitions, page by page."""
 
-    def __init__(self, metadata: ImageSource, max_request_partition_size_limit: int) -> None:
+    def __init__(
+        self,
+        metadata: ImageSource,
+        max_request_partition_size_limit: int,
+        answers: SlicedAnswers,
+    ) -> None:
         self._metadata = metadata
+        self._answers = answers
         self._limit = max_request_partition_size_limit
 
     def apis(self) -> list[Api]:
         return [
             Api(
                 ApiKey.DESCRIBE_TOPIC_PARTITIONS,
-                0,
-                0,
+                VERSION,
+                VERSION,
                 self.handle,
                 refuse_describe_topic_partitions,
             )
@@ -52,21 +65,33 @@ class DescribeTopicPartitionsApi:
     def handle(
         self, context: RequestContext, request: DescribeTopicPartitionsRequest, respond: Respond
     ) -> None:
-        image = self._metadata.image
+        steps = self._answer(context, request, self._metadata.image)
+        self._answers.give(context, request, steps, respond, refuse_describe_topic_partitions)
+
+    def _answer(
+        self,
+        context: RequestContext,
+        request: DescribeTopicPartitionsRequest,
+        image: MetadataImage,
+    ) -> Steps[DescribeTopicPartitionsResponse]:
+        """As of `image`, whatever has changed when the last slice is done."""
         names = _names(request, image)
         if names is None:
-            respond(refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST))
-            return
+            return refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST)
         limit = max(min(self._limit, request.response_partition_limit), 1)
-        shown = context.rights.allowed(
-            Operation.DESCRIBE, Resource.TOPIC, names, audited=bool(request.topics)
+        shown = yield from allowed_in_slices(
+            context.rights,
+            Operation.DESCRIBE,
+            Resource.TOPIC,
+            names,
+            audited=bool(request.topics),
         )
         view = ClusterView(image, context.listener_name)
         seen = [name for name in names if name in shown]
-        response = _page(seen, request.cursor, limit, image, view, context.rights)
+        response = yield from _page(seen, request.cursor, limit, image, view, context.rights)
         if request.topics:
-            response.topics += [_refused(name) for name in names if name not in shown]
-        respond(response)
+            response.topics.extend([_refused(name) for name in names if name not in shown])
+        return response
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str] | None:
@@ -74,12 +99,11 @@ def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> lis
     cursor = request.cursor
     all_topics = not request.topics
     names = list(image.topics.by_name) if all_topics else [one.name for one in request.topics]
-    names = sorted(dict.fromkeys(names))
-    if cursor is None:
-        return names
-    if cursor.partition_index < 0 or not (all_topics or cursor.topic_name in names):
-        return None
-    return [name for name in names if name >= cursor.topic_name]
+    if cursor is not None:
+        if cursor.partition_index < 0 or not (all_topics or cursor.topic_name in names):
+            return None
+        names = [name for name in names if name >= cursor.topic_name]
+    return sorted(dict.fromkeys(names))
 
 
 def _page(
@@ -89,20 +113,23 @@ def _page(
     image: MetadataImage,
     view: ClusterView,
     rights: Rights,
-) -> DescribeTopicPartitionsResponse:
-    response = DescribeTopicPartitionsResponse()
+) -> Steps[DescribeTopicPartitionsResponse]:
+    response, pace = DescribeTopicPartitionsResponse(), Pace()
     for name in names:
         if limit == 0:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, 0)
             break
         topic = image.topics.get(name)
+        if pace.is_full(1 if rights.unlimited else WITH_OPERATIONS):
+            yield None
         operations = rights.operations(Resource.TOPIC, name)
         if topic is None:
             response.topics.append(_absent(name, operations))
             continue
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         indexes = [index for index in topic.partitions if index >= first]
-        response.topics.append(_described(topic, indexes[:limit], view, operations))
+        described = yield from _described(topic, indexes[:limit], view, operations, pace)
+        response.topics.append(described)
         if len(indexes) > limit:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, indexes[limit])
             break
@@ -129,15 +156,16 @@ def _refused(name: str) -> DescribeTopicPartitionsResponseTopic:
 
 
 def _described(
-    topic: TopicImage, indexes: list[int], view: ClusterView, operations: int
-) -> DescribeTopicPartitionsResponseTopic:
+    topic: TopicImage, indexes: list[int], view: ClusterView, operations: int, pace: Pace
+) -> Steps[DescribeTopicPartitionsResponseTopic]:
+    partitions = Items[DescribeTopicPartitionsResponsePartition](VERSION)
+    for index in indexes:
+        if pace.is_full():
+            yield None
+        partitions.add(_partition(index, topic.partitions[index], view))
+    name, internal = topic.name, is_internal(topic.name)
     return DescribeTopicPartitionsResponseTopic(
-        0,
-        topic.name,
-        topic.id,
-        is_internal(topic.name),
-        [_partition(index, topic.partitions[index], view) for index in indexes],
-        operations,
+        0, name, topic.id, internal, partitions.array(), operations
     )
 
 

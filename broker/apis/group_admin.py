@@ -14,7 +14,7 @@ earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import partial
 
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
@@ -23,9 +23,11 @@ from broker.groups.classic.group_state import (
 )
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import EVERYTHING, SlicedAnswers, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -36,24 +38,28 @@ from protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from protocol.messages.list_groups import ListedGroup, ListGroupsRequest
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps
 
 OPERATIONS_FROM = 3
 NOT_FOUND_FROM = 6
+DESCRIBED = 8
+"""Pieces of work that it is to describe a group, beside its members."""
 
 
 class GroupAdminApi:
     """Lists, describes and deletes groups."""
 
-    def __init__(self, coordinator: GroupCoordinator) -> None:
+    def __init__(self, coordinator: GroupCoordinator, answers: SlicedAnswers) -> None:
         self._coordinator = coordinator
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         """The three APIs with their ranges."""
         return [
             Api(ApiKey.DESCRIBE_GROUPS, 0, 6, self.describe, refuse_describe),
-            Api(ApiKey.LIST_GROUPS, 0, 5, self.list_groups),
+            Api(ApiKey.LIST_GROUPS, 0, 5, self.list_groups, refuse_list),
             Api(ApiKey.DELETE_GROUPS, 0, 2, self.delete, refuse_delete),
         ]
 
@@ -61,26 +67,54 @@ class GroupAdminApi:
         self, context: RequestContext, request: ListGroupsRequest, respond: Respond
     ) -> None:
         """ListGroups."""
-        response = self._coordinator.list_groups(request)
-        response.groups = _may_be_listed(context.rights, response.groups)
-        respond(response)
+        steps = self._listed(context, request)
+        self._answers.give(context, request, steps, respond, refuse_list)
+
+    def _listed(
+        self, context: RequestContext, request: ListGroupsRequest
+    ) -> Steps[ListGroupsResponse]:
+        response = yield from self._coordinator.list_groups(request)
+        shown = yield from _may_be_listed(context.rights, response.groups)
+        pace, groups = Pace(), Items[ListedGroup](context.api_version)
+        for group in response.groups:
+            if pace.is_full():
+                yield None
+            if group.group_id in shown:
+                groups.add(group)
+        return ListGroupsResponse(error_code=response.error_code, groups=groups.array())
 
     def describe(
         self, context: RequestContext, request: DescribeGroupsRequest, respond: Respond
     ) -> None:
         """DescribeGroups."""
-        rights = context.rights
-        asked = context.api_version >= OPERATIONS_FROM and request.include_authorized_operations
-        allowed = rights.allowed(Operation.DESCRIBE, Resource.GROUP, request.groups)
-        groups = [_denied(name) for name in request.groups if name not in allowed]
+        steps = self._all_described(context, request)
+        self._answers.give(context, request, steps, respond, refuse_describe)
+
+    def _all_described(
+        self, context: RequestContext, request: DescribeGroupsRequest
+    ) -> Steps[DescribeGroupsResponse]:
+        """Each group as it is when its turn comes."""
+        rights, version = context.rights, context.api_version
+        asked = version >= OPERATIONS_FROM and request.include_authorized_operations
+        allowed = yield from allowed_in_slices(
+            rights, Operation.DESCRIBE, Resource.GROUP, request.groups
+        )
+        pace, groups = Pace(), Items[DescribedGroup](version)
+        for group_id in request.groups:
+            if group_id not in allowed:
+                groups.add(_denied(group_id))
         for group_id in request.groups:
             if group_id not in allowed:
                 continue
-            found = self._described(group_id, context.api_version)
+            if pace.is_full(DESCRIBED):
+                yield None
+            found = self._described(group_id, version)
             if asked and found.error_code == ErrorCode.NONE:
                 found.authorized_operations = rights.operations(Resource.GROUP, group_id)
-            groups.append(found)
-        respond(DescribeGroupsResponse(groups=groups))
+            groups.add(found)
+            if pace.is_full(len(found.members)):
+                yield None
+        return DescribeGroupsResponse(groups=groups.array())
 
     def _described(self, group_id: str, version: int) -> DescribedGroup:
         found = self._coordinator.describe(group_id)
@@ -116,12 +150,13 @@ class GroupAdminApi:
             self._coordinator.delete(name, partial(done, name))
 
 
-def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> list[ListedGroup]:
+def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Container[str]]:
     if rights.allows_on_cluster(Operation.DESCRIBE, audited=False):
-        return list(groups)
+        return EVERYTHING
     ids = [group.group_id for group in groups]
-    allowed = rights.allowed(Operation.DESCRIBE, Resource.GROUP, ids, audited=False)
-    return [group for group in groups if group.group_id in allowed]
+    return (
+        yield from allowed_in_slices(rights, Operation.DESCRIBE, Resource.GROUP, ids, audited=False)
+    )
 
 
 def _denied(group_id: str) -> DescribedGroup:
@@ -141,6 +176,11 @@ def _absent(group_id: str, version: int) -> DescribedGroup:
             group_state=DEAD.value,
         )
     return DescribedGroup(group_id=group_id, group_state=DEAD.value)
+
+
+def refuse_list(_request: ListGroupsRequest, code: ErrorCode) -> ListGroupsResponse:
+    """`code`, and no group."""
+    return ListGroupsResponse(error_code=code)
 
 
 def refuse_describe(request: DescribeGroupsRequest, code: ErrorCode) -> DescribeGroupsResponse:

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, ResourceType
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from storage.log.sliced_work import Pace, Steps
 
 TYPES_FROM = 1
 
@@ -37,38 +40,42 @@ _LISTED = (
 class ListConfigResourcesApi:
     """Which resources have configs."""
 
-    def __init__(self, metadata: ImageSource) -> None:
+    def __init__(self, metadata: ImageSource, answers: SlicedAnswers) -> None:
         self._metadata = metadata
+        self._answers = answers
 
     def apis(self) -> list[Api]:
-        return [Api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, self.handle)]
+        return [Api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, self.handle, refuse_list_config_resources)]
 
     def handle(
         self, context: RequestContext, request: ListConfigResourcesRequest, respond: Respond
     ) -> None:
         if not context.rights.allows_on_cluster(Operation.DESCRIBE_CONFIGS):
-            code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-            respond(ListConfigResourcesResponse(0, int(code)))
+            respond(refuse_list_config_resources(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
         if context.api_version < TYPES_FROM:
             wanted = [ResourceType.CLIENT_METRICS]
         else:
             wanted = request.resource_types or list(_LISTED)
         if any(kind not in _LISTED for kind in wanted):
-            respond(ListConfigResourcesResponse(0, int(ErrorCode.UNSUPPORTED_VERSION)))
+            respond(refuse_list_config_resources(request, ErrorCode.UNSUPPORTED_VERSION))
             return
-        image = self._metadata.image
-        view = ClusterView(image, context.listener_name)
-        respond(
-            ListConfigResourcesResponse(
-                config_resources=[
-                    ConfigResource(name, kind)
-                    for kind in _LISTED
-                    if kind in wanted
-                    for name in _names(kind, image, view)
-                ]
-            )
-        )
+        steps = _answer(context, wanted, self._metadata.image)
+        self._answers.give(context, request, steps, respond, refuse_list_config_resources)
+
+
+def _answer(
+    context: RequestContext, wanted: list[int], image: MetadataImage
+) -> Steps[ListConfigResourcesResponse]:
+    """As of `image`, whatever has changed when the last slice is done."""
+    pace, resources = Pace(), Items[ConfigResource](context.api_version)
+    view = ClusterView(image, context.listener_name)
+    for kind in _LISTED:
+        for name in _names(kind, image, view) if kind in wanted else ():
+            if pace.is_full():
+                yield None
+            resources.add(ConfigResource(name, kind))
+    return ListConfigResourcesResponse(config_resources=resources.array())
 
 
 def _names(kind: int, image: MetadataImage, view: ClusterView) -> list[str]:
@@ -77,3 +84,10 @@ def _names(kind: int, image: MetadataImage, view: ClusterView) -> list[str]:
     if kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
         return [str(one.id) for one in view.brokers(fenced=True)]
     return [name for (resource_type, name) in image.configs if resource_type == kind]
+
+
+def refuse_list_config_resources(
+    _request: ListConfigResourcesRequest, error: ErrorCode
+) -> ListConfigResourcesResponse:
+    """The response that says `error`, and names nothing."""
+    return ListConfigResourcesResponse(0, int(error))

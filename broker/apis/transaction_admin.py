@@ -14,54 +14,88 @@ Versions: ListTransactions v1 open for longer than a time (KIP-994), v2 a patter
 from __future__ import annotations
 
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
+from protocol.message import replace
 from protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TransactionState,
 )
-from protocol.messages.list_transactions import ListTransactionsRequest
+from protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
+from protocol.messages.list_transactions import TransactionState as ListedTransaction
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps
+
+DESCRIBED = 8
+"""Pieces of work that it is to describe a transaction."""
 
 
 class TransactionAdminApi:
     """Lists and describes transactions."""
 
-    def __init__(self, coordinator: TransactionCoordinator) -> None:
+    def __init__(self, coordinator: TransactionCoordinator, answers: SlicedAnswers) -> None:
         self._coordinator = coordinator
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         """The two APIs with their ranges."""
         return [
             Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0, self.describe, refuse_describe),
-            Api(ApiKey.LIST_TRANSACTIONS, 0, 2, self.list_transactions),
+            Api(ApiKey.LIST_TRANSACTIONS, 0, 2, self.list_transactions, refuse_list),
         ]
 
     def list_transactions(
         self, context: RequestContext, request: ListTransactionsRequest, respond: Respond
     ) -> None:
         """ListTransactions."""
-        response = self._coordinator.list_transactions(request)
-        states = response.transaction_states
-        allowed = context.rights.allowed(
-            Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, [one.transactional_id for one in states]
+        steps = self._listed(context, request)
+        self._answers.give(context, request, steps, respond, refuse_list)
+
+    def _listed(
+        self, context: RequestContext, request: ListTransactionsRequest
+    ) -> Steps[ListTransactionsResponse]:
+        response = yield from self._coordinator.list_transactions(request)
+        names = [one.transactional_id for one in response.transaction_states]
+        allowed = yield from allowed_in_slices(
+            context.rights, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names
         )
-        response.transaction_states = [one for one in states if one.transactional_id in allowed]
-        respond(response)
+        pace, states = Pace(), Items[ListedTransaction](context.api_version)
+        for one in response.transaction_states:
+            if pace.is_full():
+                yield None
+            if one.transactional_id in allowed:
+                states.add(one)
+        return replace(response, transaction_states=states.array())
 
     def describe(
         self, context: RequestContext, request: DescribeTransactionsRequest, respond: Respond
     ) -> None:
         """DescribeTransactions: each id by itself."""
+        steps = self._all_described(context, request)
+        self._answers.give(context, request, steps, respond, refuse_describe)
+
+    def _all_described(
+        self, context: RequestContext, request: DescribeTransactionsRequest
+    ) -> Steps[DescribeTransactionsResponse]:
+        """Each id as it is when its turn comes."""
         rights, names = context.rights, request.transactional_ids
-        allowed = rights.allowed(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names)
-        states = [
-            self._described(rights, name) if name in allowed else _denied(name) for name in names
-        ]
-        respond(DescribeTransactionsResponse(transaction_states=states))
+        allowed = yield from allowed_in_slices(
+            rights, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names
+        )
+        pace, states = Pace(), Items[TransactionState](context.api_version)
+        for name in names:
+            if pace.is_full(DESCRIBED):
+                yield None
+            states.add(self._described(rights, name) if name in allowed else _denied(name))
+        return DescribeTransactionsResponse(transaction_states=states.array())
 
     def _described(self, rights: Rights, transactional_id: str) -> TransactionState:
         state = self._coordinator.describe(transactional_id)
@@ -74,6 +108,11 @@ class TransactionAdminApi:
 def _denied(transactional_id: str) -> TransactionState:
     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return TransactionState(int(error), transactional_id)
+
+
+def refuse_list(_request: ListTransactionsRequest, code: ErrorCode) -> ListTransactionsResponse:
+    """`code`, and no transaction."""
+    return ListTransactionsResponse(error_code=int(code))
 
 
 def refuse_describe(

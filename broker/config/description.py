@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from broker.config.keys import (
     AUTHORIZER_CONFIG_DEF,
@@ -249,7 +250,7 @@ def _server_synonyms(name: str, server: ServerLevels) -> list[ConfigSynonym]:
         (server.dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG, _written),
         (server.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, _written),
         (_static(server.config), ConfigSource.STATIC_BROKER_CONFIG, _text),
-        (_DEFAULTS, ConfigSource.DEFAULT_CONFIG, _text),
+        (_DEFAULTS, ConfigSource.DEFAULT_CONFIG, _default),
     )
     found = [
         ConfigSynonym(one, told(_key(one), texts[one]), source)
@@ -273,6 +274,16 @@ def _static(config: BrokerConfig) -> Mapping[str, str]:
 def _text(key: ConfigKey, text: str) -> str | None:
     """A value in its usual form (trimmed, without repeated elements); a secret is left out."""
     return None if _is_hidden(key) else format_value(key.parse(text))
+
+
+def _default(key: ConfigKey, _text_of_it: str) -> str | None:
+    """As `_text`, of a default."""
+    return _default_texts()[key.name]
+
+
+@cache
+def _default_texts() -> dict[str, str | None]:
+    return {name: _text(_LISTED[name], text) for name, text in _DEFAULTS.items()}
 
 
 def _written(key: ConfigKey, text: str) -> str | None:

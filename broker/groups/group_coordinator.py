@@ -44,6 +44,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponseTopic,
 )
+from storage.log.sliced_work import Pace, Steps
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -332,8 +333,9 @@ class GroupCoordinator:
             named=False,
         )
 
-    def list_groups(self, request: ListGroupsRequest) -> ListGroupsResponse:
-        """ListGroups: all groups led here, or those in one of the states and of one of the types.
+    def list_groups(self, request: ListGroupsRequest) -> Steps[ListGroupsResponse]:
+        """ListGroups: all groups led here, or those in one of the states and of one of the types;
+        those that there are now, each in the state that it has when its turn comes.
 
         States and types are compared without regard to case, as Kafka does.
         """
@@ -348,8 +350,15 @@ class GroupCoordinator:
             right_state = not states or group.group_state.lower() in states
             return right_state and (not types or group.group_type in types)
 
-        groups = [g for shard in self._runtime.active_shards() for g in shard.list_groups()]
-        return ListGroupsResponse(groups=[group for group in groups if wanted(group)])
+        groups = [g for shard in self._runtime.active_shards() for g in shard.groups.values()]
+        pace, found = Pace(), []
+        for group in groups:
+            if pace.is_full():
+                yield None
+            listed = group.listed()
+            if wanted(listed):
+                found.append(listed)
+        return ListGroupsResponse(groups=found)
 
 
 def _log_removal(what: str, error: ErrorCode, tombstones: int) -> None:

@@ -44,7 +44,6 @@ from protocol.messages.group_records import (
 )
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberResponse
-from protocol.messages.list_groups import ListedGroup
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -296,10 +295,6 @@ class GroupShard:
         """DescribeGroups of one group; None where there is no classic one."""
         group = self._classic(group_id)
         return None if group is None else group.described()
-
-    def list_groups(self) -> list[ListedGroup]:
-        """ListGroups: all groups of the shard."""
-        return [group.listed() for group in self.groups.values()]
 
     def expire_offsets(self) -> Outcome[int]:
         """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then.

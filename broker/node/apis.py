@@ -174,7 +174,7 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
     timeout_ms = parts.shared.config.request_timeout_ms
     families: list[ApiFamily] = [
         TransactionsApi(metadata, coordinator, groups.partition_for),
-        TransactionAdminApi(coordinator),
+        TransactionAdminApi(coordinator, SlicedAnswers(parts.shared.logs.sliced)),
         TxnOffsetCommitApi(metadata, groups),
         WriteTxnMarkersApi(parts.replicas, groups, timeout_ms),
     ]
@@ -202,7 +202,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
 
     shared, replicas, metadata = parts.shared, parts.replicas, parts.metadata
     config, controller = shared.config, parts.forwarding.forward
-    loggers = BrokerLoggers()
+    loggers, answers = BrokerLoggers(), SlicedAnswers(shared.logs.sliced)
     families: list[ApiFamily] = [
         ForwardedApis(controller),
         DelegationTokenApis(metadata, token_key(config), controller),
@@ -214,17 +214,17 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
             shared.ports.io,
             shared.ports.validate_security,
         ),
-        DescribeConfigsApi(metadata, config, loggers),
-        ListConfigResourcesApi(metadata),
-        DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit),
+        DescribeConfigsApi(metadata, config, loggers, answers),
+        ListConfigResourcesApi(metadata, answers),
+        DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit, answers),
         DescribeUserScramCredentialsApi(metadata),
         DescribeClientQuotasApi(metadata),
-        DescribeAclsApi(metadata),
+        DescribeAclsApi(metadata, answers),
         DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),
         AlterReplicaLogDirsApi(config.log_dirs, replicas),
-        DescribeLogDirsApi(config.log_dirs, shared.logs),
-        DescribeProducersApi(replicas),
+        DescribeLogDirsApi(config.log_dirs, shared.logs, answers),
+        DescribeProducersApi(replicas, answers),
         DeleteRecordsApi(replicas),
-        GroupAdminApi(parts.groups),
+        GroupAdminApi(parts.groups, answers),
     ]
     return _all(families)

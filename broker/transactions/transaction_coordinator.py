@@ -37,6 +37,7 @@ from protocol.messages.list_transactions import (
     ListTransactionsResponse,
 )
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
+from storage.log.sliced_work import Pace, Steps
 from storage.ports import Scheduler, Timer
 from storage.topic_partition import TopicPartition
 
@@ -303,8 +304,11 @@ class TransactionCoordinator:
             topics=[TopicData(topic, indexes) for topic, indexes in by_topic(metadata).items()],
         )
 
-    def list_transactions(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
-        """ListTransactions: every id led here that passes all filters given."""
+    def list_transactions(
+        self, request: ListTransactionsRequest
+    ) -> Steps[ListTransactionsResponse]:
+        """ListTransactions: every id led here that passes all filters given; those that there
+        are now, each in the state that it has when its turn comes."""
         if self._stopped:
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         if self._runtime.is_loading():
@@ -333,15 +337,15 @@ class TransactionCoordinator:
                 and (matches is None or matches(name))
             )
 
-        return ListTransactionsResponse(
-            unknown_state_filters=unknown,
-            transaction_states=[
-                ListedTransaction(name, metadata.producer_id, metadata.state.shown)
-                for shard in self._runtime.active_shards()
-                for name, metadata in shard.visible()
-                if wanted(name, metadata)
-            ],
-        )
+        pace, listed = Pace(), []
+        there = [one for shard in self._runtime.active_shards() for one in shard.visible()]
+        for name, metadata in there:
+            if pace.is_full():
+                yield None
+            if wanted(name, metadata):
+                one = ListedTransaction(name, metadata.producer_id, metadata.state.shown)
+                listed.append(one)
+        return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)
 
 
 def _log_expiry(error: ErrorCode, _: None) -> None:

@@ -15,7 +15,7 @@ Follows Kafka's `AclApis`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from controller.decisions.acl_control import Created, Deleted, found
 from controller.decisions.decision import Decision, View
@@ -25,6 +25,7 @@ from controller.quorum_controller import QuorumController
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -45,6 +46,7 @@ from protocol.messages.describe_acls import (
     DescribeAclsResponse,
 )
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps, in_one_go
 
 Respond = Callable[[Any], None]
 
@@ -53,15 +55,24 @@ _DISABLED_HERE = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configu
 """In Kafka's words, which say so on a controller too."""
 
 
+class Reader(Sender, Protocol):
+    """Whoever sent a request, and in which form it reads the answer."""
+
+    @property
+    def api_version(self) -> int: ...
+
+
 class AclRequests:
     """Handlers of the three requests."""
 
     def __init__(self, controller: QuorumController) -> None:
         self._controller = controller
 
-    def describe(self, context: Sender, request: DescribeAclsRequest, respond: Respond) -> None:
+    def describe(self, context: Reader, request: DescribeAclsRequest, respond: Respond) -> None:
         """Answer a DescribeAcls request."""
-        respond(described_acls(self._controller.committed_image.acls, context.rights, request))
+        acls = self._controller.committed_image.acls
+        version = context.api_version
+        respond(in_one_go(described_acls(acls, context.rights, request, version)))
 
     def create(self, context: Sender, request: CreateAclsRequest, respond: Respond) -> None:
         """Answer a CreateAcls request."""
@@ -101,23 +112,27 @@ class AclRequests:
 
 
 def described_acls(
-    acls: AclsImage, rights: Rights, request: DescribeAclsRequest
-) -> DescribeAclsResponse:
-    """ACLs by what they speak about."""
+    acls: AclsImage, rights: Rights, request: DescribeAclsRequest, version: int
+) -> Steps[DescribeAclsResponse]:
+    """ACLs by what they speak about, as they are in that image."""
     refused = _refused(rights)
     meant = refused or found(acls, _filter(request))
     if isinstance(meant, ApiError):
         return DescribeAclsResponse(error_code=meant.code, error_message=meant.message)
+    pace = Pace()
     by_pattern: dict[Pattern, list[AclDescription]] = {}
     for acl in meant:
+        if pace.is_full():
+            yield None
         by_pattern.setdefault((acl.resource, acl.pattern, acl.name), []).append(
             AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
         )
-    resources = [
-        DescribeAclsResource(resource, name, pattern, some)
-        for (resource, pattern, name), some in by_pattern.items()
-    ]
-    return DescribeAclsResponse(resources=resources)
+    resources = Items[DescribeAclsResource](version)
+    for (resource, pattern, name), some in by_pattern.items():
+        if pace.is_full(1 + len(some)):
+            yield None
+        resources.add(DescribeAclsResource(resource, name, pattern, some))
+    return DescribeAclsResponse(resources=resources.array())
 
 
 def _refused(rights: Rights) -> ApiError | None:

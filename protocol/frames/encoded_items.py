@@ -46,6 +46,15 @@ class EncodedItems(list[M]):
         out.share(self._data)
 
 
+def encoded(items: list[M], version: int) -> EncodedItems[M]:
+    """These, written: for many answers, or many places of one."""
+    out = MessageBuffer()
+    item: Any
+    for item in items:
+        item.write(out, version)
+    return EncodedItems(len(items), out.joined())
+
+
 class Items(Generic[M]):
     """An array that grows: messages, or items that are written already, in any order."""
 

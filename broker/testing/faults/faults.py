@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from broker.requests.admission import Admission
 from broker.requests.context import Api, Respond
 from broker.requests.interference import Interference, Meeting, Reply
-from broker.testing.faults.answers import Concerns, joined, put_into, refusing
+from broker.testing.faults.answers import Concerns, joined, put_into, refusing, spelled_out
 from broker.testing.faults.cut_answer import cut
 from broker.testing.faults.places import Real, ways_of
 from broker.testing.faults.rule import Asked, Deed, Rule
@@ -224,7 +224,8 @@ class Faults:
                 continue
             refused = refusing(way, api, version, meant, rule.error, meeting.refusal)
             if refused is not None and rest is not None:
-                meeting.carry_out(rest, partial(_respond_joined, respond, refused))
+                joining = partial(_respond_joined, respond, refused, version)
+                meeting.carry_out(rest, joining)
                 return
             if refused is not None:
                 respond(refused)
@@ -238,6 +239,7 @@ class Faults:
             concerns = _anything
 
         def answered(response: Message) -> None:
+            response = spelled_out(response, meeting.context.api_version)
             if isinstance(response, FetchResponse):
                 self._sessions.show_all(response, concerns)
             if not put_into(response, way.path, rule.error, concerns, self._name_of):
@@ -278,8 +280,8 @@ class _PartOfAnswer:
         self._reply.last(data)
 
 
-def _respond_joined(respond: Respond, refused: Message, response: Message) -> None:
-    respond(joined(response, refused))
+def _respond_joined(respond: Respond, refused: Message, version: int, response: Message) -> None:
+    respond(joined(spelled_out(response, version), refused))
 
 
 def _anything(_topic: str | None) -> bool:

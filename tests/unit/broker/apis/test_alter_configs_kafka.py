@@ -27,6 +27,7 @@ from protocol.messages.incremental_alter_configs import (
 from tests.architecture.sources import ROOT
 from tests.golden import dynamic_config_cases as golden
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.sliced_fixture import Turns
 
 INVALID = 42
 RECORDED: dict[str, Any] = json.loads(golden.RECORDED.read_text())
@@ -53,7 +54,7 @@ class Server:
         self.alter = AlterConfigsApis(
             self.cluster, config, BrokerLoggers(), self._agree, self, lambda _new, _names: None
         )
-        self.describe = DescribeConfigsApi(self.cluster, config, BrokerLoggers())
+        self.describe = DescribeConfigsApi(self.cluster, config, BrokerLoggers(), Turns().answers)
 
     def submit(self, job: Any, done: Any) -> None:
         """See `storage.ports.Blocking`."""

@@ -19,6 +19,7 @@ from protocol.messages.metadata_records import PartitionChangeRecord
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 VERSIONS = range(1, 3)
 
@@ -38,7 +39,7 @@ class Broker:
 
     def shown(self) -> list[tuple[str, int, bool, int]]:
         """Folder, partition, whether it is a copy under way, and its lag."""
-        api = DescribeLogDirsApi((self.a, self.b), self.replicas.logs)
+        api = DescribeLogDirsApi((self.a, self.b), self.replicas.logs, Turns().answers)
         response = ask(api.handle, DescribeLogDirsRequest(None), 5)
         return [
             (Path(result.log_dir).name, one.partition_index, one.is_future_key, one.offset_lag)

@@ -12,13 +12,14 @@ from protocol.message import as_dict
 from protocol.messages.describe_acls import DescribeAclsRequest
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 EVERYTHING = DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY)
 
 
 def test_a_broker_answers_from_its_image() -> None:
     cluster = Cluster()
-    (api,) = DescribeAclsApi(cluster).apis()
+    (api,) = DescribeAclsApi(cluster, Turns().answers).apis()
     assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey.DESCRIBE_ACLS]
     cluster.replay(acl_record(b"1" * 16, Acl(2, "t", 4, "User:a", "*", 3, 3)))
     answer = ask(api.handle, EVERYTHING, 3, rights=rights_of(on_cluster(Operation.DESCRIBE)))
@@ -35,5 +36,7 @@ def test_a_broker_answers_from_its_image() -> None:
 def test_one_who_may_not_is_told_nothing() -> None:
     cluster = Cluster()
     cluster.replay(acl_record(b"1" * 16, Acl(2, "t", 4, "User:a", "*", 3, 3)))
-    answer = ask(DescribeAclsApi(cluster).handle, EVERYTHING, 3, rights=rights_of(()))
+    answer = ask(
+        DescribeAclsApi(cluster, Turns().answers).handle, EVERYTHING, 3, rights=rights_of(())
+    )
     assert (answer.error_code, answer.resources) == (31, [])

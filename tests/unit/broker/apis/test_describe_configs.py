@@ -13,11 +13,13 @@ from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
+    DescribeConfigsResponse,
     DescribeConfigsResult,
 )
 from storage.config_def import ConfigSource, ConfigType
-from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.apis.api_fixture import Cluster, ask, ask_later
 from tests.unit.broker.rights_fixture import on_cluster, on_topic, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 VERSIONS = range(1, 5)
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
@@ -43,7 +45,11 @@ def describe(
 ) -> DescribeConfigsResult:
     config = single_node_config({"message.max.bytes": "2000000"})
     api = DescribeConfigsApi(
-        cluster, config, BrokerLoggers(), lambda kind, key: f"{kind} {key} in words"
+        cluster,
+        config,
+        BrokerLoggers(),
+        Turns().answers,
+        lambda kind, key: f"{kind} {key} in words",
     )
     resource = DescribeConfigsResource(kind, name, keys)
     request = DescribeConfigsRequest([resource], synonyms, documentation)
@@ -171,10 +177,14 @@ def test_each_resource_needs_the_right_of_its_kind(cluster: Cluster) -> None:
     resources = [(TOPIC, "t"), (TOPIC, "not"), (BROKER, "1"), (LOGGER, "1"), (METRICS, "m"),
                  (GROUP, "g"), (TOPIC, "other")]  # fmt: skip
     request = DescribeConfigsRequest([DescribeConfigsResource(*one) for one in resources])
-    api = DescribeConfigsApi(cluster, single_node_config(), BrokerLoggers())
+    turns = Turns()
+    api = DescribeConfigsApi(cluster, single_node_config(), BrokerLoggers(), turns.answers)
 
     def told(*may: tuple[Operation, Resource, str]) -> list[tuple[int, str, int]]:
-        answer = ask(api.handle, request, 4, rights=rights_of(may))
+        answers: list[DescribeConfigsResponse] = []
+        ask_later(api.handle, request, 4, answers, rights=rights_of(may))
+        turns.run()
+        (answer,) = answers
         denied = [one for one in answer.results if one.error_code in (29, 30, 31)]
         assert not any(one.configs for one in denied)
         assert answer.results[len(answer.results) - len(denied) :] == denied

@@ -15,6 +15,7 @@ from protocol.messages.describe_log_dirs import (
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 VERSIONS = range(1, 6)
 
@@ -31,7 +32,7 @@ def replicas(tmp_path: Path) -> Replicas:
 def describe(
     replicas: Replicas, topics: list[DescribableLogDirTopic] | None, version: int = 5
 ) -> DescribeLogDirsResult:
-    api = DescribeLogDirsApi(replicas.config.log_dirs, replicas.logs)
+    api = DescribeLogDirsApi(replicas.config.log_dirs, replicas.logs, Turns().answers)
     response = ask(api.handle, DescribeLogDirsRequest(topics), version)
     assert response.error_code == 0
     (result,) = response.results
@@ -84,7 +85,7 @@ def test_a_directory_that_fails_when_asked(
 
 
 def test_who_may_not_describe_the_cluster_sees_no_folder(replicas: Replicas) -> None:
-    handle = DescribeLogDirsApi(replicas.config.log_dirs, replicas.logs).handle
+    handle = DescribeLogDirsApi(replicas.config.log_dirs, replicas.logs, Turns().answers).handle
     others = rights_of(on_cluster(Operation.DESCRIBE_CONFIGS))
     for version in VERSIONS:
         answer = ask(handle, DescribeLogDirsRequest(None), version, rights=others)

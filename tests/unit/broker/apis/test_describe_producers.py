@@ -16,6 +16,7 @@ from protocol.messages.describe_producers import (
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.rights_fixture import on_topic, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def replicas(tmp_path: Path) -> Replicas:
 
 def describe(replicas: Replicas, topic: str, index: int = 0) -> PartitionResponse:
     request = DescribeProducersRequest([TopicRequest(topic, [index])])
-    response = ask(DescribeProducersApi(replicas.manager).handle, request, 0)
+    response = ask(DescribeProducersApi(replicas.manager, Turns().answers).handle, request, 0)
     (partition,) = response.topics[0].partitions
     assert isinstance(partition, PartitionResponse)
     return partition
@@ -83,7 +84,9 @@ def test_refusal_names_every_partition() -> None:
 def test_producers_are_for_its_readers(replicas: Replicas) -> None:
     rights = rights_of(on_topic(Operation.READ, "t"))
     request = DescribeProducersRequest([TopicRequest(n, [0]) for n in ("t", "u", "bad name")])
-    answer = ask(DescribeProducersApi(replicas.manager).handle, request, 0, rights=rights)
+    answer = ask(
+        DescribeProducersApi(replicas.manager, Turns().answers).handle, request, 0, rights=rights
+    )
     told = [
         (one.partitions[0].error_code, one.partitions[0].error_message) for one in answer.topics
     ]

@@ -17,6 +17,7 @@ from protocol.messages.describe_topic_partitions import (
 from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 LIMIT = 4
 
@@ -42,7 +43,12 @@ def describe(
         limit,
         None if cursor is None else DescribeTopicPartitionsRequestCursor(*cursor),
     )
-    response = ask(DescribeTopicPartitionsApi(cluster, LIMIT).handle, request, 0, rights=rights)
+    response = ask(
+        DescribeTopicPartitionsApi(cluster, LIMIT, Turns().answers).handle,
+        request,
+        0,
+        rights=rights,
+    )
     assert isinstance(response, DescribeTopicPartitionsResponse)
     return response
 

@@ -12,6 +12,7 @@ from protocol.messages.list_config_resources import (
 )
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def cluster() -> Cluster:
 
 def list_resources(cluster: Cluster, types: list[int], version: int) -> ListConfigResourcesResponse:
     request = ListConfigResourcesRequest(types)
-    response = ask(ListConfigResourcesApi(cluster).handle, request, version)
+    response = ask(ListConfigResourcesApi(cluster, Turns().answers).handle, request, version)
     assert isinstance(response, ListConfigResourcesResponse)
     return response
 
@@ -67,7 +68,7 @@ def test_a_type_that_has_no_configs(cluster: Cluster, kind: int) -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_who_may_not_describe_configs_gets_no_list(cluster: Cluster, version: int) -> None:
-    handle = ListConfigResourcesApi(cluster).handle
+    handle = ListConfigResourcesApi(cluster, Turns().answers).handle
     others = rights_of(on_cluster(Operation.DESCRIBE))
     for types in ([], [99]):
         request = ListConfigResourcesRequest(types)

@@ -9,6 +9,7 @@ from protocol.messages.describe_transactions import DescribeTransactionsRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.rights_fixture import rights_of
+from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.broker.transactions.desk import A0, Desk
 
 
@@ -16,7 +17,7 @@ def test_ids_are_described_one_by_one() -> None:
     desk = Desk()
     desk.init()
     desk.add((1000, 0), A0)
-    api = TransactionAdminApi(desk.coordinator)
+    api = TransactionAdminApi(desk.coordinator, Turns().answers)
     response = ask(api.describe, DescribeTransactionsRequest(["t", "u"]), 0)
     open_one, unknown = response.transaction_states
     assert (open_one.error_code, open_one.transaction_state) == (0, "Ongoing")
@@ -30,7 +31,7 @@ def test_ids_are_listed_with_the_filters_of_the_version(version: int) -> None:
     desk = Desk()
     desk.init("one")
     desk.init("two")
-    api = TransactionAdminApi(desk.coordinator)
+    api = TransactionAdminApi(desk.coordinator, Turns().answers)
     request = ListTransactionsRequest(["Empty", "?"], [], -1, "t.*")
     response = ask(api.list_transactions, request, version)
     names = [one.transactional_id for one in response.transaction_states]
@@ -49,7 +50,7 @@ def test_what_may_not_be_described_is_not_told() -> None:
     for name in ("t", "u"):
         desk.init(name)
     desk.add((1000, 0), A0)
-    api = TransactionAdminApi(desk.coordinator)
+    api = TransactionAdminApi(desk.coordinator, Turns().answers)
     rights = rights_of({(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "t")})
     request = DescribeTransactionsRequest(["u", "t", "x"])
     hidden, told, unknown = ask(api.describe, request, 0, rights=rights).transaction_states

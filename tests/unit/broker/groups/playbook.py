@@ -45,6 +45,7 @@ from tests.clients.group_conversation import (
     syncing,
 )
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
+from tests.unit.broker.sliced_fixture import Turns
 
 TOPIC_ID = bytes(range(100, 116))
 OFFSETS_TOPIC_ID = bytes(range(50, 66))
@@ -120,7 +121,7 @@ class GroupNode:
             *finder.apis(),
             *GroupMembershipApi(self.coordinator).apis(),
             *GroupOffsetsApi(self, self.coordinator).apis(),
-            *GroupAdminApi(self.coordinator).apis(),
+            *GroupAdminApi(self.coordinator, Turns().answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]
 

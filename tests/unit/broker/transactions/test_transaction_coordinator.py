@@ -3,14 +3,19 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.messages.list_transactions import ListTransactionsRequest
+from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.transactions.desk import A0, A1, B0, Desk
 
 NOBODY = (-1, -1)
 
 
+def asked(desk: Desk, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    return in_one_go(desk.coordinator.list_transactions(request))
+
+
 def listed(desk: Desk, **filters: object) -> list[tuple[str, int, str]]:
-    response = desk.coordinator.list_transactions(ListTransactionsRequest(**filters))  # type: ignore[arg-type]
+    response = asked(desk, ListTransactionsRequest(**filters))  # type: ignore[arg-type]
     assert response.error_code == 0
     return sorted(
         (one.transactional_id, one.producer_id, one.transaction_state)
@@ -47,7 +52,7 @@ def test_while_the_log_is_loaded_and_after_it_is_led_elsewhere() -> None:
     assert desk.add((1000, 0)) == loading
     assert desk.coordinator.verify_partitions("t", (1000, 0), [A0]) == {A0: loading}
     assert desk.coordinator.describe("t").error_code == loading
-    assert desk.coordinator.list_transactions(ListTransactionsRequest()).error_code == loading
+    assert asked(desk, ListTransactionsRequest()).error_code == loading
     desk.log.finish_loads()
     assert desk.init() == (0, (1000, 1))
     desk.coordinator.on_resigned(desk.partition, desk.epoch)
@@ -107,10 +112,10 @@ def test_filters_that_mean_nothing_are_named() -> None:
     desk = Desk()
     desk.init()
     request = ListTransactionsRequest(state_filters=["Empty", "Open", "Open"])
-    response = desk.coordinator.list_transactions(request)
+    response = asked(desk, request)
     assert response.unknown_state_filters == ["Open"], "once, as Apache Kafka 4.3 does"
     assert [one.transactional_id for one in response.transaction_states] == ["t"]
-    wrong = desk.coordinator.list_transactions(ListTransactionsRequest([], [], -1, "("))
+    wrong = asked(desk, ListTransactionsRequest([], [], -1, "("))
     assert wrong.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
@@ -119,5 +124,5 @@ def test_after_a_stop_nothing_is_coordinated_here() -> None:
     desk.coordinator.shutdown()
     desk.coordinator.on_elected(0, 9)
     assert desk.init() == (ErrorCode.NOT_COORDINATOR, NOBODY)
-    stopped = desk.coordinator.list_transactions(ListTransactionsRequest())
+    stopped = asked(desk, ListTransactionsRequest())
     assert stopped.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -1,0 +1,244 @@
+"""Answers of many items: in slices of bounded work, and the same bytes as in one piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.apis.broker_loggers import BrokerLoggers
+from broker.apis.describe_acls import DescribeAclsApi
+from broker.apis.describe_configs import DescribeConfigsApi
+from broker.apis.describe_log_dirs import DescribeLogDirsApi
+from broker.apis.describe_producers import DescribeProducersApi
+from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
+from broker.apis.group_admin import GroupAdminApi
+from broker.apis.list_config_resources import ListConfigResourcesApi
+from broker.apis.list_offsets import ListOffsetsApi
+from broker.apis.transaction_admin import TransactionAdminApi
+from broker.config.parse import single_node_config
+from broker.requests.context import Handle
+from broker.requests.sliced_answers import SlicedAnswers
+from controller.metadata.image import MetadataImage
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.frames import encoded_items
+from protocol.frames.message_codec import encode_response
+from protocol.message import Message
+from protocol.messages.create_acls import AclCreation
+from protocol.messages.describe_acls import DescribeAclsRequest
+from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_groups import DescribeGroupsRequest
+from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from protocol.messages.describe_transactions import DescribeTransactionsRequest
+from protocol.messages.list_config_resources import ListConfigResourcesRequest
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.messages.list_transactions import ListTransactionsRequest
+from protocol.rights import UNLIMITED, Rights
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace
+from tests.clients.group_conversation import committing
+from tests.unit.broker.apis.api_fixture import Cluster, context
+from tests.unit.broker.groups.playbook import GroupNode
+from tests.unit.broker.replica_fixture import Replicas
+from tests.unit.broker.rights_fixture import acls_of, rights_of
+from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.broker.transactions.desk import Desk
+
+MANY = 2 * PIECES_AT_ONCE + 10
+NAMES = [f"name-{number}" for number in range(MANY)]
+TOPIC = 2
+
+
+class Long:
+    """One API, asked in slices and in one piece."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.turns = Turns()
+        self._monkeypatch = monkeypatch
+
+    @property
+    def answers(self) -> SlicedAnswers:
+        """Where the API has its answers made."""
+        return self.turns.answers
+
+    def compare(
+        self,
+        handle: Handle,
+        request: Message,
+        version: int,
+        rights: Rights = UNLIMITED,
+        slices: int = MANY // PIECES_AT_ONCE,
+    ) -> None:
+        """It takes so many slices at least, and the answer is that of one piece."""
+        sliced = self._ask(handle, request, version, rights)
+        assert sliced == [] and self.turns.run() >= slices
+        with self._monkeypatch.context() as patched:
+            patched.setattr(Pace, "is_full", lambda *_: False)
+            patched.setattr(encoded_items, "KEPT_ITEMS", 1 << 30)
+            whole = self._ask(handle, request, version, rights)
+            self.turns.run()
+        assert len(whole) == 1 and len(whole[0]) > 2 * MANY
+        assert sliced == whole
+
+    def _ask(self, handle: Handle, request: Any, version: int, rights: Rights) -> list[bytes]:
+        answers: list[bytes] = []
+
+        def respond(response: Any) -> None:
+            answers.append(encode_response(response, version, 7).joined())
+
+        handle(context(request.API_KEY, version, rights=rights), request, respond)
+        return answers
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> Long:
+    return Long(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def image() -> MetadataImage:
+    """Of many topics, of which some set something; and one of many partitions."""
+    cluster = Cluster()
+    for name in NAMES:
+        cluster.topic(name)
+    cluster.topic("wide", MANY)
+    for name in NAMES[::100]:
+        cluster.set_topic_config(name, "retention.ms", "1000")
+    return cluster.image
+
+
+@pytest.fixture
+def cluster(image: MetadataImage) -> Cluster:
+    cluster = Cluster()
+    cluster.image = image
+    return cluster
+
+
+@pytest.mark.parametrize("version", range(1, 5))
+def test_configs_of_many_topics(long: Long, cluster: Cluster, version: int) -> None:
+    api = DescribeConfigsApi(cluster, single_node_config(), BrokerLoggers(), long.answers)
+    names = [*NAMES[:300], "no such topic"]
+    resources = [
+        DescribeConfigsResource(TOPIC, name, ["retention.ms"] if name.endswith("1") else None)
+        for name in names
+    ]
+    request = DescribeConfigsRequest(resources, True, True)
+    long.compare(api.handle, request, version, slices=2)
+    some = {(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, name) for name in names[::2]}
+    long.compare(api.handle, request, version, rights_of(some), slices=1)
+
+
+@pytest.mark.parametrize("limit", [MANY, 10_000])
+def test_pages_of_partitions(long: Long, cluster: Cluster, limit: int) -> None:
+    api = DescribeTopicPartitionsApi(cluster, limit, long.answers)
+    request = DescribeTopicPartitionsRequest(response_partition_limit=limit)
+    long.compare(api.handle, request, 0)
+    some = {(Operation.DESCRIBE, Resource.TOPIC, name) for name in NAMES[1:]}
+    long.compare(api.handle, request, 0, rights_of(some))
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_names_of_many_resources(long: Long, cluster: Cluster, version: int) -> None:
+    for name in NAMES:
+        cluster.set_config(16, name, "interval.ms", "1000")
+    api = ListConfigResourcesApi(cluster, long.answers)
+    long.compare(api.handle, ListConfigResourcesRequest([]), version)
+
+
+@pytest.mark.parametrize("version", range(1, 4))
+@pytest.mark.parametrize("about", [MANY, 2])
+def test_many_acls(long: Long, cluster: Cluster, version: int, about: int) -> None:
+    """About many things, or about two."""
+    made = [
+        AclCreation(TOPIC, NAMES[number % about], 3, f"User:{name}", "*", 3, 3)
+        for number, name in enumerate(NAMES)
+    ]
+    cluster.image = cluster.image._replace(acls=acls_of(made))
+    request = DescribeAclsRequest(1, None, 1, None, None, 1, 1)
+    api = DescribeAclsApi(cluster, long.answers)
+    may = {(Operation.DESCRIBE, Resource.CLUSTER, "kafka-cluster")}
+    long.compare(api.handle, request, version, rights_of(may), slices=2)
+
+
+def test_logs_of_a_directory(long: Long, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("a", PIECES_AT_ONCE)
+    replicas.create("b")
+    usage = replicas.logs.usage(replicas.config.log_dirs[0])
+    monkeypatch.setattr(replicas.logs, "usage", lambda _: usage)  # others use that disk, too
+    api = DescribeLogDirsApi(replicas.config.log_dirs, replicas.logs, long.answers)
+    long.compare(api.handle, DescribeLogDirsRequest(None), 5, slices=1)
+
+
+def test_producers_of_many_partitions(long: Long, tmp_path: Path) -> None:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    api = DescribeProducersApi(replicas.manager, long.answers)
+    request = DescribeProducersRequest([TopicRequest(name, [0, 1]) for name in ("t", *NAMES)])
+    long.compare(api.handle, request, 0)
+
+
+@pytest.mark.parametrize("version", [1, 6, 11])
+def test_offsets_of_many_partitions(long: Long, tmp_path: Path, version: int) -> None:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    api = ListOffsetsApi(replicas.config, replicas.manager, long.answers)
+    asked = [ListOffsetsPartition(number % (MANY - 5), -1, -1) for number in range(MANY)]
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(name, asked) for name in ("t", "u")])
+    long.compare(api.handle, request, version)
+    some = {(Operation.DESCRIBE, Resource.TOPIC, "t")}
+    long.compare(api.handle, request, version, rights_of(some))
+
+
+@pytest.fixture(scope="module")
+def node() -> GroupNode:
+    """The coordinator of many groups."""
+    node = GroupNode()
+    wire = node.connect()
+    for name in NAMES:
+        wire.call(committing(name, 1), 9)
+    return node
+
+
+@pytest.mark.parametrize("version", [0, 3, 4, 5])
+def test_many_groups_are_listed(long: Long, node: GroupNode, version: int) -> None:
+    api = GroupAdminApi(node.coordinator, long.answers)
+    long.compare(api.list_groups, ListGroupsRequest([], []), version)
+    some = {(Operation.DESCRIBE, Resource.GROUP, name) for name in NAMES[1:]}
+    long.compare(api.list_groups, ListGroupsRequest([], []), version, rights_of(some))
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_many_groups_are_described(long: Long, node: GroupNode, version: int) -> None:
+    api = GroupAdminApi(node.coordinator, long.answers)
+    request = DescribeGroupsRequest([*NAMES, "none"], True)
+    long.compare(api.describe, request, version)
+    some = {(Operation.DESCRIBE, Resource.GROUP, name) for name in NAMES[::2]}
+    long.compare(api.describe, request, version, rights_of(some))
+
+
+@pytest.fixture(scope="module")
+def desk() -> Desk:
+    """The coordinator of many transactions."""
+    desk = Desk()
+    for name in NAMES:
+        desk.init(name)
+    return desk
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_many_transactions_are_listed(long: Long, desk: Desk, version: int) -> None:
+    api = TransactionAdminApi(desk.coordinator, long.answers)
+    long.compare(api.list_transactions, ListTransactionsRequest(), version)
+
+
+def test_many_transactions_are_described(long: Long, desk: Desk) -> None:
+    api = TransactionAdminApi(desk.coordinator, long.answers)
+    long.compare(api.describe, DescribeTransactionsRequest([*NAMES, "none"]), 0)
