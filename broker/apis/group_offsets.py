@@ -16,13 +16,15 @@ null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from broker.apis.cluster_view import ImageSource
+from broker.apis.told_offsets import SEVERAL_GROUPS_FROM, TOPIC_IDS_FROM, ToldOffsets
+from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_coordinator import GroupCoordinator
-from broker.groups.offset_store import no_offset
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -49,22 +51,21 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
-    OffsetFetchResponseTopics,
 )
-from protocol.primitives import ZERO_UUID
-from protocol.rights import Rights
+from storage.log.sliced_work import PIECES_AT_ONCE, Steps
 
-TOPIC_IDS_FROM = 10
 TOP_LEVEL_ERROR_FROM = 2
-SEVERAL_GROUPS_FROM = 8
 
 
 class GroupOffsetsApi:
     """Commits, reads and deletes offsets."""
 
-    def __init__(self, metadata: ImageSource, coordinator: GroupCoordinator) -> None:
+    def __init__(
+        self, metadata: ImageSource, coordinator: GroupCoordinator, answers: SlicedAnswers
+    ) -> None:
         self._metadata = metadata
         self._coordinator = coordinator
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         """The three APIs with their ranges."""
@@ -145,103 +146,75 @@ class GroupOffsetsApi:
 
     def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
         """OffsetFetch; from v8 on of several groups, answered together."""
-        if context.api_version < SEVERAL_GROUPS_FROM:
-            self._fetch_one(context, request, respond)
-            return
-        if not request.groups:
+        groups = _asked_groups(context.api_version, request)
+        answers: dict[int, FetchedOffsets | ErrorCode] = {}
+
+        def fetched(index: int, answer: FetchedOffsets | ErrorCode) -> None:
+            answers[index] = answer
+            if len(answers) == len(groups):
+                tell()
+
+        def tell() -> None:
+            found = [answers[index] for index in range(len(groups))]
+            steps = self._fetched(context, request, groups, found)
+            self._answers.give(context, request, steps, respond, refuse_fetch)
+
+        if not groups:
             respond(OffsetFetchResponse())
-        answers: dict[int, OffsetFetchResponseGroup] = {}
-        for index, group in enumerate(request.groups):
-            fetched = partial(_answer_groups, respond, answers, len(request.groups), index)
-            self._fetch_group(context, group, request.require_stable, fetched)
-
-    def _fetch_one(
-        self, context: RequestContext, request: OffsetFetchRequest, respond: Respond
-    ) -> None:
-        topics = request.topics
-        group = OffsetFetchRequestGroup(
-            group_id=request.group_id,
-            topics=None
-            if topics is None
-            else [
-                OffsetFetchRequestTopics(name=t.name, partition_indexes=t.partition_indexes)
-                for t in topics
-            ],
-        )
-
-        fetched = partial(_answer_one, respond, context.api_version, request)
-        self._fetch_group(context, group, request.require_stable, fetched)
-
-    def _fetch_group(
-        self,
-        context: RequestContext,
-        group: OffsetFetchRequestGroup,
-        require_stable: bool,
-        fetched: Callable[[OffsetFetchResponseGroup], None],
-    ) -> None:
-        rights = context.rights
-        if not rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
-            denied = int(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-            fetched(OffsetFetchResponseGroup(group.group_id, [], denied))
-            return
-        by_id = context.api_version >= TOPIC_IDS_FROM
-        all_topics = group.topics is None
-        refused: list[OffsetFetchResponseTopics] = []
-        if not all_topics and (by_id or not rights.unlimited):
-            group, refused = self._resolve(rights, group, by_id)
-
-        def complete(answer: OffsetFetchResponseGroup) -> None:
-            if answer.error_code == ErrorCode.NONE:
-                topics = answer.topics
-                if all_topics and not rights.unlimited:
-                    shown = _described(rights, topics)
-                    topics = [one for one in topics if one.name in shown]
-                answer.topics = [*self._with_ids(topics, by_id), *refused]
-            fetched(answer)
-
-        self._coordinator.fetch_offsets(group, require_stable, complete)
-
-    def _resolve(
-        self, rights: Rights, group: OffsetFetchRequestGroup, by_id: bool
-    ) -> tuple[OffsetFetchRequestGroup, list[OffsetFetchResponseTopics]]:
-        """The group's topics with names, as far as the client may know of them; beside them
-        TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID for those that have none."""
-        topics = group.topics or []
-        if by_id:
-            topics = [self._with_name(topic) for topic in topics]
-        shown = _described(rights, [one for one in topics if one.name or not by_id])
-        known = []
-        refused = []
-        for topic in topics:
-            if by_id and not topic.name:
-                refused.append(_no_offsets(topic, ErrorCode.UNKNOWN_TOPIC_ID))
-            elif topic.name not in shown:
-                refused.append(_no_offsets(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        for index, group in enumerate(groups):
+            if context.rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
+                self._coordinator.fetch_offsets(
+                    group.group_id,
+                    self._wanted(group, context.api_version),
+                    request.require_stable,
+                    partial(fetched, index),
+                )
             else:
-                known.append(topic)
-        return replace(group, topics=known), refused
+                fetched(index, ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
-    def _with_name(self, topic: OffsetFetchRequestTopics) -> OffsetFetchRequestTopics:
+    def _wanted(self, group: OffsetFetchRequestGroup, version: int) -> Wanted | None:
+        """What is to be looked up; all that the group has, where that is less work."""
+        wanted: Wanted = []
+        count = 0
+        for topic in group.topics or ():
+            count += 1 + len(topic.partition_indexes)
+            if count > PIECES_AT_ONCE:
+                return None
+            name = topic.name if version < TOPIC_IDS_FROM else self._name_of(topic)
+            wanted.append((name, topic.partition_indexes))
+        return None if group.topics is None else wanted
+
+    def _name_of(self, topic: OffsetFetchRequestTopics) -> str:
         """Empty where there is no such topic."""
         found = self._metadata.image.topics.get_by_id(topic.topic_id)
-        return replace(topic, name="" if found is None else found.name)
+        return "" if found is None else found.name
 
-    def _with_ids(
-        self, topics: list[OffsetFetchResponseTopics], by_id: bool
-    ) -> list[OffsetFetchResponseTopics]:
-        """Where ids are asked for, topics get theirs; one that is gone has none: left out."""
-        if not by_id:
-            return topics
+    def _fetched(
+        self,
+        context: RequestContext,
+        request: OffsetFetchRequest,
+        groups: list[OffsetFetchRequestGroup],
+        found: list[FetchedOffsets | ErrorCode],
+    ) -> Steps[OffsetFetchResponse]:
+        """The answer for all groups, as of the moment when each was `found`."""
+        version, told = context.api_version, []
         image = self._metadata.image
-        named = []
-        for topic in topics:
-            if topic.topic_id == ZERO_UUID:
-                found = image.topics.get(topic.name)
-                if found is None:
-                    continue
-                topic = replace(topic, topic_id=found.id)
-            named.append(topic)
-        return named
+        for group, offsets in zip(groups, found, strict=True):
+            if isinstance(offsets, ErrorCode):
+                told.append(OffsetFetchResponseGroup(group.group_id, [], int(offsets)))
+                continue
+            telling = ToldOffsets(context, offsets, image)
+            asked = group.topics
+            yield from telling.all() if asked is None else telling.some(asked)
+            topics: Any = telling.topics.array()  # of the class that this version has
+            told.append(OffsetFetchResponseGroup(group.group_id, topics))
+        if version >= SEVERAL_GROUPS_FROM:
+            return OffsetFetchResponse(groups=told)
+        (answer,) = told
+        if answer.error_code and version < TOP_LEVEL_ERROR_FROM:
+            return refuse_fetch(request, ErrorCode(answer.error_code))
+        topics = answer.topics
+        return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
 
     # -- OffsetDelete --------------------------------------------------------------------------
 
@@ -297,16 +270,16 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
     return OffsetFetchResponse(topics=topics, error_code=code, groups=groups)
 
 
-def _described(
-    rights: Rights, topics: Sequence[OffsetFetchRequestTopics | OffsetFetchResponseTopics]
-) -> set[str]:
-    """The names of those that the client may know of."""
-    return rights.allowed(Operation.DESCRIBE, Resource.TOPIC, [one.name for one in topics])
-
-
-def _no_offsets(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
-    partitions = [no_offset(index, error) for index in topic.partition_indexes]
-    return OffsetFetchResponseTopics(topic.name, topic.topic_id, partitions)
+def _asked_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
+    if version >= SEVERAL_GROUPS_FROM:
+        return request.groups
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(name=one.name, partition_indexes=one.partition_indexes)
+            for one in request.topics
+        ]
+    return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
 
 
 def _answer_commit(
@@ -324,28 +297,6 @@ def _answer_commit(
     respond(OffsetCommitResponse(topics=list(answers.values())))
 
 
-def _answer_groups(
-    respond: Respond,
-    answers: dict[int, OffsetFetchResponseGroup],
-    count: int,
-    index: int,
-    answer: OffsetFetchResponseGroup,
-) -> None:
-    """One of several groups has answered; the last one sends the response."""
-    answers[index] = answer
-    if len(answers) == count:
-        respond(OffsetFetchResponse(groups=[answers[one] for one in range(count)]))
-
-
-def _answer_one(
-    respond: Respond, version: int, request: OffsetFetchRequest, answer: OffsetFetchResponseGroup
-) -> None:
-    if answer.error_code and version < TOP_LEVEL_ERROR_FROM:
-        respond(refuse_fetch(request, ErrorCode(answer.error_code)))
-    else:
-        respond(_single(answer))
-
-
 def _answer_delete(
     respond: Respond,
     answers: dict[str, OffsetDeleteResponseTopic],
@@ -357,27 +308,6 @@ def _answer_delete(
             answer.partitions += topic.partitions
         response.topics = list(answers.values())
     respond(response)
-
-
-def _single(answer: OffsetFetchResponseGroup) -> OffsetFetchResponse:
-    """One group's answer in the form that versions before 8 have."""
-    topics = [
-        OffsetFetchResponseTopic(
-            topic.name,
-            [
-                OffsetFetchResponsePartition(
-                    p.partition_index,
-                    p.committed_offset,
-                    p.committed_leader_epoch,
-                    p.metadata,
-                    p.error_code,
-                )
-                for p in topic.partitions
-            ],
-        )
-        for topic in answer.topics
-    ]
-    return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
 
 
 def _refused_topics(

@@ -25,6 +25,7 @@ from broker.coordinator.coordinator_runtime import CoordinatorRuntime
 from broker.coordinator.outcome import Done, Outcome, Told, settle
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
+from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_shard import Found, GroupShard
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
@@ -38,7 +39,6 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponse,
     OffsetDeleteResponseTopic,
 )
-from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -275,25 +275,22 @@ class GroupCoordinator:
 
     def fetch_offsets(
         self,
-        request: OffsetFetchRequestGroup,
+        group_id: str,
+        wanted: Wanted | None,
         require_stable: bool,
-        done: Callable[[OffsetFetchResponseGroup], None],
+        done: Callable[[FetchedOffsets | ErrorCode], None],
     ) -> None:
-        """OffsetFetch of one group; `topics` None asks for all."""
-        group_id = request.group_id
+        """OffsetFetch of one group: of what is `wanted`, or of all that has an offset."""
 
         def told(error: ErrorCode, found: Found) -> None:
-            if error is ErrorCode.NONE:
-                done(OffsetFetchResponseGroup(group_id, found()))
-            else:
-                # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
-                done(OffsetFetchResponseGroup(group_id, [], int(ErrorCode.NOT_COORDINATOR)))
+            # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
+            done(found() if error is ErrorCode.NONE else ErrorCode.NOT_COORDINATOR)
 
         self._submit(
             group_id,
-            lambda shard: shard.fetch_offsets(request, require_stable),
+            lambda shard: shard.fetch_offsets(group_id, wanted, require_stable),
             told,
-            lambda error: done(OffsetFetchResponseGroup(group_id, [], int(error))),
+            done,
             named=False,
         )
 

@@ -27,6 +27,7 @@ from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.classic.protocol import ClassicProtocol
 from broker.groups.classic.rebalance import Rebalancer
+from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group import Group, commit_error_without_group
 from broker.groups.group_records import (
     OtherRecord,
@@ -50,7 +51,6 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseTopics
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -60,7 +60,7 @@ from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-Found = Callable[[], list[OffsetFetchResponseTopics]]
+Found = Callable[[], FetchedOffsets]
 """Offsets, read when they are told."""
 
 
@@ -244,19 +244,18 @@ class GroupShard:
         return group.commit_error(member_id, instance_id, generation, transactional)
 
     def fetch_offsets(
-        self, request: OffsetFetchRequestGroup, require_stable: bool
+        self, group_id: str, wanted: Wanted | None, require_stable: bool
     ) -> Outcome[Found]:
-        """OffsetFetch of one group.
+        """OffsetFetch of one group: of what is `wanted`, or of all that has an offset.
 
         With `require_stable` answered when all is committed that was appended before. Without, it
         tells at once what is committed, but on a new leader, which does not know yet how far the
         one before had come: all that it loaded has to be committed first.
         """
-        group_id, asked = request.group_id, request.topics
         if require_stable:
-            stable = self.offsets.fetch(group_id, asked, require_stable=True)
+            stable = self.offsets.fetch(group_id, wanted, require_stable=True)
             return Outcome(lambda: stable, after=self._context.last_offset)
-        found = partial(self.offsets.fetch, group_id, asked, require_stable=False)
+        found = partial(self.offsets.fetch, group_id, wanted, require_stable=False)
         return Outcome(found, after=self._loaded_to)
 
     def delete_offsets(

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from broker.coordinator.coordinator_log import NO_PRODUCER_ID, Record
-from broker.groups.committed_offset import CommittedOffset, Key
+from broker.groups.committed_offset import CommittedOffset
+from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_records import offset_commit_record, offset_tombstone
 from broker.groups.offset_table import OffsetTable
 from broker.groups.pending_offsets import PendingOffsets
@@ -23,11 +24,6 @@ from protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from protocol.messages.offset_fetch import (
-    OffsetFetchRequestTopics,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -35,7 +31,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-NO_OFFSET = -1
 NO_TIMESTAMP = -1
 
 
@@ -134,36 +129,27 @@ class OffsetStore:
     # -- OffsetFetch ---------------------------------------------------------------------------
 
     def fetch(
-        self, group_id: str, topics: list[OffsetFetchRequestTopics] | None, require_stable: bool
-    ) -> list[OffsetFetchResponseTopics]:
-        """Offsets of `topics` (None: of all that have one).
+        self, group_id: str, wanted: Wanted | None, *, require_stable: bool
+    ) -> FetchedOffsets:
+        """Offsets as they are now: those that are `wanted`, or all of the group.
 
-        With `require_stable` those that are appended, to be told when they are committed, and
-        UNSTABLE_OFFSET_COMMIT where an open transaction may change one; without, those that are
-        committed now.
+        With `require_stable` those that are appended, to be told when they are committed, and which
+        of them an open transaction may change; without, those that are committed now.
         """
         table = self._table
-        get = table.get if require_stable else table.get_committed
-        if topics is None:
-            keys = table.keys(group_id) if require_stable else table.committed_keys(group_id)
-            topics = _by_topic(keys)
-        answers = []
-        for topic in topics:
-            partitions = []
-            for index in topic.partition_indexes:
-                key = (group_id, topic.name, index)
-                committed = get(key)
-                if require_stable and self._pending.is_pending(key):
-                    answer = no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-                elif committed is None or not committed.is_for(topic.topic_id):
-                    answer = no_offset(index)
-                else:
-                    answer = OffsetFetchResponsePartitions(
-                        index, committed.offset, committed.leader_epoch, committed.metadata
-                    )
-                partitions.append(answer)
-            answers.append(OffsetFetchResponseTopics(topic.name, topic.topic_id, partitions))
-        return answers
+        by_topic: dict[str, dict[int, CommittedOffset]] = {}
+        if wanted is None:
+            by_topic = table.all(group_id, committed=not require_stable)
+        else:
+            get = table.get if require_stable else table.get_committed
+            for topic, partitions in wanted:
+                found = by_topic.setdefault(topic, {})
+                for partition in partitions:
+                    committed = get((group_id, topic, partition))
+                    if committed is not None:
+                        found[partition] = committed
+        unstable = dict.fromkeys(self._pending.keys(group_id)) if require_stable else {}
+        return FetchedOffsets(group_id, by_topic, unstable)
 
     # -- removal -------------------------------------------------------------------------------
 
@@ -222,16 +208,3 @@ def _value(
         metadata=partition.committed_metadata or "",
         commit_timestamp=now_ms,
     )
-
-
-def no_offset(index: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
-    """The answer for a partition without a committed offset."""
-    return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", int(error))
-
-
-def _by_topic(keys: list[Key]) -> list[OffsetFetchRequestTopics]:
-    topics: dict[str, OffsetFetchRequestTopics] = {}
-    for _, name, partition in keys:
-        topic = topics.setdefault(name, OffsetFetchRequestTopics(name=name))
-        topic.partition_indexes.append(partition)
-    return list(topics.values())

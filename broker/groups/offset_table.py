@@ -51,6 +51,23 @@ class OffsetTable:
         keys.update(dict.fromkeys(key for key in self._before if key[0] == group_id))
         return [key for key in keys if self.get_committed(key) is not None]
 
+    def all(self, group_id: str, *, committed: bool) -> dict[str, _Partitions]:
+        """A copy of what the group has by topic, as appended, or as committed."""
+        topics = self._groups.get(group_id, {})
+        found = {topic: partitions.copy() for topic, partitions in topics.items()}
+        if not committed:
+            return found
+        self._forget_committed_changes()
+        for (group, topic, partition), before in self._before.items():
+            if group != group_id:
+                continue
+            partitions = found.setdefault(topic, {})
+            if before[0] is not None:
+                partitions[partition] = before[0]
+            else:
+                partitions.pop(partition, None)
+        return {topic: partitions for topic, partitions in found.items() if partitions}
+
     def keys_of_topic(self, topic: str) -> list[Key]:
         """Where any group has offsets of `topic`, as appended."""
         return [

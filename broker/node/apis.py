@@ -122,7 +122,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             auto_creation.create_internal,
         ),
         GroupMembershipApi(groups),
-        GroupOffsetsApi(metadata, groups),
+        GroupOffsetsApi(metadata, groups, answers),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
         DeferredApis(SASL_KEYS, sasl_apis),

@@ -120,7 +120,7 @@ class GroupNode:
         return [
             *finder.apis(),
             *GroupMembershipApi(self.coordinator).apis(),
-            *GroupOffsetsApi(self, self.coordinator).apis(),
+            *GroupOffsetsApi(self, self.coordinator, Turns().answers).apis(),
             *GroupAdminApi(self.coordinator, Turns().answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]

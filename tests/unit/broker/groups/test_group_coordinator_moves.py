@@ -13,16 +13,13 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.groups.fetched_offsets import FetchedOffsets
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
-from protocol.messages.offset_fetch import (
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-    OffsetFetchResponseGroup,
-)
 from protocol.messages.txn_offset_commit import TxnOffsetCommitResponseTopic
+from protocol.primitives import ZERO_UUID
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.replication.replica_cluster import Broker, ReplicaCluster
 
@@ -156,20 +153,19 @@ class Cluster:
         if leader is None:
             return
         floor = max(copier.committed, copier.shown)
-        topics = [OffsetFetchRequestTopics(TOPIC, partition_indexes=[copier.number])]
+        number = copier.number
 
-        def done(answer: OffsetFetchResponseGroup) -> None:
-            if answer.error_code or answer.topics[0].partitions[0].error_code:
+        def done(answer: FetchedOffsets | ErrorCode) -> None:
+            if isinstance(answer, ErrorCode) or answer.is_unstable(TOPIC, number):
                 return
-            offset = answer.topics[0].partitions[0].committed_offset
+            committed = answer.find(TOPIC, number, ZERO_UUID)
+            offset = -1 if committed is None else committed.offset
             assert floor <= offset, f"{copier.number} goes back to {offset} from {floor}"
             assert offset in copier.may_show or offset <= copier.committed
             copier.shown = max(copier.shown, offset)
             self.told += 1
 
-        self.coordinators[leader.node_id].fetch_offsets(
-            OffsetFetchRequestGroup(GROUP, topics=topics), stable, done
-        )
+        self.coordinators[leader.node_id].fetch_offsets(GROUP, [(TOPIC, [number])], stable, done)
 
     # -- faults ----------------------------------------------------------------------------------
 

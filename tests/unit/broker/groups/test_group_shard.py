@@ -14,7 +14,6 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue
 from protocol.messages.list_groups import ListGroupsRequest
-from protocol.messages.offset_fetch import OffsetFetchRequestTopics
 from tests.clients.group_conversation import committing, describing, fetching, joining
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode, Playbook
 
@@ -294,8 +293,9 @@ def test_a_decision_changes_nothing_before_its_records_are_replayed() -> None:
     assert (
         list(shard.groups) == ["g"] and node.log.records[partition_for("g", PARTITIONS)] == before
     )
-    asked = [OffsetFetchRequestTopics("conversation", bytes(16), [0])]
-    assert shard.offsets.fetch("g", asked, False)[0].partitions[0].committed_offset == 5
+    found = shard.offsets.fetch("g", [("conversation", [0])], require_stable=False)
+    committed = found.find("conversation", 0, bytes(16))
+    assert committed is not None and committed.offset == 5
 
 
 def test_a_new_group_that_cannot_be_written_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
@@ -65,6 +65,43 @@ class Store(OffsetStore):
         return None if committed is None else committed.offset
 
 
+class Told(NamedTuple):
+    """Of one partition, by OffsetFetch."""
+
+    committed_offset: int
+    error_code: int = 0
+
+
+class ToldTopic(NamedTuple):
+    name: str
+    partitions: list[Told]
+
+
+def fetched(
+    store: Store, group: str, asked: list[OffsetFetchRequestTopics] | None, require_stable: bool
+) -> list[ToldTopic]:
+    """What OffsetFetch tells now."""
+    wanted = None if asked is None else [(one.name, one.partition_indexes) for one in asked]
+    found = store.fetch(group, wanted, require_stable=require_stable)
+    if asked is None:
+        asked = [
+            OffsetFetchRequestTopics(name, bytes(16), list(partitions))
+            for name, partitions in found.by_topic.items()
+        ]
+    answers = []
+    for topic in asked:
+        partitions = []
+        for index in topic.partition_indexes:
+            committed = found.find(topic.name, index, topic.topic_id)
+            offset = -1 if committed is None else committed.offset
+            told = Told(offset)
+            if found.is_unstable(topic.name, index):
+                told = Told(-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+            partitions.append(told)
+        answers.append(ToldTopic(topic.name, partitions))
+    return answers
+
+
 def asked(topic_id: bytes = bytes(16), *partitions: int) -> list[OffsetFetchRequestTopics]:
     return [OffsetFetchRequestTopics("t", topic_id, list(partitions or (0,)))]
 
@@ -89,10 +126,10 @@ def test_a_read_of_some_and_of_all() -> None:
     store.put("g", 5, partitions=[0, 1])
     store.put("h", 5)
     for require_stable in (False, True):
-        topics = store.fetch("g", asked(bytes(16), 0, 1, 2), require_stable)
+        topics = fetched(store, "g", asked(bytes(16), 0, 1, 2), require_stable)
         assert [p.committed_offset for p in topics[0].partitions] == [5, 6, -1]
-        assert store.fetch("g", None, require_stable)[0].partitions[1].committed_offset == 6
-        assert store.fetch("x", None, require_stable) == []
+        assert fetched(store, "g", None, require_stable)[0].partitions[1].committed_offset == 6
+        assert fetched(store, "x", None, require_stable) == []
 
 
 def test_a_read_tells_what_is_committed_and_a_stable_one_what_is_appended() -> None:
@@ -105,7 +142,7 @@ def test_a_read_tells_what_is_committed_and_a_stable_one_what_is_appended() -> N
     store.end(77, committed=True)
 
     def seen(require_stable: bool) -> list[int]:
-        topics = store.fetch("g", None, require_stable)
+        topics = fetched(store, "g", None, require_stable)
         return [p.committed_offset for topic in topics for p in topic.partitions]
 
     assert (seen(False), seen(True)) == ([5], [6, 2])
@@ -122,9 +159,9 @@ def test_a_read_tells_what_is_committed_and_a_stable_one_what_is_appended() -> N
 def test_an_offset_of_an_earlier_topic_of_the_name_does_not_count() -> None:
     store = Store()
     store.put("g", 5, topic_id=ID)
-    assert store.fetch("g", asked(ID), False)[0].partitions[0].committed_offset == 5
-    assert store.fetch("g", asked(), False)[0].partitions[0].committed_offset == 5
-    assert store.fetch("g", asked(OTHER_ID), False)[0].partitions[0].committed_offset == -1
+    assert fetched(store, "g", asked(ID), False)[0].partitions[0].committed_offset == 5
+    assert fetched(store, "g", asked(), False)[0].partitions[0].committed_offset == 5
+    assert fetched(store, "g", asked(OTHER_ID), False)[0].partitions[0].committed_offset == -1
 
 
 def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
@@ -133,12 +170,12 @@ def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
     store.put("g", 8, producer_id=77)
     assert store.offset() == 5
     assert store.is_pending("g", "t", 0) and store.has_open_transaction("g")
-    unstable = store.fetch("g", asked(), True)[0].partitions[0]
+    unstable = fetched(store, "g", asked(), True)[0].partitions[0]
     assert (unstable.error_code, unstable.committed_offset) == (
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
         -1,
     )
-    assert store.fetch("g", asked(), False)[0].partitions[0].committed_offset == 5
+    assert fetched(store, "g", asked(), False)[0].partitions[0].committed_offset == 5
     store.end(77, committed=True)
     assert store.offset() == 8
     assert not store.is_pending("g", "t", 0)

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import pytest
 
 from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMarker
+from broker.groups.fetched_offsets import FetchedOffsets
 from broker.groups.group_records import read_group_record
 from broker.groups.offset_store import OffsetStore
+from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
-from protocol.messages.offset_fetch import OffsetFetchRequestTopics
 from tests.clients.group_conversation import committing
 
 GROUPS, TOPICS, PARTITIONS = ("g", "h"), ("t", "u"), (0, 1)
@@ -80,16 +81,23 @@ def seen(store: OffsetStore) -> dict[tuple[str, str, int], Seen]:
     everything = {}
     for group in GROUPS:
         for name in TOPICS:
-            topics = [OffsetFetchRequestTopics(name=name, partition_indexes=list(PARTITIONS))]
-            stable, plain = (store.fetch(group, topics, one)[0] for one in (True, False))
-            for index in PARTITIONS:
-                everything[group, name, index] = Seen(
-                    *(
-                        (one.partitions[index].committed_offset, one.partitions[index].error_code)
-                        for one in (stable, plain)
-                    )
+            for wanted in (None, [(name, list(PARTITIONS))]):
+                stable, plain = (
+                    store.fetch(group, wanted, require_stable=one) for one in (True, False)
                 )
+                for index in PARTITIONS:
+                    told = Seen(_told(stable, name, index), _told(plain, name, index))
+                    key = group, name, index
+                    assert everything.setdefault(key, told) == told, "of all, and of some"
     return everything
+
+
+def _told(found: FetchedOffsets, topic: str, partition: int) -> tuple[int, int]:
+    """Offset and error."""
+    if found.is_unstable(topic, partition):
+        return -1, ErrorCode.UNSTABLE_OFFSET_COMMIT
+    committed = found.find(topic, partition, bytes(16))
+    return (-1 if committed is None else committed.offset), 0
 
 
 def compacted(log: list[LogRecord | TransactionMarker]) -> list[LogRecord | TransactionMarker]:
