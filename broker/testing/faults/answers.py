@@ -17,10 +17,8 @@ from broker.testing.faults.places import Real, Refused, Top, Way
 from broker.testing.faults.subjects import NameOf, topic_of
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
-from protocol.frames.encoded_items import EncodedItems
 from protocol.frames.message_codec import decode_response, encode_response
-from protocol.message import M, Message, replace
-from protocol.primitives import MessageBuffer
+from protocol.message import Message, replace
 
 Refusal = Callable[[Any, ErrorCode], Any]
 Concerns = Callable[[str | None], bool]
@@ -93,28 +91,6 @@ def put_into(
                 items[index] = _failed(item, error)
                 count += 1
     return count
-
-
-def spelled_out(response: M, version: int) -> M:
-    """The same answer of messages alone, which can be changed: no items that are written
-    already."""
-    if not _is_partly_written(response):
-        return response
-    out = MessageBuffer()
-    message: Any = response
-    message.write(out, version)
-    read: M = message.read(memoryview(out.joined()), 0, version)[0]
-    return read
-
-
-def _is_partly_written(message: Message) -> bool:
-    for value in (getattr(message, field) for field in message.__slots__):
-        if isinstance(value, EncodedItems):
-            return True
-        holds = isinstance(value, list) and value and isinstance(value[0], Message)
-        if holds and any(map(_is_partly_written, value)):
-            return True
-    return False
 
 
 def has(response: Message, path: tuple[str, ...]) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from broker.requests.admission import Admission
 from broker.requests.context import Api, Respond
 from broker.requests.interference import Interference, Meeting, Reply
-from broker.testing.faults.answers import Concerns, joined, put_into, refusing, spelled_out
+from broker.testing.faults.answers import Concerns, joined, put_into, refusing
 from broker.testing.faults.cut_answer import cut
 from broker.testing.faults.places import Real, ways_of
 from broker.testing.faults.rule import Asked, Deed, Rule
@@ -32,6 +32,7 @@ from broker.testing.faults.subjects import (
     topics_of,
     transactional_ids_of,
 )
+from broker.testing.spelled_out import spelled_out
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import ResponseParts

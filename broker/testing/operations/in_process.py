@@ -11,6 +11,7 @@ from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
 from broker.testing.operation_error import OperationError
 from broker.testing.operations.port import Request, Response
+from broker.testing.spelled_out import spelled_out
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
@@ -48,7 +49,7 @@ class InProcess:
 
         def respond(response: Response) -> None:
             if not answer.done():
-                answer.set_result(response)
+                answer.set_result(spelled_out(response, version))
 
         api = self._requests.apis.get(message.API_KEY)
         if api is None:
