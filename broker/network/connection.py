@@ -472,8 +472,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def _unmute(self) -> None:
         self.core.unmuted()
-        if self._sender.pending_bytes:
-            self.core.blocked()
         self._go_on()
 
     def _memory_granted(self) -> None:

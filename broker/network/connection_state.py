@@ -197,6 +197,7 @@ class ConnectionCore:
         "_reader",
         "_room",
         "_surplus",
+        "_unsent",
         "_waits_for_memory",
         "paused",
         "state",
@@ -214,6 +215,7 @@ class ConnectionCore:
         self._last_step: Step | None = None  # what the state asks for, when all else is done
         self._surplus = False  # bytes came that cannot be taken
         self._waits_for_memory = False
+        self._unsent = False  # an earlier answer had not left when the state could not say so
         # What is left of this turn; nothing outside of one.
         self._frames_left = 0
         self._bytes_left = 0
@@ -278,21 +280,26 @@ class ConnectionCore:
                 self._out_bytes += len(parts)
             else:
                 self._out_bytes += CORK_BYTES
+        if self._unsent:
+            self._stop_behind_unsent()
         return True
 
     def unmuted(self) -> None:
-        """The client has waited as long as it had to. Say `blocked` again where its answer has not
-        left."""
+        """The client has waited as long as it had to."""
         if self._move(Event.UNMUTED):
             self._begin_turn()
+            self._stop_behind_unsent()
 
     def blocked(self) -> None:
         """What was sent has not left. A request under way keeps its state: its answer waits."""
         if self._move(Event.BLOCKED):
             self._last_step = None
+        else:
+            self._unsent = self.state in (PENDING, MUTED)
 
     def drained(self) -> None:
         """The peer has taken all that was sent."""
+        self._unsent = False
         if self._move(Event.DRAINED):
             self._begin_turn()
 
@@ -346,6 +353,7 @@ class ConnectionCore:
             and reader.position != reader.end
             and self._out_bytes < CORK_BYTES
             and not self._leaving
+            and not self._unsent
         ):
             if self.state is AUTHENTICATING:
                 if (frame := reader.next_frame()) is not None:
@@ -373,6 +381,7 @@ class ConnectionCore:
 
     def take_answers(self) -> list[ResponseParts]:
         """What is to be sent."""
+        self._unsent = False
         out, self._out, self._out_bytes = self._out, [], 0
         return out
 
@@ -404,6 +413,12 @@ class ConnectionCore:
         self._last_step = step
         self._reader.close()
         return True
+
+    def _stop_behind_unsent(self) -> None:
+        """What had not left while a request was under way stops the next one. Where there is more
+        to send, that tells."""
+        if self._unsent and not self._out:
+            self._move(Event.BLOCKED)
 
     def _begin_turn(self) -> None:
         self._frames_left = FRAMES_PER_TURN

@@ -79,7 +79,6 @@ class Conversation:
         self.kernel = b""
         """Bytes that the peer has sent and that have not been read."""
         self._slow = False
-        self._unsent = False
         self._lines: list[str] = []
 
     def __call__(self, script: str) -> None:
@@ -106,10 +105,6 @@ class Conversation:
             self.core.answered(None if rest == "nothing" else rest.encode())
         elif verb == "throttled":
             self.core.answered(None if rest == "nothing" else rest.encode(), True)
-        elif verb == "unmuted":
-            self.core.unmuted()
-            if self._unsent:
-                self.core.blocked()
         elif verb == "said":
             self.core.said(rest.encode())
         elif verb in ("slow", "quick"):
@@ -119,7 +114,6 @@ class Conversation:
         elif verb == "seconds":
             self.now_s += float(rest)
         else:
-            self._unsent = self._unsent and verb != "drained"
             getattr(self.core, what.replace(" ", "_"))()
 
     def _go_on(self) -> None:
@@ -167,7 +161,6 @@ class Conversation:
         words = [todo.name.lower().replace("_", " ")]
         if todo is Step.SEND:
             words += map(name_of, self.core.take_answers())
-            self._unsent = self._slow
             if self._slow:
                 self.core.blocked()
         elif todo is Step.AWAIT_REST:

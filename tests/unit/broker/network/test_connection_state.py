@@ -164,6 +164,50 @@ def test_a_slow_reader_is_not_read_from() -> None:
     """)
 
 
+def test_nor_does_it_go_on_behind_a_request_without_an_answer() -> None:
+    """An answer that leaves while the next request is under way may still be there when that one
+    has ended; or it may not."""
+    play = Conversation()
+    play("""
+        >> slow
+        >> bytes now1 2 now3 4 now5
+        << handle now1
+        << handle 2
+        << send now1
+        << pause
+        >> answered nothing
+    """)
+    assert play.state == "SENDING"
+    play("""
+        >> quick
+        >> drained
+        << handle now3
+        << handle 4
+        << send now3
+        >> slow
+        >> answered nothing
+        << yield
+        >> turn
+        << handle now5
+        << send now5
+    """)
+    assert play.state == "SENDING"
+    play("""
+        >> bytes 6 now7
+        >> quick
+        >> drained
+        << resume
+        << handle 6
+        << pause
+        >> slow
+        >> answered six
+        << send six
+        >> drained
+        << handle now7
+        << send now7
+    """)
+
+
 def test_nor_is_the_rest_of_a_frame() -> None:
     Conversation()("""
         >> slow
