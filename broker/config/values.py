@@ -239,6 +239,7 @@ class BrokerConfig(NamedTuple):
     ottla_prepared_requests_max_bytes: int
     ottla_produce_interceptor_class: str | None
     ottla_queued_max_request_memory_percent: int
+    ottla_queued_max_response_bytes: int
     ottla_quota_clients_max: int
     ottla_reserved_file_descriptors: int
     ottla_throttled_connections_max: int

@@ -32,6 +32,7 @@ from broker.network.request_channel import (
     ResponseParts,
 )
 from broker.network.request_memory import RequestMemory
+from broker.network.unsent_answers import UnsentAnswers
 from broker.requests.context import Answer, Expected
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader, FrameSizeError
@@ -53,6 +54,7 @@ class ConnectionOwner(Protocol):
     memory: RequestMemory
     busy_poll: BusyPoll
     blocking: Blocking
+    unsent: UnsentAnswers
 
     def connection_opened(self, connection: Connection) -> None:
         """Its transport is up."""
@@ -253,6 +255,16 @@ class Connection(asyncio.BufferedProtocol):
         """Answer bytes that the peer has not taken yet."""
         return self._sender.pending_bytes
 
+    @property
+    def unsent_bytes(self) -> int:
+        """Of these, what is in memory."""
+        return self._sender.held_bytes
+
+    @property
+    def sent_bytes(self) -> int:
+        """Answer bytes that it has taken, since it began."""
+        return self._sender.sent_bytes
+
     # --- what the core says --------------------------------------------------------------------
 
     def _go_on(self, tried: bool = False) -> None:
@@ -417,7 +429,7 @@ class Connection(asyncio.BufferedProtocol):
                 else:
                     sent = self._sender.send_parts(answer)
                 if not sent:
-                    self.core.blocked()
+                    self._blocked()
             except (OSError, ValueError) as error:
                 self._send_failed(error)
         self.last_active_s = time.monotonic()
@@ -448,9 +460,13 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 sent = sender.send_parts(out[0])
             if not sent:
-                self.core.blocked()
+                self._blocked()
         except (OSError, ValueError) as error:
             self._send_failed(error)
+
+    def _blocked(self) -> None:
+        self.core.blocked()
+        self._owner.unsent.add(self)
 
     def _drained(self) -> None:
         self.last_active_s = time.monotonic()

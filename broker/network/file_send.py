@@ -51,6 +51,9 @@ the CPU."""
 _JOINED_BYTES = 16 * 1024
 """Up to here parts share a TLS record: each one costs more than the copy."""
 
+_COPIED_REST_BYTES = 64 * 1024
+"""From here on it is worth a copy not to keep what has left."""
+
 Bytes = bytes | bytearray | memoryview
 _BYTES = (bytes, bytearray, memoryview)
 _Part = memoryview | Cursor
@@ -77,6 +80,7 @@ class ResponseSender:
         "_transport",
         "_waiting",
         "_watch_fd",
+        "held_bytes",
         "pending_bytes",
         "sent_bytes",
     )
@@ -105,6 +109,8 @@ class ResponseSender:
         self._closed = False
         self.pending_bytes = 0
         """Bytes that have not gone to the kernel (or the transport) yet."""
+        self.held_bytes = 0
+        """Of these, what is in memory: not that of slices."""
         self.sent_bytes = 0
 
     # --- for the connection --------------------------------------------------------------------
@@ -121,7 +127,7 @@ class ResponseSender:
         self.sent_bytes += sent
         if sent == len(data):
             return True
-        self.push(memoryview(data)[sent:])
+        self.push(_rest(memoryview(data), sent))
         self._watch()
         return False
 
@@ -133,6 +139,7 @@ class ResponseSender:
             if len(part):
                 self._queue.append(memoryview(part))
                 self.pending_bytes += len(part)
+                self.held_bytes += len(part)
         elif part.size:
             # The copying path reads whole cursors, so there they are small.
             step = part.size if self._socket is not None else COPIED_BYTES
@@ -185,7 +192,7 @@ class ResponseSender:
         """Drop what is left and the descriptor. The connection is lost or being closed."""
         self._closed = True
         self._queue.clear()
-        self.pending_bytes = 0
+        self.pending_bytes = self.held_bytes = 0
         self._unwatch()
         if self._watch_fd >= 0:
             os.close(self._watch_fd)
@@ -231,6 +238,7 @@ class ResponseSender:
                 if data is None:
                     return buffers, part
                 self._queue[index] = part = data
+                self.held_bytes += len(data)
             elif self._socket is None and len(part) > most:
                 part = part[:most]
             buffers.append(part)
@@ -324,11 +332,12 @@ class ResponseSender:
         """Take `sent` bytes, which have left, from the head of the queue."""
         self.sent_bytes += sent
         self.pending_bytes -= sent
+        self.held_bytes -= sent
         while sent:
             head = self._queue[0]
             assert isinstance(head, memoryview)
             if sent < len(head):
-                self._queue[0] = head[sent:]
+                self._queue[0] = _rest(head, sent)
                 return
             sent -= len(head)
             self._queue.popleft()
@@ -410,3 +419,11 @@ class ResponseSender:
                 self._poll = None
             else:
                 self._loop.remove_writer(self._watch_fd)
+
+
+def _rest(data: memoryview, sent: int) -> memoryview:
+    """What is left of `data`. Not more than as much again is kept with it of what has left."""
+    rest = data[sent:]
+    if len(rest) >= _COPIED_REST_BYTES and 2 * len(rest) <= memoryview(data.obj).nbytes:
+        return memoryview(bytes(rest))
+    return rest

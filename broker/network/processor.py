@@ -35,6 +35,7 @@ from broker.network.handshakes import Handshakes
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
+from broker.network.unsent_answers import UnsentAnswers
 from broker.security.logins import Logins
 from protocol.frames.frame_memory import Memory
 from protocol.frames.framing import FrameReader
@@ -66,6 +67,7 @@ class Processor:
         of_brokers: bool,
         handshakes: Handshakes,
         logins: Logins,
+        unsent: UnsentAnswers,
         on_closed: Callable[[str], None] | None,
     ) -> None:
         """`connections.max.idle.ms` below 0: idle connections stay. `of_brokers`: none of its
@@ -75,6 +77,7 @@ class Processor:
         self.memory = memory
         self.busy_poll = busy_poll
         self.blocking = blocking
+        self.unsent = unsent
         self.processor_id = processor_id
         self.received_bytes = 0
         self.accepted = 0
@@ -283,6 +286,7 @@ class Processor:
     def connection_closed(self, connection: Connection) -> None:
         """Its transport is gone."""
         self.busy_poll.forget(connection)
+        self.unsent.forget(connection)
         self._idle.remove(connection)
         self._incomplete.remove(connection)
         self._logins.remove(connection)

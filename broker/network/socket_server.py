@@ -41,6 +41,7 @@ from broker.network.request_channel import (
     never_expected,
 )
 from broker.network.request_memory import RequestMemory
+from broker.network.unsent_answers import UnsentAnswers
 from broker.quotas.sampled_rate import Window
 from broker.scheduler import BlockingPool
 from broker.security.logins import Logins
@@ -77,7 +78,8 @@ class SocketServer:
         room: Callable[[], int] = lambda: UNLIMITED,
         opened_from: OpenedFrom = from_anywhere,
     ) -> None:
-        """`config` has the real limit of `queued.max.request.bytes`, not -1 for a share of memory.
+        """`config` has the real limits of `queued.max.request.bytes` and of
+        `ottla.queued.max.response.bytes`, not -1 for a share of memory.
         Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
         `room()`: how many more connections there are descriptors for. `opened_from`
         knows how many connections an address may make."""
@@ -96,6 +98,9 @@ class SocketServer:
             at_once,
             expect,
             self.memory,
+        )
+        self.unsent = UnsentAnswers(
+            config.ottla_queued_max_response_bytes, time.monotonic, self.loop.call_later
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)
         self.quotas = ConnectionQuotas(
@@ -338,6 +343,7 @@ class SocketServer:
             self._is_between_brokers(listener),
             handshakes,
             logins,
+            self.unsent,
             self._on_closed,
         )
 

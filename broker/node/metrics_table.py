@@ -291,6 +291,11 @@ def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
         lambda: max(0, memory.limit_bytes - memory.held_bytes),
     )
     metrics.gauge(
+        "kafka_network_socketserver_unsentresponsebytes",
+        "Bytes of answers that wait for their clients (of ottla.queued.max.response.bytes)",
+        lambda: sockets.unsent.held_bytes,
+    )
+    metrics.gauge(
         "kafka_network_requestchannel_responsequeuesize",
         "Connections with answers that their clients have not taken yet",
         lambda: sockets.unsent_answers,
@@ -334,6 +339,11 @@ def _connections(metrics: Metrics, sockets: SocketServer) -> None:
             for one in sockets.acceptors
             for limit, count in sockets.quotas.not_served(one.listener.name).items()
         ),
+    )
+    metrics.counters(
+        f"{name}_stalled_connections_closed",
+        "Connections that took no answers while too many bytes of answers waited",
+        lambda: (({}, float(sockets.unsent.given_up)),),
     )
     metrics.gauge(
         f"{name}_throttled_connections",

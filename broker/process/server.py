@@ -229,7 +229,11 @@ class Server:
     ) -> tuple[SocketServer | None, SocketServer | None]:
         """Those of the broker and of the controller: neither's requests wait for the other's."""
         node, config = self.node, self.config
-        config = config._replace(queued_max_request_bytes=_request_memory_bytes(config))
+        of_requests = _request_memory_bytes(config)
+        config = config._replace(
+            queued_max_request_bytes=of_requests,
+            ottla_queued_max_response_bytes=_response_memory_bytes(config, of_requests),
+        )
         brokers = controllers = None
         if node.broker is not None:
             requests = node.broker.requests
@@ -480,6 +484,11 @@ def _request_memory_bytes(config: BrokerConfig) -> int:
     if config.queued_max_request_bytes > 0:
         return config.queued_max_request_bytes
     return memory_limit_bytes() * config.ottla_queued_max_request_memory_percent // 100
+
+
+def _response_memory_bytes(config: BrokerConfig, of_requests: int) -> int:
+    """`ottla.queued.max.response.bytes`; half of what requests may have, if it is not set."""
+    return max(config.ottla_queued_max_response_bytes, 0) or of_requests // 2
 
 
 def _halt(reason: str) -> None:

@@ -155,7 +155,11 @@ class Client:
 
 CONFIG = single_node_config(
     {"socket.send.buffer.bytes": "102400", "socket.receive.buffer.bytes": "102400"}
-)._replace(queued_max_request_bytes=1024 * 1024 * 1024, inter_broker_listener_name="")
+)._replace(
+    queued_max_request_bytes=1024 * 1024 * 1024,
+    ottla_queued_max_response_bytes=512 * 1024 * 1024,
+    inter_broker_listener_name="",
+)
 
 
 class Rig:
