@@ -257,8 +257,9 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def unsent_bytes(self) -> int:
-        """Of these, what is in memory."""
-        return self._sender.held_bytes
+        """Of these, what is in memory; over TLS what is encrypted, too."""
+        held = self._sender.held_bytes
+        return held if self.socket is not None else held + self._transport.get_write_buffer_size()
 
     @property
     def sent_bytes(self) -> int:

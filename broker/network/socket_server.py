@@ -114,9 +114,7 @@ class SocketServer:
             Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
         )
         self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
-        self._cpu_clock: int | None = None
-        with contextlib.suppress(AttributeError):  # not on every system
-            self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
+        self._cpu_clock = _cpu_clock()
         self.acceptors: list[Acceptor] = []
         self._makers: dict[Acceptor, Callable[[], Processor]] = {}
         self._processor_ids = itertools.count()
@@ -350,6 +348,13 @@ class SocketServer:
     def _is_between_brokers(self, listener: Listener) -> bool:
         """Whether no client uses it, as far as the configuration tells."""
         return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
+
+
+def _cpu_clock() -> int | None:
+    """That of this thread, which is the loop's. None: not every system has one."""
+    with contextlib.suppress(AttributeError):
+        return time.pthread_getcpuclockid(threading.get_ident())
+    return None
 
 
 def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:

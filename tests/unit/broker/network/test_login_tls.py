@@ -208,3 +208,17 @@ async def test_a_stop_waits_for_no_handshake_under_way_or_in_line(rig: Rig) -> N
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await reader.readexactly(1)
         writer.close()
+
+
+async def test_what_waits_in_the_tls_layer_is_counted_with_what_waits_for_it(rig: Rig) -> None:
+    server = await rig.serve(
+        lambda _context, _frame, respond: respond(framed(bytes(20_000_000))),
+        listeners=[Listener("SSL", "127.0.0.1", 0, "SSL", guard=guard())],
+    )
+    client = await connect(server, rig)
+    client.send(b"much")
+    await until(lambda: server.unsent.held_bytes > 1_000_000)
+    connection = connection_of(server)
+    assert server.unsent.held_bytes == connection.unsent_bytes > connection.pending_bytes
+    assert len(await client.receive()) == 20_000_000
+    await until(lambda: server.unsent.held_bytes == 0)
