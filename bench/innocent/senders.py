@@ -7,7 +7,7 @@ import socket
 import time
 
 from bench.innocent.told import Told
-from bench.wire import Wire, batch_frame, batch_of, create_topic
+from bench.wire import Wire, batch_frame, batch_of, create_topic, produce_one
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntityData,
@@ -69,6 +69,7 @@ class Repeater:
 def throttled_flood(port: int, told: Told) -> None:
     """Twenty connections of one client send without regard for its quota; a unit is a MB taken."""
     create_topic(port, FLOODING, FLOOD_PARTITIONS)
+    produce_one(port, FLOODING, FLOOD_PARTITIONS)
     set_quota(port, FLOODING, "producer_byte_rate", QUOTA_BYTES_PER_S)
     batch = batch_of(FLOOD_RECORDS, FLOOD_VALUE_BYTES)
     frames = [

@@ -8,7 +8,15 @@ import socket
 
 from bench.idle import API_VERSIONS_FRAME
 from bench.innocent.told import Told
-from bench.wire import Wire, batch_frame, batch_of, create_topic, fetch_frame
+from bench.wire import (
+    Wire,
+    batch_frame,
+    batch_of,
+    create_topic,
+    fetch_frame,
+    produce_one,
+    wait_for_end,
+)
 
 STORM = 5_000
 CONNECTING_AT_ONCE = 256
@@ -83,6 +91,7 @@ def stalled_readers(port: int, told: Told) -> None:
     One that is closed by the broker comes again. A unit is an answer that was begun.
     """
     create_topic(port, STALLED)
+    produce_one(port, STALLED)
     fill(port)
     frame = fetch_frame(STALLED, 0, 0, FETCH_BYTES, wait_ms=500, client_id=STALLED)
     readers: dict[int, socket.socket] = {}
@@ -121,10 +130,11 @@ def stalling(port: int) -> socket.socket:
 
 
 def fill(port: int) -> None:
-    """64 batches of 1 MB."""
+    """64 batches of 1 MB, behind a record."""
     wire = Wire(port)
     frame = batch_frame(STALLED, 0, batch_of(STALLED_RECORDS, STALLED_VALUE_BYTES))
     for _ in range(STALLED_BATCHES):
         wire.socket.sendall(frame)
         wire.skip_response()
     wire.close()
+    wait_for_end(port, STALLED, 0, 1 + STALLED_BATCHES * STALLED_RECORDS)
