@@ -23,7 +23,7 @@ from broker.network.processor import Processor
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-_ACCEPTS_PER_TURN = 32
+_ACCEPTS_PER_TURN = 16
 _ACCEPT_PAUSE_S = 0.5
 """Without descriptors or memory: the time until the next try. Meanwhile connections wait in the
 backlog; watching the socket would be a busy loop (KAFKA-13457)."""

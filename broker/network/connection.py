@@ -25,6 +25,7 @@ from broker.network.connection_state import (
     Step,
 )
 from broker.network.file_send import ResponseSender
+from broker.network.hang_ups import HangUps
 from broker.network.request_channel import (
     ConnectionContext,
     RequestChannel,
@@ -55,6 +56,7 @@ class ConnectionOwner(Protocol):
     busy_poll: BusyPoll
     blocking: Blocking
     unsent: UnsentAnswers
+    hang_ups: HangUps
 
     def connection_opened(self, connection: Connection) -> None:
         """Its transport is up."""
@@ -148,10 +150,17 @@ class Connection(asyncio.BufferedProtocol):
         self._go_on(tried)
 
     def eof_received(self) -> bool:
-        """The peer will send no more."""
+        """The peer will send no more. True: the transport is closed by us, in its turn."""
+        if self.socket is None:  # asyncio's TLS closes it now, whatever is said
+            self._hung_up()
+            return False
+        self._owner.hang_ups.add(self._hung_up)
+        return True
+
+    def _hung_up(self) -> None:
         self.core.end_of_input()
         self._go_on()
-        return False
+        self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone, whoever closed it."""

@@ -32,6 +32,7 @@ from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.deadline_wheel import DeadlineWheel
 from broker.network.frame_buffer import frame_buffer
 from broker.network.handshakes import Handshakes
+from broker.network.hang_ups import HangUps
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
@@ -78,6 +79,7 @@ class Processor:
         self.busy_poll = busy_poll
         self.blocking = blocking
         self.unsent = unsent
+        self.hang_ups = HangUps(loop.call_soon)
         self.processor_id = processor_id
         self.received_bytes = 0
         self.accepted = 0
