@@ -191,6 +191,8 @@ class ResponseSender:
     def close(self) -> None:
         """Drop what is left and the descriptor. The connection is lost or being closed."""
         self._closed = True
+        # It tells nobody anything more, and lets go of its connection: no cycle is left of it.
+        self._on_drained = self._on_failed = _nobody
         self._queue.clear()
         self.pending_bytes = self.held_bytes = 0
         self._unwatch()
@@ -427,3 +429,7 @@ def _rest(data: memoryview, sent: int) -> memoryview:
     if len(rest) >= _COPIED_REST_BYTES and 2 * len(rest) <= memoryview(data.obj).nbytes:
         return memoryview(bytes(rest))
     return rest
+
+
+def _nobody(*_told: object) -> None:
+    """Nobody is told."""

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import errno
 import faulthandler
-import gc
 import logging
 import os
 import resource
@@ -38,6 +37,7 @@ from broker.node.client_guards import ClientGuards
 from broker.node.metrics_table import register_login_metrics, register_node_metrics
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
+from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.loop_watch import LoopWatch
@@ -73,8 +73,7 @@ def run(config: BrokerConfig, on_ready: OnReady) -> None:
     """Run a node until SIGTERM, SIGINT or SIGHUP. Raises StartError where it cannot start."""
     raise_descriptor_limit()
     faulthandler.register(signal.SIGQUIT)  # says where each thread is, and goes on: as a JVM does
-    gc.freeze()  # modules stay as long as the process: no collection need ever look at them
-    gc.enable()
+    garbage.begin()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(config, on_ready))
 

@@ -10,6 +10,7 @@ import socket
 import struct
 import termios
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -317,6 +318,20 @@ async def test_half_closing_peer_is_closed(rig: Rig):
     client.writer.write_eof()
     assert await client.closed_by_server()
     await until(lambda: server.connection_count == 0)
+
+
+async def test_a_connection_that_is_gone_is_garbage_without_a_collection(rig: Rig):
+    server = await rig.serve()
+    client = await rig.client(server)
+    await client.ask(b"x")
+    one = weakref.ref(connection_of(server))
+    gc.collect()
+    gc.disable()
+    try:
+        client.writer.close()
+        await until(lambda: one() is None)
+    finally:
+        gc.enable()
 
 
 async def test_no_descriptor_is_left_behind(rig: Rig, tmp_path: Path):

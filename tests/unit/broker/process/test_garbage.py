@@ -1,0 +1,61 @@
+"""What the collector looks at: what has come since the last full collection, and rarely all."""
+
+from __future__ import annotations
+
+from broker.process.garbage import FACTOR, LOOK_EVERY, Garbage
+
+FULL = {"generation": 2, "collected": 0, "uncollectable": 0}
+YOUNG = {**FULL, "generation": 1}
+
+
+class Counted:
+    """Notes what is asked of it."""
+
+    def __init__(self, aside: int) -> None:
+        self.aside = aside
+        self.asked: list[str] = []
+
+    def freeze(self) -> None:
+        self.asked.append("freeze")
+
+    def unfreeze(self) -> None:
+        self.asked.append("unfreeze")
+
+    def get_freeze_count(self) -> int:
+        return self.aside
+
+
+def full_collections(garbage: Garbage, count: int = 1) -> None:
+    for _ in range(count):
+        garbage.collected("start", FULL)
+        garbage.collected("stop", FULL)
+
+
+def test_what_outlives_a_full_collection_is_set_aside_and_of_no_other() -> None:
+    collector = Counted(1000)
+    garbage = Garbage(collector)
+    assert collector.asked == ["freeze"]
+    garbage.collected("stop", YOUNG)
+    garbage.collected("start", FULL)
+    assert collector.asked == ["freeze"]
+    garbage.collected("stop", FULL)
+    assert collector.asked == ["freeze"] * 2
+
+
+def test_when_much_more_is_set_aside_all_is_looked_at_once() -> None:
+    collector = Counted(1000)
+    garbage = Garbage(collector)
+    collector.aside = FACTOR * 1000
+    full_collections(garbage, LOOK_EVERY)
+    assert "unfreeze" not in collector.asked
+    collector.aside += 1
+    full_collections(garbage, LOOK_EVERY)
+    assert collector.asked[-2:] == ["freeze", "unfreeze"]
+    full_collections(garbage, LOOK_EVERY)  # what was left of it counts now
+    assert collector.asked[-LOOK_EVERY:] == ["freeze"] * LOOK_EVERY
+    collector.aside *= FACTOR
+    full_collections(garbage, LOOK_EVERY)
+    assert collector.asked.count("unfreeze") == 1
+    collector.aside += 1
+    full_collections(garbage, LOOK_EVERY)
+    assert collector.asked.count("unfreeze") == 2
