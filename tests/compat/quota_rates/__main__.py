@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -32,6 +33,8 @@ AT_ONCE = 8
 
 def main() -> int:
     options = _parser().parse_args()
+    # The broker and the clients end with us, also where we are told to end.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     counts = [int(count) for count in options.counts.split(",")]
     cells = every_cell(options.clients.split(","), options.operations.split(","), counts)
     asked = Asked(options.seconds, options.quota)

@@ -10,6 +10,13 @@ OPERATIONS = (PRODUCE, FETCH)
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java")
 COUNTS = (1, 20)
 
+VALUE_BYTES = 1_000
+RECORDS_OF_ALL = 100
+"""In a request of each client of a cell, together. With requests of B bytes, N clients of one user
+and a window of W seconds, a quota of Q lets x times its rate through where x (x - 1) = N B / (Q W):
+each may send one while the others wait. So many clients make small requests, and one large ones,
+which keep it from being held up by itself."""
+
 Sample = tuple[float, int]
 """When, in seconds of any clock, and how many bytes there were by then."""
 
@@ -26,6 +33,21 @@ class Cell:
     def user(self) -> str:
         """Its own; no other cell has it."""
         return f"{self.operation}-{self.client}-{self.count}"
+
+    @property
+    def request_records(self) -> int:
+        """Of `VALUE_BYTES`, in a batch or a fetch of each client."""
+        return RECORDS_OF_ALL // self.count
+
+    @property
+    def request_bytes(self) -> int:
+        """Of a batch or a fetch."""
+        return self.request_records * VALUE_BYTES
+
+    @property
+    def under_way(self) -> int:
+        """Records that each producer has unacknowledged."""
+        return 2 * self.request_records
 
     @property
     def quota_key(self) -> str:

@@ -12,8 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-from tests.compat.quota_rates.cells import FETCH, PRODUCE, Cell, Rates, Sample, rates
-from tests.compat.quota_rates.peers import BATCH_RECORDS, VALUE_BYTES, Served, served
+from tests.compat.quota_rates.cells import (
+    FETCH,
+    PRODUCE,
+    VALUE_BYTES,
+    Cell,
+    Rates,
+    Sample,
+    rates,
+)
+from tests.compat.quota_rates.peers import Served, served
 from tests.compat.security.ways import Way, java
 from tests.tools.java_tools import PROJECT_DIR, java_command, program_classpath
 
@@ -94,9 +102,9 @@ class Work:
 
 def _command(cell: Cell, way: Way, topic: str) -> list[str]:
     if cell.client == "java":
-        words = [cell.operation, str(cell.count), topic, str(BATCH_RECORDS), str(VALUE_BYTES)]
+        words = [cell.operation, cell.count, topic, cell.request_records, VALUE_BYTES]
         words += [f"{key}={value}" for key, value in java(way).items()]
-        return java_command("QuotaRates", *words, classpath=program_classpath())
+        return java_command("QuotaRates", *map(str, words), classpath=program_classpath())
     module = "tests.compat.quota_rates.workers"
     return [
         sys.executable,

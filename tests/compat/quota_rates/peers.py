@@ -27,6 +27,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
+from tests.compat.quota_rates.cells import VALUE_BYTES
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, Way
 from tests.retriable import RETRIABLE
 from tests.tools.apache_kafka import HOST, ApacheKafka
@@ -36,8 +37,7 @@ Entity = Mapping[str, str | None]
 EXACT, DEFAULT = 0, 1
 OTTLA, KAFKA = "ottla", "kafka"
 PASSWORD = "secret"
-BATCH_RECORDS = 10
-VALUE_BYTES = 1_000
+BATCH_RECORDS = 5
 OPEN_S = 20.0
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 

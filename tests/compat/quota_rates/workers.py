@@ -1,6 +1,6 @@
 """`python -m tests.compat.quota_rates.workers CELL WAY TOPIC`: the clients of one cell, in Python.
 
-CELL and WAY are JSON. Each client sends as much as it can, with `UNDER_WAY` records unacknowledged,
+CELL and WAY are JSON. Each client sends as much as it can, with two requests unacknowledged,
 or reads on from the beginning. Ten times a second a line says when it was and how many bytes of
 values there are by then, acknowledged or come. It ends with its standard input.
 """
@@ -16,13 +16,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.compat.quota_rates.cells import PRODUCE, Cell
-from tests.compat.quota_rates.peers import BATCH_RECORDS, VALUE_BYTES
+from tests.compat.quota_rates.cells import PRODUCE, VALUE_BYTES, Cell
 from tests.compat.security.ways import Way, aiokafka, kafka_python, librdkafka
 
 EVERY_S = 0.1
-UNDER_WAY = 2 * BATCH_RECORDS
-BATCH_BYTES = BATCH_RECORDS * VALUE_BYTES
 POLL_S = 0.2
 PAUSE_S = 0.01
 
@@ -39,13 +36,13 @@ class Count:
             self.total += size
 
 
-def confluent_producers(way: Way, topic: str, count: int, done: Count) -> None:
+def confluent_producers(way: Way, topic: str, cell: Cell, done: Count) -> None:
     """Until the process ends."""
     from confluent_kafka import Producer
 
-    config = {**librdkafka(way), "linger.ms": 5, "batch.size": BATCH_BYTES, "acks": 1}
-    producers = [Producer(config) for _ in range(count)]
-    under_way = [0] * count
+    config = {**librdkafka(way), "linger.ms": 5, "batch.size": cell.request_bytes, "acks": 1}
+    producers = [Producer(config) for _ in range(cell.count)]
+    under_way = [0] * cell.count
 
     def acknowledged(number: int) -> Callable[[Any, Any], None]:
         def report(error: Any, message: Any) -> None:
@@ -56,18 +53,18 @@ def confluent_producers(way: Way, topic: str, count: int, done: Count) -> None:
 
         return report
 
-    reports = [acknowledged(number) for number in range(count)]
+    reports = [acknowledged(number) for number in range(cell.count)]
     value = bytes(VALUE_BYTES)
     while True:
         for number, producer in enumerate(producers):
-            while under_way[number] < UNDER_WAY:
+            while under_way[number] < cell.under_way:
                 under_way[number] += 1
                 producer.produce(topic, value, partition=0, on_delivery=reports[number])
             producer.poll(0)
         time.sleep(PAUSE_S)
 
 
-def confluent_consumers(way: Way, topic: str, count: int, done: Count) -> None:
+def confluent_consumers(way: Way, topic: str, cell: Cell, done: Count) -> None:
     """Until the process ends."""
     from confluent_kafka import Consumer, TopicPartition
 
@@ -76,9 +73,9 @@ def confluent_consumers(way: Way, topic: str, count: int, done: Count) -> None:
         "group.id": "unused",
         "enable.auto.commit": False,
         "auto.offset.reset": "error",
-        "max.partition.fetch.bytes": BATCH_BYTES,
+        "max.partition.fetch.bytes": cell.request_bytes,
     }
-    consumers = [Consumer(config) for _ in range(count)]
+    consumers = [Consumer(config) for _ in range(cell.count)]
     for one in consumers:
         one.assign([TopicPartition(topic, 0, 0)])
     while True:
@@ -90,7 +87,7 @@ def confluent_consumers(way: Way, topic: str, count: int, done: Count) -> None:
         time.sleep(PAUSE_S)
 
 
-def kafka_python_producers(way: Way, topic: str, count: int, done: Count) -> None:
+def kafka_python_producers(way: Way, topic: str, cell: Cell, done: Count) -> None:
     """Until the process ends; a thread for each."""
     from kafka import KafkaProducer
 
@@ -99,10 +96,10 @@ def kafka_python_producers(way: Way, topic: str, count: int, done: Count) -> Non
             **kafka_python(way),
             acks=1,
             linger_ms=5,
-            batch_size=BATCH_BYTES,
+            batch_size=cell.request_bytes,
             enable_idempotence=False,
         )
-        room = threading.Semaphore(UNDER_WAY)
+        room = threading.Semaphore(cell.under_way)
 
         def acknowledged(_: Any) -> None:
             done.add(VALUE_BYTES)
@@ -113,10 +110,10 @@ def kafka_python_producers(way: Way, topic: str, count: int, done: Count) -> Non
             room.acquire()
             producer.send(topic, value, partition=0).add_callback(acknowledged)
 
-    _in_threads(produce, count)
+    _in_threads(produce, cell.count)
 
 
-def kafka_python_consumers(way: Way, topic: str, count: int, done: Count) -> None:
+def kafka_python_consumers(way: Way, topic: str, cell: Cell, done: Count) -> None:
     """Until the process ends; a thread for each."""
     from kafka import KafkaConsumer, TopicPartition
 
@@ -127,7 +124,7 @@ def kafka_python_consumers(way: Way, topic: str, count: int, done: Count) -> Non
             **kafka_python(way),
             group_id=None,
             auto_offset_reset="earliest",
-            max_partition_fetch_bytes=BATCH_BYTES,
+            max_partition_fetch_bytes=cell.request_bytes,
         )
         consumer.assign([partition])
         consumer.seek_to_beginning(partition)
@@ -135,7 +132,7 @@ def kafka_python_consumers(way: Way, topic: str, count: int, done: Count) -> Non
             for records in consumer.poll(timeout_ms=int(POLL_S * 1e3)).values():
                 done.add(sum(len(one.value) for one in records))
 
-    _in_threads(consume, count)
+    _in_threads(consume, cell.count)
 
 
 def _in_threads(run: Callable[[], None], count: int) -> None:
@@ -147,16 +144,16 @@ def _in_threads(run: Callable[[], None], count: int) -> None:
     raise RuntimeError("all clients have ended")
 
 
-def aiokafka_producers(way: Way, topic: str, count: int, done: Count) -> None:
+def aiokafka_producers(way: Way, topic: str, cell: Cell, done: Count) -> None:
     """Until the process ends; all in one loop."""
     from aiokafka import AIOKafkaProducer
 
     async def produce() -> None:
         producer = AIOKafkaProducer(
-            **aiokafka(way), acks=1, linger_ms=5, max_batch_size=BATCH_BYTES
+            **aiokafka(way), acks=1, linger_ms=5, max_batch_size=cell.request_bytes
         )
         await producer.start()
-        room = asyncio.Semaphore(UNDER_WAY)
+        room = asyncio.Semaphore(cell.under_way)
         value = bytes(VALUE_BYTES)
 
         def acknowledged(sent: asyncio.Future[Any]) -> None:
@@ -169,10 +166,10 @@ def aiokafka_producers(way: Way, topic: str, count: int, done: Count) -> None:
             sent = await producer.send(topic, value, partition=0)
             sent.add_done_callback(acknowledged)
 
-    asyncio.run(_all(produce, count))
+    asyncio.run(_all(produce, cell.count))
 
 
-def aiokafka_consumers(way: Way, topic: str, count: int, done: Count) -> None:
+def aiokafka_consumers(way: Way, topic: str, cell: Cell, done: Count) -> None:
     """Until the process ends; all in one loop."""
     from aiokafka import AIOKafkaConsumer
     from aiokafka.structs import TopicPartition
@@ -184,7 +181,7 @@ def aiokafka_consumers(way: Way, topic: str, count: int, done: Count) -> None:
             **aiokafka(way),
             group_id=None,
             auto_offset_reset="earliest",
-            max_partition_fetch_bytes=BATCH_BYTES,
+            max_partition_fetch_bytes=cell.request_bytes,
         )
         await consumer.start()
         consumer.assign([partition])
@@ -193,14 +190,14 @@ def aiokafka_consumers(way: Way, topic: str, count: int, done: Count) -> None:
             for records in (await consumer.getmany(timeout_ms=int(POLL_S * 1e3))).values():
                 done.add(sum(len(one.value) for one in records))
 
-    asyncio.run(_all(consume, count))
+    asyncio.run(_all(consume, cell.count))
 
 
 async def _all(run: Callable[[], Any], count: int) -> None:
     await asyncio.gather(*(run() for _ in range(count)))
 
 
-Clients = Callable[[Way, str, int, Count], None]
+Clients = Callable[[Way, str, Cell, Count], None]
 WORK: Mapping[str, tuple[Clients, Clients]] = {
     "confluent-kafka": (confluent_producers, confluent_consumers),
     "kafka-python": (kafka_python_producers, kafka_python_consumers),
@@ -216,7 +213,7 @@ def main(words: Sequence[str]) -> None:
     threading.Thread(target=_tell, args=[done], daemon=True).start()
     threading.Thread(target=_end_with_input, daemon=True).start()
     produce, consume = WORK[cell.client]
-    (produce if cell.operation == PRODUCE else consume)(way, topic, cell.count, done)
+    (produce if cell.operation == PRODUCE else consume)(way, topic, cell, done)
 
 
 def _tell(done: Count) -> None:
