@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from tests.unit.broker.network.test_file_send import Pipe, Slice
+from tests.unit.broker.network.sending import Pipe, Slice
 
 
 async def test_what_is_in_memory_is_counted_and_slices_are_not(tmp_path: Path):

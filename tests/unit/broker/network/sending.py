@@ -1,0 +1,83 @@
+"""A sender of answers with the peer's end, and what it sends of files."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.network.file_send import ResponseSender
+
+
+class Slice:
+    """What `storage.log.file_records.FileRecords` is to the network."""
+
+    def __init__(self, fd: int, position: int, size: int) -> None:
+        self._fd = fd
+        self.position = position
+        self.size = size
+
+    def fileno(self) -> int:
+        if self._fd < 0:
+            raise ValueError("closed file")
+        return self._fd
+
+    def close(self) -> None:
+        self._fd = -1
+
+
+@dataclass
+class HeldBlocking:
+    """A pool whose jobs run when the test says so."""
+
+    jobs: list[tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]] = field(
+        default_factory=list
+    )
+
+    def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
+        self.jobs.append((job, done))
+
+    def run_one(self, error: Exception | None = None) -> None:
+        job, done = self.jobs.pop(0)
+        if error is None:
+            job()
+        done(None, error)
+
+
+class Pipe:
+    """A sender, and the peer's end of its socket."""
+
+    def __init__(self, small_buffers: bool = False) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.ours, self.theirs = socket.socketpair()
+        for end in (self.ours, self.theirs):
+            end.setblocking(False)
+        if small_buffers:
+            self.ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        self.blocking = HeldBlocking()
+        self.drained = asyncio.Event()
+        self.failed: list[Exception] = []
+        self.sender = ResponseSender(
+            self.loop,
+            self.ours,
+            None,  # type: ignore[arg-type]  the plain path never uses the transport
+            self.blocking,
+            self.drained.set,
+            self.failed.append,
+        )
+
+    async def receive(self, size: int) -> bytes:
+        data = bytearray()
+        async with asyncio.timeout(10):
+            while len(data) < size:
+                piece = await self.loop.sock_recv(self.theirs, 1 << 20)
+                assert piece
+                data += piece
+        return bytes(data)
+
+    def close(self) -> None:
+        self.sender.close()
+        self.ours.close()
+        self.theirs.close()
