@@ -69,10 +69,15 @@ class MessageBuffer(bytearray):
 
     # Most messages hold no slice, and every response is one of these: nothing is made for them.
     slices: Sequence[tuple[int, RecordSlice]] = ()
+    _spliced_bytes = 0
 
     def splice(self, records: RecordSlice) -> None:
         """Put `records` at the present end, without copying them."""
-        self.slices = [*self.slices, (len(self), records)]
+        if isinstance(self.slices, list):
+            self.slices.append((len(self), records))
+        else:
+            self.slices = [(len(self), records)]
+        self._spliced_bytes += records.size
 
     def share(self, data: bytes) -> None:
         """Put `data` at the present end; where it is large, without copying it."""
@@ -83,7 +88,7 @@ class MessageBuffer(bytearray):
 
     def total_size(self) -> int:
         """Bytes on the wire: written ones and those of the slices."""
-        return len(self) + sum(records.size for _, records in self.slices)
+        return len(self) + self._spliced_bytes
 
     def parts(self) -> list[bytes | memoryview | RecordSlice]:
         """What is to be sent, in order."""

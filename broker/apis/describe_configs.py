@@ -115,7 +115,7 @@ class DescribeConfigsApi:
                     yield None
                 result = self._result(one, request, image)
                 alike.keep(one, image, result)
-                results.add(result)
+                results.add(result, 1 + DESCRIBED)
         for refused in denied:
             results.add(refused)
         return DescribeConfigsResponse(results=results.array())

@@ -92,7 +92,7 @@ class DescribeLogDirsApi:
         for topic in topics.values():
             if pace.is_full(1 + len(topic.partitions)):
                 yield None
-            described.add(topic)
+            described.add(topic, 1 + len(topic.partitions))
         return DescribeLogDirsResult(
             0, log_dir, described.array(), usage.total_bytes, usage.usable_bytes
         )

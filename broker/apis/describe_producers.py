@@ -64,10 +64,11 @@ class DescribeProducersApi:
                 if pace.is_full():
                     yield None
                 if refusal is None:
-                    partitions.add((yield from self._partition(topic.name, index, pace)))
+                    told = yield from self._partition(topic.name, index, pace)
+                    partitions.add(told, 1 + len(told.active_producers))
                 else:
                     partitions.add(PartitionResponse(index, *refusal))
-            topics.add(TopicResponse(topic.name, partitions.array()))
+            topics.add(TopicResponse(topic.name, partitions.array()), 1 + partitions.pieces)
         return DescribeProducersResponse(topics=topics.array())
 
     def _partition(self, topic: str, index: int, pace: Pace) -> Steps[PartitionResponse]:

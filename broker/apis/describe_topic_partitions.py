@@ -88,10 +88,13 @@ class DescribeTopicPartitionsApi:
         )
         view = ClusterView(image, context.listener_name)
         seen = [name for name in names if name in shown]
-        response = yield from _page(seen, request.cursor, limit, image, view, context.rights)
+        topics = Items[DescribeTopicPartitionsResponseTopic](VERSION)
+        cursor = yield from _page(seen, request.cursor, limit, image, view, context.rights, topics)
         if request.topics:
-            response.topics.extend([_refused(name) for name in names if name not in shown])
-        return response
+            for name in names:
+                if name not in shown:
+                    topics.add(_refused(name))
+        return DescribeTopicPartitionsResponse(topics=topics.array(), next_cursor=cursor)
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str] | None:
@@ -113,28 +116,28 @@ def _page(
     image: MetadataImage,
     view: ClusterView,
     rights: Rights,
-) -> Steps[DescribeTopicPartitionsResponse]:
-    response, pace = DescribeTopicPartitionsResponse(), Pace()
+    told: Items[DescribeTopicPartitionsResponseTopic],
+) -> Steps[DescribeTopicPartitionsResponseCursor | None]:
+    """Where the next page begins."""
+    pace = Pace()
     for name in names:
         if limit == 0:
-            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, 0)
-            break
+            return DescribeTopicPartitionsResponseCursor(name, 0)
         topic = image.topics.get(name)
         if pace.is_full(1 if rights.unlimited else WITH_OPERATIONS):
             yield None
         operations = rights.operations(Resource.TOPIC, name)
         if topic is None:
-            response.topics.append(_absent(name, operations))
+            told.add(_absent(name, operations))
             continue
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         indexes = [index for index in topic.partitions if index >= first]
         described = yield from _described(topic, indexes[:limit], view, operations, pace)
-        response.topics.append(described)
+        told.add(described, 1 + len(described.partitions))
         if len(indexes) > limit:
-            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, indexes[limit])
-            break
+            return DescribeTopicPartitionsResponseCursor(name, indexes[limit])
         limit -= len(indexes)
-    return response
+    return None
 
 
 def _absent(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:

@@ -111,7 +111,7 @@ class GroupAdminApi:
             found = self._described(group_id, version)
             if asked and found.error_code == ErrorCode.NONE:
                 found.authorized_operations = rights.operations(Resource.GROUP, group_id)
-            groups.add(found)
+            groups.add(found, 1 + len(found.members))
             if pace.is_full(len(found.members)):
                 yield None
         return DescribeGroupsResponse(groups=groups.array())

@@ -121,11 +121,12 @@ class ListOffsetsApi:
                     told[key] = None
                     continue
                 answers.add((yield from self._partition(context, request, topic.name, asked)))
-            topics.add(ListOffsetsTopicResponse(topic.name, answers.array()))
+            topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         for topic in denied:
             if pace.is_full(len(topic.partitions)):
                 yield None
-            topics.add(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            pieces = 1 + len(topic.partitions)
+            topics.add(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED), pieces)
         return ListOffsetsResponse(0, topics.array())
 
     def _partition(

@@ -138,7 +138,8 @@ class ToldOffsets:
 
     def _add(self, name: str, topic_id: bytes, partitions: Items[_Partition]) -> None:
         array: Any = partitions.array()
+        pieces = 1 + partitions.pieces
         if self._version >= SEVERAL_GROUPS_FROM:
-            self.topics.add(OffsetFetchResponseTopics(name, topic_id, array))
+            self.topics.add(OffsetFetchResponseTopics(name, topic_id, array), pieces)
         else:
-            self.topics.add(OffsetFetchResponseTopic(name, array))
+            self.topics.add(OffsetFetchResponseTopic(name, array), pieces)

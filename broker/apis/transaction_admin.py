@@ -94,7 +94,8 @@ class TransactionAdminApi:
         for name in names:
             if pace.is_full(DESCRIBED):
                 yield None
-            states.add(self._described(rights, name) if name in allowed else _denied(name))
+            state = self._described(rights, name) if name in allowed else _denied(name)
+            states.add(state, 1 + len(state.topics))
         return DescribeTransactionsResponse(transaction_states=states.array())
 
     def _described(self, rights: Rights, transactional_id: str) -> TransactionState:

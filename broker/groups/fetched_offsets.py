@@ -1,6 +1,6 @@
 """Offsets of one group as they were at one moment, for an answer that is made later, in slices.
 
-Holds a copy: what is committed meanwhile does not change it. Owns nothing else, decides nothing.
+What is committed meanwhile does not change it. Owns nothing else, decides nothing.
 """
 
 from __future__ import annotations

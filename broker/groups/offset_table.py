@@ -24,6 +24,8 @@ class OffsetTable:
         self._groups: dict[str, dict[str, _Partitions]] = {}
         self._changes: deque[tuple[int, Key]] = deque()
         self._before: dict[Key, deque[CommittedOffset | None]] = {}
+        self._shared: dict[str, dict[str, None]] = {}
+        """By group, topics whose offsets somebody reads: changed in a copy."""
 
     def get(self, key: Key) -> CommittedOffset | None:
         """The offset as appended, or None."""
@@ -44,29 +46,41 @@ class OffsetTable:
             for partition in partitions
         ]
 
-    def committed_keys(self, group_id: str) -> list[Key]:
-        """Where the group has offsets, as committed."""
-        self._forget_committed_changes()
-        keys = dict.fromkeys(self.keys(group_id))
-        keys.update(dict.fromkeys(key for key in self._before if key[0] == group_id))
-        return [key for key in keys if self.get_committed(key) is not None]
-
     def all(self, group_id: str, *, committed: bool) -> dict[str, _Partitions]:
-        """A copy of what the group has by topic, as appended, or as committed."""
-        topics = self._groups.get(group_id, {})
-        found = {topic: partitions.copy() for topic, partitions in topics.items()}
+        """What the group has by topic, as appended, or as committed. It stays as it is, whatever is
+        appended later; nothing is copied for it that does not change."""
+        found = dict(self._groups.get(group_id, {}))
+        if found:
+            self._shared[group_id] = dict.fromkeys(found)
         if not committed:
             return found
         self._forget_committed_changes()
+        copied: dict[str, _Partitions] = {}
         for (group, topic, partition), before in self._before.items():
             if group != group_id:
                 continue
-            partitions = found.setdefault(topic, {})
+            partitions = copied.get(topic)
+            if partitions is None:
+                partitions = found[topic] = copied[topic] = found.get(topic, {}).copy()
             if before[0] is not None:
                 partitions[partition] = before[0]
             else:
                 partitions.pop(partition, None)
-        return {topic: partitions for topic, partitions in found.items() if partitions}
+        for topic, partitions in copied.items():
+            if not partitions:
+                del found[topic]
+        return found
+
+    def _to_change(self, group_id: str, topic: str) -> _Partitions:
+        """The group's offsets of a topic, which nobody else reads."""
+        topics = self._groups.setdefault(group_id, {})
+        shared = self._shared.get(group_id)
+        if shared is not None and topic in shared:
+            del shared[topic]
+            if not shared:
+                del self._shared[group_id]
+            topics[topic] = topics[topic].copy()
+        return topics.setdefault(topic, {})
 
     def keys_of_topic(self, topic: str) -> list[Key]:
         """Where any group has offsets of `topic`, as appended."""
@@ -80,7 +94,7 @@ class OffsetTable:
         """The record at `position` sets an offset. Positions never go back."""
         self._remember(key, position)
         group_id, topic, partition = key
-        self._groups.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+        self._to_change(group_id, topic)[partition] = committed
 
     def remove(self, key: Key, position: int) -> None:
         """The record at `position` removes an offset, if there is one."""
@@ -90,11 +104,13 @@ class OffsetTable:
         if topics is None or partitions is None or partition not in partitions:
             return
         self._remember(key, position)
+        partitions = self._to_change(group_id, topic)
         del partitions[partition]
         if not partitions:
             del topics[topic]
         if not topics:
             del self._groups[group_id]
+            self._shared.pop(group_id, None)
 
     def _remember(self, key: Key, position: int) -> None:
         self._forget_committed_changes()

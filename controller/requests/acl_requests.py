@@ -131,7 +131,7 @@ def described_acls(
     for (resource, pattern, name), some in by_pattern.items():
         if pace.is_full(1 + len(some)):
             yield None
-        resources.add(DescribeAclsResource(resource, name, pattern, some))
+        resources.add(DescribeAclsResource(resource, name, pattern, some), 1 + len(some))
     return DescribeAclsResponse(resources=resources.array())
 
 

@@ -9,7 +9,7 @@ Owns nothing of a message but that one array. Never knows which; never does I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from protocol.message import Message
@@ -17,8 +17,10 @@ from protocol.primitives import MessageBuffer
 
 M = TypeVar("M", bound=Message)
 
-KEPT_ITEMS = 256
+KEPT_PIECES = 128
 """An array of so many items, or fewer, stays one of messages."""
+PART_BYTES = 64 * 1024
+"""About what a part of a long array has."""
 
 
 class EncodedItems(list[M]):
@@ -27,12 +29,12 @@ class EncodedItems(list[M]):
     Its length is that of the items; what it gives out is one thing that writes them all.
     """
 
-    __slots__ = ("_count", "_data")
+    __slots__ = ("_count", "_parts")
 
-    def __init__(self, count: int, data: bytes) -> None:
+    def __init__(self, count: int, parts: Sequence[bytes]) -> None:
         super().__init__()
         self._count = count
-        self._data = data
+        self._parts = parts
 
     def __len__(self) -> int:
         return self._count
@@ -43,7 +45,8 @@ class EncodedItems(list[M]):
 
     def write(self, out: MessageBuffer, _version: int) -> None:
         """All of them."""
-        out.share(self._data)
+        for part in self._parts:
+            out.share(part)
 
 
 def encoded(items: list[M], version: int) -> EncodedItems[M]:
@@ -52,51 +55,78 @@ def encoded(items: list[M], version: int) -> EncodedItems[M]:
     item: Any
     for item in items:
         item.write(out, version)
-    return EncodedItems(len(items), out.joined())
+    return EncodedItems(len(items), [out.joined()])
 
 
 class Items(Generic[M]):
     """An array that grows: messages, or items that are written already, in any order."""
 
-    __slots__ = ("_count", "_out", "_version", "_waiting")
+    __slots__ = ("_count", "_out", "_parts", "_version", "_waiting", "_waiting_pieces")
 
     def __init__(self, version: int) -> None:
         """`version`: that of the answer."""
         self._version = version
         self._waiting: list[M] = []
+        self._waiting_pieces = 0
+        self._parts: list[bytes] = []
         self._out: MessageBuffer | None = None
+        """What follows the parts."""
         self._count = 0
         """Of those that are written."""
 
     def __len__(self) -> int:
         return self._count + len(self._waiting)
 
-    def add(self, item: M) -> None:
-        """One more, which is not changed any more."""
+    @property
+    def pieces(self) -> int:
+        """Messages that the array is as it is now: none where it is written."""
+        return self._waiting_pieces if self._out is None else 0
+
+    def add(self, item: M, pieces: int = 1) -> None:
+        """One more, which is not changed any more. `pieces`: messages that it is, those within it
+        too, but for such as are written already."""
         self._waiting.append(item)
-        if len(self._waiting) > KEPT_ITEMS:
+        self._waiting_pieces += pieces
+        if self._waiting_pieces > KEPT_PIECES:
             self._write()
 
     def add_encoded(self, data: bytes, count: int = 1) -> None:
         """`count` more, as they are written."""
         out = self._write()
-        out += data
         self._count += count
+        if len(data) < PART_BYTES:
+            out += data
+        else:
+            self._end_part(out)
+            self._parts.append(data)
 
     def array(self) -> list[M]:
         """What a message is to have as its array."""
         if self._out is None:
             return self._waiting
-        out = self._write()
-        return EncodedItems(self._count, out.joined())
+        self._end_part(self._write())
+        return EncodedItems(self._count, self._parts)
 
     def _write(self) -> MessageBuffer:
         out = self._out
         if out is None:
             out = self._out = MessageBuffer()
+        elif out.total_size() >= PART_BYTES:
+            out = self._end_part(out)
         item: Any
         for item in self._waiting:
             item.write(out, self._version)
         self._count += len(self._waiting)
         self._waiting = []
+        self._waiting_pieces = 0
         return out
+
+    def _end_part(self, out: MessageBuffer) -> MessageBuffer:
+        self._parts += [one if isinstance(one, bytes) else bytes(one) for one in _bytes_of(out)]
+        self._out = MessageBuffer()
+        return self._out
+
+
+def _bytes_of(out: MessageBuffer) -> Iterator[bytes | memoryview]:
+    for part in out.parts():
+        yield part if isinstance(part, (bytes, memoryview)) else part.read()

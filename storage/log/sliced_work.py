@@ -73,7 +73,7 @@ def each(do: Callable[[T], object], items: Iterable[T], a_slice: int) -> Steps[N
 LOOKS_AT_ONCE = 8
 """Looks into batches that one request may have done in one slice."""
 
-PIECES_AT_ONCE = 256
+PIECES_AT_ONCE = 128
 """Pieces of some microseconds each, such as an item of an answer, that are done in one slice."""
 
 

@@ -118,7 +118,7 @@ def test_in_slices_as_in_one_piece(
         assert sliced == [] and offsets.turns.run() >= 2
         with monkeypatch.context() as patched:
             patched.setattr(Pace, "is_full", lambda *_: False)
-            patched.setattr(encoded_items, "KEPT_ITEMS", 1 << 30)
+            patched.setattr(encoded_items, "KEPT_PIECES", 1 << 30)
             whole = offsets.ask(request, version, rights)
             offsets.turns.run()
         assert sliced == whole and len(whole[0]) > MANY * 10

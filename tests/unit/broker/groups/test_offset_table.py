@@ -23,6 +23,14 @@ class Table(OffsetTable):
             self.put(key, CommittedOffset(offset, -1, "", 0, -1, bytes(16), self.end), self.end)
         self.end += 1
 
+    def committed_keys(self, group_id: str) -> list[Key]:
+        found = self.all(group_id, committed=True)
+        return [
+            (group_id, topic, partition)
+            for topic, partitions in found.items()
+            for partition in partitions
+        ]
+
     def both(self, key: Key) -> tuple[int | None, int | None]:
         appended, committed = self.get(key), self.get_committed(key)
         return (
@@ -79,6 +87,7 @@ def test_it_is_what_the_records_below_the_high_watermark_say() -> None:
     for _ in range(200):
         table = Table()
         history: list[dict[Key, int]] = [{}]
+        read: list[tuple[object, object]] = []
         for step in range(30):
             key = rng.choice([A, B, OTHER])
             offset = None if rng.random() < 0.3 else step
@@ -94,3 +103,10 @@ def test_it_is_what_the_records_below_the_high_watermark_say() -> None:
             for one in (A, B, OTHER):
                 assert table.both(one) == (state.get(one), committed.get(one))
             assert sorted(table.committed_keys("g")) == sorted(k for k in committed if k != OTHER)
+            assert sorted(table.keys("g")) == sorted(k for k in state if k != OTHER)
+            for shown, expected in read:
+                assert shown == expected, "of the moment when it was read"
+            if rng.random() < 0.4:
+                for known in (True, False):
+                    shown = table.all("g", committed=known)
+                    read.append((shown, {topic: dict(one) for topic, one in shown.items()}))

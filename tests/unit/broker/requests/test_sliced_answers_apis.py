@@ -81,7 +81,7 @@ class Long:
         assert sliced == [] and self.turns.run() >= slices
         with self._monkeypatch.context() as patched:
             patched.setattr(Pace, "is_full", lambda *_: False)
-            patched.setattr(encoded_items, "KEPT_ITEMS", 1 << 30)
+            patched.setattr(encoded_items, "KEPT_PIECES", 1 << 30)
             whole = self._ask(handle, request, version, rights)
             self.turns.run()
         assert len(whole) == 1 and len(whole[0]) > 2 * MANY

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from protocol.frames.encoded_items import KEPT_ITEMS, EncodedItems, Items
+from protocol.frames.encoded_items import KEPT_PIECES, PART_BYTES, EncodedItems, Items
 from protocol.frames.message_codec import encode_response, response_parts
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
 from protocol.primitives import SHARED_BYTES, MessageBuffer
 
 
@@ -17,14 +23,14 @@ def groups(count: int) -> list[ListedGroup]:
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 5])
-@pytest.mark.parametrize("count", [0, 1, KEPT_ITEMS, KEPT_ITEMS + 1, 3 * KEPT_ITEMS])
+@pytest.mark.parametrize("count", [0, 1, KEPT_PIECES, KEPT_PIECES + 1, 3 * KEPT_PIECES])
 def test_items_are_written_as_in_one_go(count: int, version: int) -> None:
     items = Items[ListedGroup](version)
     for one in groups(count):
         items.add(one)
     array = items.array()
     assert len(items) == len(array) == count
-    assert isinstance(array, EncodedItems) == (count > KEPT_ITEMS)
+    assert isinstance(array, EncodedItems) == (count > KEPT_PIECES)
     answer = ListGroupsResponse(groups=array)
     expected = ListGroupsResponse(groups=groups(count))
     for _ in range(2):  # what is written can be written again
@@ -49,9 +55,37 @@ def test_what_is_written_already_keeps_its_place() -> None:
 def test_long_arrays_are_sent_from_where_they_are() -> None:
     data = b"x" * SHARED_BYTES
     for number in (1, 2):
-        parts: Any = response_parts(ListGroupsResponse(groups=EncodedItems(9, data)), 0, number)
+        parts: Any = response_parts(ListGroupsResponse(groups=EncodedItems(9, [data])), 0, number)
         assert [one for one in parts if one is data] == [data]
         whole = b"".join(parts)
         assert whole[:8] == (len(whole) - 4).to_bytes(4, "big") + number.to_bytes(4, "big")
-    short = response_parts(ListGroupsResponse(groups=EncodedItems(9, data[1:])), 0, 1)
+    short = response_parts(ListGroupsResponse(groups=EncodedItems(9, [data[1:]])), 0, 1)
     assert isinstance(short, MessageBuffer)
+
+
+@pytest.mark.parametrize("topics", [3, 200])
+@pytest.mark.parametrize("partitions", [1, KEPT_PIECES + 1, 3000])
+def test_arrays_within_arrays(topics: int, partitions: int) -> None:
+    """Short and long ones, as parts that are sent from where they are."""
+    outer = Items[OffsetFetchResponseTopics](9)
+    plain = []
+    for number in range(topics):
+        inner = Items[OffsetFetchResponsePartitions](9)
+        told = [OffsetFetchResponsePartitions(index, number) for index in range(partitions)]
+        for one in told:
+            inner.add(one)
+        array = inner.array()
+        assert inner.pieces == (partitions if partitions <= KEPT_PIECES else 0)
+        topic = OffsetFetchResponseTopics(f"t{number}", partitions=array)
+        outer.add(topic, 1 + inner.pieces)
+        plain.append(OffsetFetchResponseTopics(f"t{number}", partitions=told))
+
+    def answer(array: list[OffsetFetchResponseTopics]) -> MessageBuffer:
+        groups = [OffsetFetchResponseGroup("g", array)]
+        return encode_response(OffsetFetchResponse(groups=groups), 9, 7)
+
+    written, expected = answer(outer.array()), answer(plain)
+    assert written.joined() == expected
+    assert written.total_size() == len(expected)
+    copied = len(written)
+    assert copied <= 4 * PART_BYTES or copied == len(expected) < 8 * PART_BYTES
