@@ -18,7 +18,7 @@ Follows Kafka's `ConnectionQuotas` (KIP-402, KIP-612, and `max.connections.per.i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from broker.network.creation_rates import (
     UNLIMITED_RATE,
@@ -27,6 +27,7 @@ from broker.network.creation_rates import (
     from_anywhere,
 )
 from broker.quotas.sampled_rate import Window
+from broker.quotas.throttle_times import ThrottleTimes
 
 UNLIMITED = 2**31 - 1
 _WINDOW = Window(11, 1000)
@@ -45,6 +46,8 @@ class _Listener:
     over_ip_limit: int = 0
     over_ip_rate: int = 0
     delayed: int = 0
+    delays: ThrottleTimes = field(default_factory=ThrottleTimes)
+    ip_delays: ThrottleTimes = field(default_factory=ThrottleTimes)
 
 
 class ConnectionQuotas:
@@ -129,7 +132,9 @@ class ConnectionQuotas:
         delay_ms = 0.0 if self._is_protected(listener) else self._rate.count(now_ms)
         one = self._listeners[listener]
         delay_ms = max(delay_ms, one.rate.count(now_ms))
-        one.delayed += delay_ms > 0
+        if delay_ms > 0:
+            one.delayed += 1
+            one.delays.record(delay_ms, now_ms)
         return delay_ms
 
     def wait_for_slot(self, listener: str, resume: Callable[[], None]) -> None:
@@ -147,6 +152,7 @@ class ConnectionQuotas:
         if delay_ms > 0:
             one = self._listeners[listener]
             one.over_ip_rate += 1
+            one.ip_delays.record(delay_ms, now_ms)
             if self.limits_rate(listener):  # else it was not counted
                 one.rate.take_back(now_ms)
                 if not self._is_protected(listener):
@@ -198,6 +204,15 @@ class ConnectionQuotas:
             "max.connection.creation.rate": one.delayed,
             "connection_creation_rate": one.over_ip_rate,
         }
+
+    def accept_throttle_ms(self, listener: str, now_ms: float) -> float:
+        """How long a listener's connections had to wait lately since they came too fast, on
+        average."""
+        return self._listeners[listener].delays.average_ms(now_ms)
+
+    def ip_throttle_ms(self, listener: str, now_ms: float) -> float:
+        """The same of those that were closed, since their address makes too many."""
+        return self._listeners[listener].ip_delays.average_ms(now_ms)
 
     def _resume(self) -> None:
         for name in list(self._waiting):

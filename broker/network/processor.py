@@ -81,7 +81,8 @@ class Processor:
         self.unsent = unsent
         self.hang_ups = HangUps(loop.call_soon)
         self.processor_id = processor_id
-        self.received_bytes = 0
+        # Of connections that are gone.
+        self._received_bytes = self._sent_bytes = 0
         self.accepted = 0
         """Connections that it was given since the start."""
         self.expired = 0
@@ -117,6 +118,21 @@ class Processor:
     def connection_count(self) -> int:
         """Connections that it has been given and that are not closed."""
         return self._held_sockets
+
+    @property
+    def received_bytes(self) -> int:
+        """Bytes that have come since the start."""
+        return self._received_bytes + sum(one.received_bytes for one in self._connections)
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes of answers that have left since the start."""
+        return self._sent_bytes + sum(one.sent_bytes for one in self._connections)
+
+    @property
+    def unsent_answers(self) -> int:
+        """Connections with answers that their clients have not taken yet."""
+        return sum(one.pending_bytes > 0 for one in self._connections)
 
     # --- for the Acceptor ----------------------------------------------------------------------
 
@@ -295,7 +311,8 @@ class Processor:
         self._holding.remove(connection)
         if connection in self._connections:
             del self._connections[connection]
-            self.received_bytes += connection.received_bytes
+            self._received_bytes += connection.received_bytes
+            self._sent_bytes += connection.sent_bytes
             self._count_out(connection.context.client_host)
             if self._on_closed is not None:
                 self._on_closed(connection.context.connection_id)

@@ -149,7 +149,7 @@ class SocketServer:
     @property
     def unsent_answers(self) -> int:
         """Connections with answers that their clients have not taken yet."""
-        return sum(one.pending_bytes > 0 for p in self.processors for one in p.connections())
+        return sum(one.unsent_answers for one in self.processors)
 
     @property
     def quiet_s(self) -> float:

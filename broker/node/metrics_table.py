@@ -7,11 +7,14 @@ is named after what it is.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.metrics import Labels, RecentShare, Sample
+from broker.network.connection_quotas import ConnectionQuotas
+from broker.network.connection_state import State
 from broker.quotas.client_quota_manager import Measurement, QuotaKind
 from broker.quotas.limits import CustomTags, Tags
 from controller.decisions.unclean_elections import UncleanElections
@@ -21,6 +24,7 @@ from protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from broker.loop_turns import LoopTurns
     from broker.metrics import Metrics
+    from broker.network.acceptor import Acceptor
     from broker.network.processor import Processor
     from broker.network.socket_server import SocketServer
     from broker.node.broker_server import BrokerServer
@@ -80,15 +84,24 @@ def _count(replicas: ReplicaManager, counts: Callable[[Partition], bool]) -> int
     return sum(counts(partition) for partition in replicas.partitions())
 
 
-def register_node_metrics(node: Node, sockets: SocketServer | None) -> None:
-    """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's."""
+def register_node_metrics(
+    node: Node, sockets: SocketServer | None, controllers: SocketServer | None = None
+) -> None:
+    """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's,
+    `controllers` those of the listeners of controllers."""
     _controller(node)
     _quorum(node)
     _quotas(node)
-    if sockets is not None and node.broker is not None:
-        _network(node, sockets)
+    servers = [one for one in (sockets, controllers) if one is not None]
+    if servers:
+        _requests_under_way(node.metrics, servers[0])
+        _connections(node.metrics, servers)
+        _shares(node, servers)
+    if node.broker is not None:
         _replicas(node, node.broker)
         _requests(node.metrics, node.broker.requests)
+    elif node.controller_server is not None:
+        _requests(node.metrics, node.controller_server.requests)
 
 
 def _replicas(node: Node, broker: BrokerServer) -> None:
@@ -261,12 +274,6 @@ def _tags(tags: Tags | CustomTags) -> Labels:
     return {re.sub(r"\W", "_", name): value for name, value in tags}
 
 
-def _network(node: Node, sockets: SocketServer) -> None:
-    _requests_under_way(node.metrics, sockets)
-    _connections(node.metrics, sockets)
-    _shares(node, sockets)
-
-
 def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
     channel = sockets.channel
     metrics.gauge(
@@ -295,66 +302,143 @@ def _requests_under_way(metrics: Metrics, sockets: SocketServer) -> None:
         "Bytes of answers that wait for their clients (of ottla.queued.max.response.bytes)",
         lambda: sockets.unsent.held_bytes,
     )
-    metrics.gauge(
+
+    def unsent() -> Iterator[Sample]:
+        yield {}, float(sockets.unsent_answers)
+        for one in sockets.processors:
+            yield {"processor": str(one.processor_id)}, float(one.unsent_answers)
+
+    metrics.gauges(
         "kafka_network_requestchannel_responsequeuesize",
         "Connections with answers that their clients have not taken yet",
-        lambda: sockets.unsent_answers,
+        unsent,
     )
-
-
-def _connections(metrics: Metrics, sockets: SocketServer) -> None:
-    def of_processors(read: Callable[[Processor], int]) -> Iterator[Sample]:
-        for acceptor in sockets.acceptors:
-            for one in (*acceptor.processors, *acceptor.leaving):
-                name = acceptor.listener.name
-                labels = {"listener": name, "networkProcessor": str(one.processor_id)}
-                yield labels, float(read(one))
-
-    name = "kafka_server_socket_server_metrics"
-    metrics.gauges(
-        f"{name}_connection_count",
-        "Open connections of a network processor (of num.network.threads a listener)",
-        lambda: of_processors(lambda one: one.connection_count),
-    )
-    metrics.counters(
-        f"{name}_connection_creation",
-        "Connections that a network processor was given",
-        lambda: of_processors(lambda one: one.accepted),
-    )
-    metrics.counters(
-        f"{name}_connection_close",
-        "Connections of a network processor that are closed",
-        lambda: of_processors(lambda one: one.accepted - one.connection_count),
-    )
-    metrics.gauges(
-        f"{name}_expired_connections_killed_count",
+    metrics.gauge(
+        "kafka_network_socketserver_expiredconnectionskilledcount",
         "Connections closed after connections.max.idle.ms",
-        lambda: of_processors(lambda one: one.expired),
+        lambda: sum(one.expired for one in sockets.processors),
+    )
+
+
+def _processors(servers: Sequence[SocketServer]) -> Iterator[tuple[Labels, Processor]]:
+    for acceptor in _acceptors(servers):
+        for one in (*acceptor.processors, *acceptor.leaving):
+            name = acceptor.listener.name
+            yield {"listener": name, "networkProcessor": str(one.processor_id)}, one
+
+
+def _acceptors(servers: Sequence[SocketServer]) -> Iterator[Acceptor]:
+    for one in servers:
+        yield from one.acceptors
+
+
+def _connections(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
+    name = "kafka_server_socket_server_metrics"
+    for word, text, read in _PROCESSOR_COUNTS:
+        metrics.counters(f"{name}_{word}", text, partial(_per_processor, servers, read))
+    for word, text, read in _PROCESSOR_VALUES:
+        metrics.gauges(f"{name}_{word}", text, partial(_per_processor, servers, read))
+    metrics.gauges(
+        f"{name}_connections",
+        "Open connections by what their clients say they run on",
+        lambda: _software(servers),
+    )
+    _limits(metrics, servers)
+
+
+def _per_processor(
+    servers: Sequence[SocketServer], read: Callable[[Processor], int]
+) -> Iterator[Sample]:
+    for labels, one in _processors(servers):
+        yield labels, float(read(one))
+
+
+def _software(servers: Sequence[SocketServer]) -> Iterator[Sample]:
+    for labels, processor in _processors(servers):
+        found = Counter(
+            (one.context.client_software_name, one.context.client_software_version)
+            for one in processor.connections()
+        )
+        for (name, version), count in found.items():
+            of_client = {"clientSoftwareName": name, "clientSoftwareVersion": version}
+            yield of_client | labels, float(count)
+
+
+def _muted(processor: Processor) -> int:
+    return sum(one.core.state is State.MUTED for one in processor.connections())
+
+
+_PROCESSOR_COUNTS: tuple[tuple[str, str, Callable[[Processor], int]], ...] = (
+    ("connection_creation", "Connections that a network processor was given", lambda p: p.accepted),
+    (
+        "connection_close",
+        "Connections of a network processor that are closed",
+        lambda p: p.accepted - p.connection_count,
+    ),
+    ("incoming_byte", "Bytes that have come", lambda p: p.received_bytes),
+    ("outgoing_byte", "Bytes of answers that have left", lambda p: p.sent_bytes),
+)
+_PROCESSOR_VALUES: tuple[tuple[str, str, Callable[[Processor], int]], ...] = (
+    (
+        "connection_count",
+        "Open connections of a network processor (of num.network.threads a listener)",
+        lambda p: p.connection_count,
+    ),
+    (
+        "expired_connections_killed_count",
+        "Connections closed after connections.max.idle.ms",
+        lambda p: p.expired,
+    ),
+    ("muted_connections", "Connections that are not read since a quota holds them back", _muted),
+)
+
+
+def _limits(metrics: Metrics, servers: Sequence[SocketServer]) -> None:
+    name = "kafka_server_socket_server_metrics"
+
+    def waits(read: Callable[[ConnectionQuotas, str, float], float]) -> Iterator[Sample]:
+        for server in servers:
+            for one in server.acceptors:
+                listener = one.listener.name
+                value = read(server.quotas, listener, server.loop.time() * 1000)
+                yield {"listener": listener}, value
+
+    metrics.gauges(
+        f"{name}_connection_accept_throttle_time",
+        "How long connections had to wait lately that came too fast, in milliseconds, on average",
+        lambda: waits(ConnectionQuotas.accept_throttle_ms),
+    )
+    metrics.gauges(
+        f"{name}_ip_connection_accept_throttle_time",
+        "The same of those whose address made too many, until they were closed",
+        lambda: waits(ConnectionQuotas.ip_throttle_ms),
     )
     metrics.counters(
         f"{name}_connections_limited",
         "How often a limit made clients wait for their connection, or closed it",
         lambda: (
             ({"listener": one.listener.name, "limit": limit}, float(count))
-            for one in sockets.acceptors
-            for limit, count in sockets.quotas.not_served(one.listener.name).items()
+            for server in servers
+            for one in server.acceptors
+            for limit, count in server.quotas.not_served(one.listener.name).items()
         ),
     )
     metrics.counters(
         f"{name}_stalled_connections_closed",
         "Connections that took no answers while too many bytes of answers waited",
-        lambda: (({}, float(sockets.unsent.given_up)),),
+        lambda: (({}, float(sum(one.unsent.given_up for one in servers))),),
     )
     metrics.gauge(
         f"{name}_throttled_connections",
         "Connections of addresses over their quota that wait to be closed",
-        lambda: len(sockets.throttled),
+        lambda: sum(len(one.throttled) for one in servers),
     )
 
 
-def _shares(node: Node, sockets: SocketServer) -> None:
-    """Of about the last minute."""
-    metrics, pool = node.metrics, sockets.io_pool
+def _shares(node: Node, servers: Sequence[SocketServer]) -> None:
+    """Of about the last minute. The loop is the same for all; handlers and processors are those of
+    the broker, where there is one."""
+    metrics, sockets, pool = node.metrics, servers[0], servers[0].io_pool
 
     def now_s() -> float:
         return node.ports.scheduler.monotonic_ms() / 1000
@@ -366,7 +450,7 @@ def _shares(node: Node, sockets: SocketServer) -> None:
         return max(0.0, 1.0 - loop.read(now_s(), sockets.busy_s))
 
     def acceptors_blocked() -> Iterator[Sample]:
-        for one in sockets.acceptors:
+        for one in _acceptors(servers):
             share = blocked.setdefault(one.listener.name, RecentShare(now_s(), 0.0))
             yield {"listener": one.listener.name}, share.read(now_s(), one.blocked_s)
 

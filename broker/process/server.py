@@ -200,7 +200,7 @@ class Server:
         except (MetadataRecordError, QuorumStateError) as error:
             raise StartError(f"{config.metadata_log_dir}: {error}") from error
         self.sockets, self.controller_sockets = self._socket_servers(loop, surroundings)
-        register_node_metrics(self.node, self.sockets)
+        register_node_metrics(self.node, self.sockets, self.controller_sockets)
         if self.guards is not None:
             register_login_metrics(self.node.metrics, self.guards.logins())
             self.node.controller.add_listener(self.guards.metadata_changed)

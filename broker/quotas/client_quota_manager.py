@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from broker.quotas.limits import ClientEntity, CustomTags, Limits, Tags
 from broker.quotas.measured import UNLIMITED, Measured, MeasuredRate, MeasuredTokens
-from broker.quotas.sampled_rate import SampledRate, Window
+from broker.quotas.sampled_rate import Window
+from broker.quotas.throttle_times import ThrottleTimes
 
 KEPT_MS = 60_000
-_THROTTLE_WINDOW = Window(2, 30_000)
 """That of the average throttle time: what Kafka's metrics have unless they are told otherwise."""
 _SWEEP_AT_ONCE = 4
 
@@ -57,14 +57,13 @@ class Measurement(NamedTuple):
 class _Client:
     """Those who share one quota."""
 
-    __slots__ = ("limit", "measured", "throttle_count", "throttle_ms", "used_ms")
+    __slots__ = ("limit", "measured", "throttled", "used_ms")
 
     def __init__(self, measured: Measured, limit: float) -> None:
         self.measured = measured
         self.limit = limit
         self.used_ms = 0.0
-        self.throttle_ms = SampledRate()
-        self.throttle_count = SampledRate()
+        self.throttled = ThrottleTimes()
 
 
 class ClientQuotaManager:
@@ -150,9 +149,7 @@ class ClientQuotaManager:
 
     def throttled(self, principal: str, client_id: str, wait_ms: int, now_ms: float) -> None:
         """A client was told to wait: for the metrics."""
-        client = self._client(principal, client_id, now_ms)
-        client.throttle_ms.record(wait_ms, now_ms, _THROTTLE_WINDOW)
-        client.throttle_count.record(1, now_ms, _THROTTLE_WINDOW)
+        self._client(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)
 
     def _client(self, principal: str, client_id: str, now_ms: float) -> _Client:
         if self._limits.changed_by_itself():
@@ -192,8 +189,5 @@ class ClientQuotaManager:
     def measurements(self, now_ms: float) -> Iterator[Measurement]:
         """Of all that are known."""
         for tags, client in self._clients.items():
-            throttles = client.throttle_count.per_second(now_ms, _THROTTLE_WINDOW)
-            average_ms = 0.0
-            if throttles:
-                average_ms = client.throttle_ms.per_second(now_ms, _THROTTLE_WINDOW) / throttles
-            yield Measurement(tags, client.measured.level(now_ms, client.limit), average_ms)
+            level = client.measured.level(now_ms, client.limit)
+            yield Measurement(tags, level, client.throttled.average_ms(now_ms))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.network.connection_quotas import KEPT_FOR_BROKERS, UNLIMITED, ConnectionQuotas
 from broker.quotas.sampled_rate import Window
 
@@ -162,3 +164,23 @@ def test_why_somebody_was_not_served_is_counted():
     assert quotas.ip_allowed("y")
     assert {name: n for name, n in quotas.not_served("A").items() if n} == {"max.connections": 1}
     assert quotas.not_served("B")["max.connections.per.ip"] == 1
+
+
+def test_how_long_connections_waited_is_told_by_listener():
+    window = Window(2, 1000)
+    limited = {"bad": 250.0}
+    quotas = ConnectionQuotas(
+        creation_rate=5, window=window, opened_from=lambda ip, _now_ms: limited.get(ip, 0.0)
+    )
+    quotas.add_listener("A")
+    quotas.add_listener("B")
+    assert quotas.accept_throttle_ms("A", 0.0) == quotas.ip_throttle_ms("A", 0.0) == 0
+    waits = [quotas.creation_delay_ms("A", 0.0) for _ in range(7)]
+    late = [wait for wait in waits if wait]
+    assert len(late) == 2
+    assert quotas.accept_throttle_ms("A", 0.0) == pytest.approx(sum(late) / len(late))
+    assert quotas.ip_delay_ms("A", "good", 0.0) == 0
+    assert quotas.ip_delay_ms("A", "bad", 0.0) == 250
+    assert quotas.ip_throttle_ms("A", 0.0) == pytest.approx(250)
+    assert quotas.accept_throttle_ms("B", 0.0) == quotas.ip_throttle_ms("B", 0.0) == 0
+    assert quotas.accept_throttle_ms("A", 120_000.0) == 0

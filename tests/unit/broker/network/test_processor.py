@@ -21,9 +21,11 @@ async def test_counts_follow_connections(rig: Rig):
     for client in clients:
         await client.ask(b"12345678")
     assert processor.connection_count == 3
+    assert processor.received_bytes == processor.sent_bytes == 3 * 12
     clients[0].close()
     await until(lambda: processor.connection_count == 2)
-    assert processor.received_bytes == 12
+    assert processor.received_bytes == processor.sent_bytes == 3 * 12
+    assert processor.unsent_answers == 0
 
 
 async def test_a_connection_that_fails_to_open_gives_its_place_back(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from broker.config.parse import parse_config
 from broker.metrics import Labels
-from broker.process.server import Server
+from broker.process.server import Server, format_folders
 from broker.quotas.client_quota_manager import QuotaKind
 from protocol.messages import metadata_records as m
 from tests.unit.broker.process.server_fixture import config
@@ -78,9 +79,59 @@ async def test_connections_and_what_limits_them_are_counted(tmp_path: Path) -> N
         "max.connection.creation.rate": 0,
         "connection_creation_rate": 0,
     }
-    assert values["kafka_network_requestchannel_responsequeuesize"] == (({}, 0),)
+    unsent = values["kafka_network_requestchannel_responsequeuesize"]
+    assert unsent == (({}, 0), ({"processor": "0"}, 0))
     first.close()
     second.close()
+    await server.stop()
+
+
+async def test_clients_software_their_bytes_and_who_is_muted_are_shown(tmp_path: Path) -> None:
+    server = Server(config(tmp_path, **{"num.network.threads": "1"}))
+    (endpoint,) = await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port)
+    asked = bytes([0, 18, 0, 0, 0, 0, 0, 7, 255, 255])  # ApiVersions v0
+    writer.write(len(asked).to_bytes(4) + asked)
+    size = int.from_bytes(await reader.readexactly(4))
+    await reader.readexactly(size)
+    assert server.sockets is not None
+    (connection,) = server.sockets.processors[0].connections()
+    connection.context.runs_on("a-client", "1.2")
+    connection.core.under_way()
+    connection.core.answered(None, True)
+    values = {f.name: f.samples for f in server.node.metrics.families()}
+    name = "kafka_server_socket_server_metrics"
+    labels = {"listener": "PLAINTEXT", "networkProcessor": "0"}
+    assert values[f"{name}_incoming_byte"] == ((labels, 4 + len(asked)),)
+    assert values[f"{name}_outgoing_byte"] == ((labels, 4 + size),)
+    assert values[f"{name}_muted_connections"] == ((labels, 1),)
+    software = {"clientSoftwareName": "a-client", "clientSoftwareVersion": "1.2"}
+    assert values[f"{name}_connections"] == ((software | labels, 1),)
+    writer.close()
+    await server.stop()
+
+
+async def test_a_controller_alone_shows_its_listener(tmp_path: Path) -> None:
+    keys = {
+        "process.roles": "controller",
+        "node.id": "1",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@127.0.0.1:9093",
+        "listeners": "CONTROLLER://127.0.0.1:0",
+        "log.dirs": str(tmp_path),
+        "num.network.threads": "1",
+    }
+    format_folders(parse_config(keys), "jk6M3w4xSRu0i0cJm8WJpw")
+    server = Server(parse_config(keys))
+    await server.start()
+    values = {f.name: f.samples for f in server.node.metrics.families()}
+    of_processor = {"listener": "CONTROLLER", "networkProcessor": "0"}
+    name = "kafka_server_socket_server_metrics_connection_count"
+    assert values[name] == ((of_processor, 0),)
+    blocked = values["kafka_network_acceptor_acceptorblockedpercent"]
+    assert blocked == (({"listener": "CONTROLLER"}, 0),)
+    asked = {told["request"] for told, _ in values["kafka_network_requestmetrics_requests"]}
+    assert "BrokerHeartbeat" in asked and "Produce" not in asked
     await server.stop()
 
 
