@@ -227,7 +227,7 @@ class RequestHandler:
             context.quota = quota
         request = decode(served.request, frame, pos, version)
         if self._interference is not None and failure is None:
-            self._meet(self._interference, served, context, request, reply)
+            self._meet(self._interference, served, connection, context, request, reply)
             return
         respond = partial(_respond, context, reply)
         if quota is not None:
@@ -247,14 +247,20 @@ class RequestHandler:
         self,
         interference: Interference,
         served: _Served,
+        connection: Connection,
         context: RequestContext,
         request: Message,
         reply: Reply,
     ) -> None:
+        quota = context.quota
         refusal = partial(self.refusal, context.api_key)
         ask, write = partial(self._ask, served, context), partial(_respond, context)
+        if quota is not None:
+            write = partial(_write_limited, quota, connection, context)
         say_range = partial(self._answer_range, served, replace(context, api_version=0), reply)
         interference.meet(Meeting(context, request, reply, ask, refusal, write, say_range))
+        if quota is not None:
+            quota.handled()
 
     def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         """Answer an ApiVersions request as one whose version is not served: with our range."""
@@ -453,6 +459,16 @@ def _respond_limited(
     if wait_ms:
         connection.throttled(wait_ms)
     respond(response)
+
+
+def _write_limited(
+    quota: RequestQuota,
+    connection: Connection,
+    context: RequestContext,
+    reply: Reply,
+    response: Any,
+) -> None:
+    _respond_limited(quota, connection, partial(_respond, context, reply), response)
 
 
 def _respond(context: RequestContext, reply: Reply, response: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.interference import Meeting
 from broker.requests.request_handler import RequestHandler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
@@ -148,3 +149,30 @@ def test_a_request_that_fails_counts_too() -> None:
 
     server.behave = fail
     assert told(server.send()) == server.connection.take_mute_ms() == 70
+
+
+class Delaying:
+    """An interference that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.late: list[Any] = []
+
+    def meet(self, meeting: Meeting) -> None:
+        meeting.carry_out(
+            meeting.request,
+            lambda response: self.late.append(lambda: meeting.answer(meeting.reply, response)),
+        )
+
+
+def test_a_request_that_somebody_comes_between_counts_too() -> None:
+    quotas, between = Quotas(), Delaying()
+    server = Server(quotas)
+    server.handler.interfere_by(between)
+    reply, other = server.send(), server.send("other")
+    assert [one.noted for one in quotas.given] == [["handled"]]
+    assert (reply, other, server.connection.mute_ms) == ([], [], 0)
+    for answer in between.late:
+        answer()
+    assert [one.noted for one in quotas.given] == [["handled", "answered"]]
+    assert (told(reply), told(other)) == (70, 0)
+    assert server.connection.take_mute_ms() == 70
