@@ -147,6 +147,10 @@ class ClientQuotaManager:
         window = self._window
         return limit * (window.num - 1) * (window.size_ms // 1000)
 
+    def forget(self) -> None:
+        """Nobody has taken anything yet."""
+        self._clients.clear()
+
     def throttled(self, principal: str, client_id: str, wait_ms: int, now_ms: float) -> None:
         """A client was told to wait: for the metrics."""
         self._client(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)

@@ -111,6 +111,12 @@ class NodeQuotas:
         if name is None or address is not None:
             self.addresses.put(address, _number(limit))
 
+    def forget(self) -> None:
+        """Nobody has taken anything yet; what is set stays."""
+        for manager in self.managers.values():
+            manager.forget()
+        self.addresses.forget()
+
     # --- requests --------------------------------------------------------------------------------
 
     def of(

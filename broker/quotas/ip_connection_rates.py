@@ -62,6 +62,10 @@ class IpConnectionRates:
             rate.record(-1, now_ms, limit)
         return wait_ms
 
+    def forget(self) -> None:
+        """Nobody has opened anything yet."""
+        self._rates.clear()
+
     def __len__(self) -> int:
         return len(self._rates)
 

@@ -96,6 +96,8 @@ class InsideNode:
         self._door.shut = not anybody
 
     def forget(self) -> None:
-        """Faults, requests that were kept, and what was prepared for clients."""
+        """Faults, requests that were kept, what was prepared for clients, and what they used of
+        their quotas."""
         self._forget()
+        self._node.shared.quotas.forget()
         self._broker.requests.admission.changed()

@@ -87,6 +87,7 @@ async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str
     """At one node for all: what is kept of topics, groups, transactions, users and configs."""
     inside = _inside(world)
     deadline_s = world.now_s() + timeout_s
+    await _drop_quotas(world)  # first: one may be of those who delete topics
     transactional_ids = await _end_transactions(world, deadline_s)
     topics: list[str] = []
     while left := inside.topics():  # one that a client had asked for may come only now
@@ -94,7 +95,6 @@ async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str
         topics += left
     groups = [one["group"] for one in await list_groups(world)]
     await delete(world, groups, timeout_s)
-    await _drop_quotas(world)
     await _drop_configs(world, inside)
     await _drop_users(world, inside)
     await _restore_acls(world, inside)

@@ -30,7 +30,18 @@ from confluent_kafka.admin import (
 
 from ottla.testing import Broker
 from ottla.testing.errors import OttlaError
+from protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntityData,
+    AlterClientQuotasRequestEntryData,
+    OpData,
+)
+from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.records import Record
+from tests.batches import build_batch
 from tests.clients.transactional_clients import open_producer, open_reader
+from tests.clients.wire_client import WireClient
 
 WITHIN_S = 20.0
 SECURED = {
@@ -211,6 +222,39 @@ def test_a_consumer_that_goes_on_comes_back_to_a_broker_as_new(broker: Broker, c
         assert [one.value for one in mine.consume(1)] == [b"new"]
         broker.wait_for_group("left", timeout=WITHIN_S)
         assert found == [b"old"]
+
+
+def produced(client: WireClient, size: int) -> int:
+    """How long its client is to wait after a record of so many bytes, in milliseconds."""
+    batch = build_batch([Record(-1, 0, None, b"x" * size)])
+    data = TopicProduceData("orders", partition_data=[PartitionProduceData(0, bytes(batch))])
+    answer = client.call(ProduceRequest(None, 1, 5_000, [data]), 9)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+    return int(answer.throttle_time_ms)
+
+
+def test_quotas_are_gone_and_so_is_what_was_used_of_them(broker: Broker) -> None:
+    rates = {
+        ("client-id", "wire"): ("producer_byte_rate", 1_000.0),
+        ("user", None): ("controller_mutation_rate", 0.001),
+        ("ip", None): ("connection_creation_rate", 1_000.0),
+    }
+    entries = [
+        AlterClientQuotasRequestEntryData(
+            [AlterClientQuotasRequestEntityData(*whom)], [OpData(key, rate)]
+        )
+        for whom, (key, rate) in rates.items()
+    ]
+    for _ in range(2):
+        broker.topic("orders", exact=True)
+        with WireClient(broker.port) as client:
+            assert client.call(DescribeClientQuotasRequest(), 1).entries == []
+            done = client.call(AlterClientQuotasRequest(entries), 1)
+            assert [one.error_code for one in done.entries] == [0, 0, 0]
+            until(lambda: len(client.call(DescribeClientQuotasRequest(), 1).entries) == 3)
+            assert produced(client, 100) == 0, "nobody has taken anything yet"
+            assert produced(client, 20_000) > 5_000
+        broker.reset()
 
 
 def test_what_cannot_be_brought_back_is_told(tmp_path: Path) -> None:

@@ -76,3 +76,12 @@ def test_metrics_tell_the_rate_and_the_average_throttle_time() -> None:
         manager.throttled(ALICE, "c", wait_ms, 0)
     assert list(manager.measurements(0)) == [(Tags("alice", ""), 200, 200)]
     assert list(manager.measurements(300_000)) == [(Tags("alice", ""), 0, 0)]
+
+
+def test_what_was_used_can_be_forgotten() -> None:
+    manager = _manager()
+    manager.put(ClientEntity("alice"), 100.0)
+    assert manager.record(ALICE, "c", 1000, 0) == 6000
+    manager.forget()
+    assert len(manager) == 0
+    assert manager.record(ALICE, "c", 400, 1) == 0

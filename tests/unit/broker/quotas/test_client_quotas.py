@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.quotas.client_quota_manager import QuotaKind
-from broker.quotas.client_quotas import MutationQuotas, NodeQuotas, RequestLimits
+from broker.quotas.client_quotas import CONNECTION_RATE, MutationQuotas, NodeQuotas, RequestLimits
 from broker.quotas.sampled_rate import Window
 from controller.metadata.client_quotas import QuotaEntity
 from protocol.api_keys import ApiKey
@@ -218,3 +218,13 @@ def test_a_wait_is_never_longer_than_can_be_told() -> None:
     node = Node(producer_byte_rate=5e-324)
     response = ProduceResponse()
     assert node.request(ApiKey.PRODUCE, 9, 100).answered(response) == 2**31 - 1
+
+
+def test_what_was_used_can_be_forgotten_and_what_is_set_stays() -> None:
+    node = Node(producer_byte_rate=100.0)
+    node.follow({ALICE: {"producer_byte_rate": 100.0}, (("ip", None),): {CONNECTION_RATE: 0.5}})
+    assert node.request(ApiKey.PRODUCE, 9, 1000).answered(ProduceResponse()) == 6000
+    assert node.addresses.opened("10.0.0.1", 0) == 0
+    node.forget()
+    assert node.request(ApiKey.PRODUCE, 9, 400).answered(ProduceResponse()) == 0
+    assert len(node.addresses) == 0 and node.addresses.enabled

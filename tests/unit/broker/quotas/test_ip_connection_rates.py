@@ -55,3 +55,13 @@ def test_addresses_that_open_nothing_are_let_go_of_and_there_is_a_most() -> None
     for i in range(60):
         rates.opened(f"10.1.0.{i}", 5000)
     assert len(rates) == 60
+
+
+def test_what_was_opened_can_be_forgotten() -> None:
+    rates = IpConnectionRates(FIVE)
+    rates.put(None, 0.1)
+    assert rates.opened("10.0.0.1", 0) == 1000
+    rates.forget()
+    assert len(rates) == 0
+    rates.put(None, 1.0)
+    assert rates.opened("10.0.0.1", 1) == 0

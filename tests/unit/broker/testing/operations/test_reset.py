@@ -130,12 +130,15 @@ async def test_where_it_fails_clients_come_in_again(tmp_path: Path) -> None:
         assert node.door.said == [True, False]
 
 
-async def test_quotas_are_dropped(tmp_path: Path) -> None:
+async def test_quotas_are_dropped_and_before_topics_which_one_may_keep(tmp_path: Path) -> None:
     asked: list[Any] = []
+    names: list[str] = []
 
     async with one_node(tmp_path) as node:
+        await topics.create(node.world, "one")
 
         async def ask(node_id: int | None, message: Any, version: int) -> Any:
+            names.append(type(message).__name__)
             if isinstance(message, DescribeClientQuotasRequest):
                 entry = EntryData([EntityData("user", None)], [ValueData("producer_byte_rate", 9)])
                 return DescribeClientQuotasResponse(entries=[entry])
@@ -148,6 +151,7 @@ async def test_quotas_are_dropped(tmp_path: Path) -> None:
     (entry,) = asked
     assert [(one.entity_type, one.entity_name) for one in entry.entity] == [("user", None)]
     assert [(one.key, one.remove) for one in entry.ops] == [("producer_byte_rate", True)]
+    assert names.index("AlterClientQuotasRequest") < names.index("DeleteTopicsRequest")
 
 
 async def test_others_clusters_are_not_reset(tmp_path: Path) -> None:
