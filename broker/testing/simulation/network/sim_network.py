@@ -42,10 +42,19 @@ class Exchange:
     sent_ms: float
     about: Any = None
     """What its sender wants the watchers to know of it."""
+    connection: int = 0
+    """The number of the connection over which it goes."""
     node: str = ""
+    arrived_ms: float | None = None
+    """When it was at the broker's socket; it may have to wait there."""
     handled_ms: float | None = None
     answered_ms: float | None = None
     received_ms: float | None = None
+    size: int = 0
+    """Of the request, in bytes."""
+    answer_size: int = 0
+    muted_ms: int = 0
+    """For how long its connection is not read after the answer."""
     digest: int = 0
     """A checksum of the answer's bytes, for the trace."""
     response: Any = None
@@ -127,6 +136,7 @@ class SimNetwork:
         self.client_addresses: list[str] = []
         """Those of the servers that clients may connect to."""
         self._exchanges = 0
+        self._connections = 0
 
     def add(self, address: str, server: Server, *, clients: bool) -> None:
         """A machine comes onto the network; whether clients may connect to it."""
@@ -153,6 +163,11 @@ class SimNetwork:
             return None
         return SimConnection(self, client, server)
 
+    def count_connection(self) -> int:
+        """The number of one more."""
+        self._connections += 1
+        return self._connections
+
     def exchange(self, client: str, request: Message, version: int, about: object) -> Exchange:
         self._exchanges += 1
         return Exchange(self._exchanges, client, request, version, self.world.now_ms, about)
@@ -173,7 +188,10 @@ class SimConnection:
         self.server = server
         self.open = True
         """As the client sees it."""
+        self.quiet_until_ms = 0.0
+        """Until when its client was told to send nothing (KIP-219)."""
         self._world = network.world
+        self._number = network.count_connection()
         self._dumb = False
         self._cut = False
         self._handshake = Handshake(network.links, client, server.address)
@@ -199,6 +217,7 @@ class SimConnection:
         """Send a request; its exchange is settled later. `answered` False for acks=0."""
         exchange = self.network.exchange(self.client, request, version, about)
         exchange.expects_answer = answered
+        exchange.connection = self._number
         for watcher in self.network.watchers:
             watcher.sent(exchange)
         if not self.open:
@@ -206,6 +225,7 @@ class SimConnection:
             return exchange
         self._correlation += 1
         frame = encode_request(request, version, self._correlation, self.client)[4:]
+        exchange.size = len(frame)
         if answered:
             self._pending[self._correlation] = exchange
             self._timers[exchange] = self._world.call_later(
@@ -269,14 +289,20 @@ class SimConnection:
 
     # --- from the broker's end (`Peer`) ---------------------------------------------------------
 
+    def arrived(self, item: Exchange) -> None:
+        item.arrived_ms = self._world.now_ms
+
     def handling(self, item: Exchange) -> None:
         item.node = self.server.address
         item.handled_ms = self._world.now_ms
         for watcher in self.network.watchers:
             watcher.handled(item)
 
-    def answered(self, item: Exchange, refused: str | None) -> None:
+    def answered(
+        self, item: Exchange, refused: str | None, size: int = 0, mute_ms: int = 0
+    ) -> None:
         item.refused = refused
+        item.answer_size, item.muted_ms = size, mute_ms
         item.answered_ms = self._world.now_ms
         for watcher in self.network.watchers:
             watcher.answered(item)
@@ -290,6 +316,7 @@ class SimConnection:
         self._timers.pop(item).cancel()
         item.response = response
         item.received_ms = self._world.now_ms
+        self.quiet_until_ms = self._world.now_ms + getattr(response, "throttle_time_ms", 0)
         item.digest = zlib.crc32(frame)
         for watcher in self.network.watchers:
             watcher.received(item)

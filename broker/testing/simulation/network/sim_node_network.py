@@ -180,10 +180,13 @@ class _Connection:
 
     # --- from the other end (`Peer`) ------------------------------------------------------------
 
+    def arrived(self, item: int) -> None:
+        return
+
     def handling(self, item: int) -> None:
         return
 
-    def answered(self, item: int, refused: str | None) -> None:
+    def answered(self, item: int, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
         if refused is not None:
             self._network.on_node_message(f"{self._name}: closed: {refused}")
 

@@ -52,11 +52,15 @@ class Server(Protocol):
 class Peer(Protocol[Given]):
     """The other end. `item` is whatever it sent with a frame."""
 
+    def arrived(self, item: Given) -> None:
+        """A request is at the broker's socket."""
+
     def handling(self, item: Given) -> None:
         """The broker begins with a request."""
 
-    def answered(self, item: Given, refused: str | None) -> None:
-        """The broker has answered, or closes the connection, for this reason."""
+    def answered(self, item: Given, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
+        """The broker has answered with so many bytes, and takes nothing more for so long; or closes
+        the connection, for this reason."""
 
     def deliver(self, item: Given, frame: bytes) -> None:
         """The answer has come back."""
@@ -162,6 +166,8 @@ class ServerEnd(Generic[Item]):
         self._life: int | None = None
         self._queue: deque[tuple[Item, bytes]] = deque()
         self._busy: Item | None = None
+        self._muted = False
+        """Whether its client has to wait (KIP-219): what it sends stays in the queue."""
 
     # --- from the wire -------------------------------------------------------------------------
 
@@ -209,11 +215,12 @@ class ServerEnd(Generic[Item]):
     # --- in the process ------------------------------------------------------------------------
 
     def _take(self, item: Item, frame: bytes) -> None:
+        self._peer.arrived(item)
         self._queue.append((item, frame))
         self._handle_next()
 
     def _handle_next(self) -> None:
-        while self._queue and self._busy is None and not self.gone:
+        while self._queue and self._busy is None and not (self.gone or self._muted):
             item, frame = self._queue.popleft()
             self._handle(item, frame)
 
@@ -230,15 +237,20 @@ class ServerEnd(Generic[Item]):
 
     def answer(self, item: Item, parts: ResponseParts | None) -> None:
         """The node answered; None is the answer to acks=0."""
-        self._peer.answered(item, None)
+        pieces = [] if parts is None else parts if isinstance(parts, list | tuple) else [parts]
+        mute_ms = self._context.take_mute_ms()
+        self._peer.answered(item, None, sum(map(len, pieces)), mute_ms)
         if self.gone:
             return
+        if mute_ms:
+            self._muted = True
+            self.server.run_later(mute_ms, self._unmute)
         if parts is None:
             self._next()
             return
         copied: list[Any] = [
             bytes(part) if isinstance(part, bytes | bytearray | memoryview) else part
-            for part in (parts if isinstance(parts, list | tuple) else [parts])
+            for part in pieces
         ]
         self.server.run_later(self._delay_ms() / 4, lambda: self._write(item, copied))
 
@@ -253,6 +265,10 @@ class ServerEnd(Generic[Item]):
         frame = b"".join(pieces)
         self._back.carry(lambda: self._peer.deliver(item, frame), self._delay_ms())
         self._next()
+
+    def _unmute(self) -> None:
+        self._muted = False
+        self._handle_next()
 
     def _next(self) -> None:
         self._busy = None

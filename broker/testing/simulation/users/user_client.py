@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker.testing.operations.partitioner import partition_of
 from broker.testing.operations.visible_records import bytes_of, visible_records
-from broker.testing.simulation.network.sim_network import SimNetwork
+from broker.testing.simulation.network.sim_network import SimConnection, SimNetwork
 from broker.testing.simulation.sim_client import SimClient, Waits
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.testing.simulation.users.plain_messages import api_of, plain, request_of, version_of
@@ -457,11 +457,20 @@ class UserClient(SimClient):
         """The answer of one broker, by default of any; None where there is none."""
         if address is None:
             address = self.chance.choice(self.bootstrap)
-        sent = self.connection(address) is not None
+        connection = self.connection(address)
+        sent = connection is not None
+        yield from self._hold_back(connection)
         answer = yield from self.call(request, version, address, timeout_ms=timeout_ms)
         if state is not None and sent and answer is None:
             state.lost = True
         return answer
+
+    def _hold_back(self, connection: SimConnection | None) -> Waits:
+        """Wait for as long as the broker has asked for, as client libraries do (KIP-219)."""
+        if connection is not None and connection.open:
+            left_ms = connection.quiet_until_ms - self.world.now_ms
+            if left_ms > 0:
+                yield left_ms
 
     def _anywhere(self, request: Message, version: int, state: _Attempts) -> Waits:
         """The answer of any broker; None: ask again. Raises where the time is over."""
@@ -482,6 +491,7 @@ class UserClient(SimClient):
             yield from self._learn(topic, state)
             return None
         version = _VERSIONS[type(request)]
+        yield from self._hold_back(connection)
         exchange = connection.send(request, version, REQUEST_TIMEOUT_MS, answered=answered)
         if not answered:
             return None

@@ -19,6 +19,7 @@ class StubServer:
         self.is_listening = True
         self.asked: list[tuple[bytes, Any]] = []
         self.views: list[memoryview] = []
+        self.contexts: list[Any] = []
         self.closed: list[str] = []
 
     def listens(self, port: int) -> bool:
@@ -36,6 +37,7 @@ class StubServer:
     def handle(self, port: int, context: Any, frame: memoryview, reply: Any) -> None:
         self.asked.append((bytes(frame), reply))
         self.views.append(frame)
+        self.contexts.append(context)
 
     def connection_closed(self, port: int, connection_id: str) -> None:
         self.closed.append(connection_id)

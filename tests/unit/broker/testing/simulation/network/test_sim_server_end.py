@@ -16,11 +16,14 @@ class Peer:
     def __init__(self) -> None:
         self.heard: list[tuple[object, ...]] = []
 
+    def arrived(self, item: int) -> None:
+        self.heard.append(("arrived", item))
+
     def handling(self, item: int) -> None:
         self.heard.append(("handling", item))
 
-    def answered(self, item: int, refused: str | None) -> None:
-        self.heard.append(("answered", item, refused))
+    def answered(self, item: int, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
+        self.heard.append(("answered", item, refused, size, mute_ms))
 
     def deliver(self, item: int, frame: bytes) -> None:
         self.heard.append(("answer", item, frame))
@@ -60,7 +63,7 @@ def test_the_next_request_is_handled_when_the_one_before_is_answered() -> None:
     assert [frame for frame, _ in one.server.asked] == [b"first", b"second"]
     assert ("answer", 1, b"answer") in one.peer.heard
     one.server.asked[1][1](None)
-    assert one.peer.heard[-1] == ("answered", 2, None)
+    assert one.peer.heard[-1] == ("answered", 2, None, 0, 0)
 
 
 def test_nobody_listens_the_peer_is_refused_once() -> None:
@@ -104,3 +107,19 @@ def test_a_peer_that_hangs_up_is_told_to_the_process() -> None:
     one.end.arrive(1, b"x")
     one.end.hear_close()
     assert len(one.server.closed) == 1 and one.end.gone
+
+
+def test_a_client_that_has_to_wait_is_answered_and_then_not_read() -> None:
+    one = World()
+    one.end.arrive(1, b"first")
+    one.end.arrive(2, b"second")
+    one.server.contexts[0].throttled(500)
+    one.server.asked[0][1]([b"an", b"swer"])
+    one.world.run_for(490.0)
+    assert ("answered", 1, None, 6, 500) in one.peer.heard
+    assert ("answer", 1, b"answer") in one.peer.heard
+    assert len(one.server.asked) == 1
+    one.world.run_for(11.0)
+    assert len(one.server.asked) == 2
+    one.server.asked[1][1](None)
+    assert one.peer.heard[-1] == ("answered", 2, None, 0, 0), "it has waited"

@@ -135,3 +135,20 @@ def test_an_offset_that_is_not_there_is_out_of_range() -> None:
     run = started(brokers=1)
     with pytest.raises(AssertionError, match="fetch of t-0 from 9: OFFSET_OUT_OF_RANGE"):
         values(run, offset=9)
+
+
+def test_a_client_over_its_quota_sends_nothing_for_as_long_as_it_is_told() -> None:
+    run = started()
+    entity = [{"entity_type": "client-id", "entity_name": "busy"}]
+    for rate in (200.0, None):
+        ops = [{"key": "producer_byte_rate", "value": rate or 0.0, "remove": rate is None}]
+        fields = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
+        asked(run, "request", api="AlterClientQuotas", fields=fields, version=None, broker=None,
+              timeout_ms=1_000.0)  # fmt: skip
+        asked(run, "sleep", None, ms=15_000.0)  # each broker knows it, and what was told is over
+        began_ms = run.world.now_ms
+        write(run, b"x" * 3_000, client="busy")
+        write(run, b"y", client="busy")
+        took_ms = run.world.now_ms - began_ms
+        assert took_ms > 4_000.0 if rate else took_ms < 500.0
+    assert values(run) == [b"x" * 3_000, b"y"] * 2
