@@ -68,8 +68,11 @@ class SimAdmin(SimClient):
         trimmed: list[str],
         think_ms: float,
         replicas: int = 1,
+        limited: bool = False,
     ) -> None:
+        """`limited`: whether a quota may refuse it partitions."""
         super().__init__(name, *where)
+        self._refusals = (*TRIED_IN_VAIN, ErrorCode.THROTTLING_QUOTA_EXCEEDED)[: 2 + limited]
         self.steady = steady
         self.churning = churning
         self.trimmed = trimmed
@@ -232,7 +235,7 @@ class SimAdmin(SimClient):
             allowed = (*allowed, ErrorCode.INVALID_REPLICATION_FACTOR)
         for code in errors:
             error = ErrorCode(code)
-            if error and error not in (*allowed, *TRIED_IN_VAIN) and not self.is_refused(error):
+            if error and error not in (*allowed, *self._refusals) and not self.is_refused(error):
                 raise Violation("I13", f"{self.name} is told {error!r}")
 
 

@@ -33,6 +33,11 @@ def is_secured(seed: int) -> bool:
     return seed % 6 >= 4
 
 
+def is_limited(seed: int) -> bool:
+    """Whether a seed's cluster has quotas: every seventh, with all else that a seed may have."""
+    return seed % 7 == 3
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """See the module."""
@@ -56,6 +61,8 @@ class Plan:
     """Whether clients have names, and rights that change."""
     everyone: bool = False
     """Whether all may do what no ACL speaks about."""
+    limited: bool = False
+    """Whether clients have quotas, which come and go."""
 
     @property
     def is_cluster(self) -> bool:
@@ -126,4 +133,5 @@ class Plan:
             transactional=is_transactional(seed),
             secured=is_secured(seed),
             everyone=seed % 5 == 0,
+            limited=is_limited(seed),
         )

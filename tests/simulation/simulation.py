@@ -46,6 +46,9 @@ from tests.simulation.group_invariants import GROUP_INVARIANTS
 from tests.simulation.group_members import GroupMember
 from tests.simulation.metadata_invariants import METADATA_INVARIANTS
 from tests.simulation.plans import Plan
+from tests.simulation.quotas.quota_changer import SETTINGS, QuotaChanger
+from tests.simulation.quotas.quota_invariants import NobodyWaitsForEver
+from tests.simulation.quotas.working_time import working_node
 from tests.simulation.transaction_invariants import TRANSACTION_INVARIANTS, hanging
 from tests.simulation.watermark_invariants import WATERMARK_INVARIANTS
 
@@ -64,6 +67,7 @@ STABLE_WITHIN_MS = 21_000.0
 LATER_MS = 7_200_000
 """More than a clock ever goes back."""
 ACLS_CHANGE_MS = 500.0
+QUOTAS_CHANGE_MS = 500.0
 """On average."""
 
 
@@ -80,6 +84,8 @@ class Simulation(SimulatedCluster):
     ) -> None:
         if plan is None:
             plan = Plan.of(seed) if brokers == 1 else Plan.cluster(seed, brokers)
+        if plan.limited and make_node is Node:
+            make_node = working_node
         self.plan = plan
         kinds = (
             *INVARIANTS,
@@ -89,17 +95,22 @@ class Simulation(SimulatedCluster):
         properties = {
             "log.dirs": plan.log_dirs,
             **(settings(plan.everyone) if plan.secured else {}),
+            **(SETTINGS if plan.limited else {}),
             **plan.properties,
         }
         super().__init__(
             seed, plan.layout, properties, weather=plan.weather, faults=plan.faults,
             invariants=kinds, make_node=make_node,
         )  # fmt: skip
-        options = f" --brokers {plan.layout.brokers}" if plan.is_cluster else ""
+        options = f" --brokers {plan.layout.brokers}"
+        options += " --quotas" if plan.limited else ""
         self.replay = f"python -m tests.simulation{options} --seed {seed}"
         self.rights = AnswersAgreeWithAcls(self.world, self.promises)
         if plan.secured:
             self._secure()
+        self.waits = NobodyWaitsForEver(self.world, self.promises)
+        if plan.limited:
+            self.watch(self.waits)
         self._twin: GroupMember | None = None
         self.plain = CLUSTER_STEADY if plan.is_cluster else STEADY
         """The topics that need no transactions."""
@@ -139,6 +150,7 @@ class Simulation(SimulatedCluster):
             self.acknowledged,
             self.nemesis.counts,
             self.rights.judged,
+            self.waits.muted,
         )
 
     def _run(self) -> None:
@@ -167,10 +179,13 @@ class Simulation(SimulatedCluster):
             self._twin = add_to_one_broker(self)
         if self.plan.transactional:
             add_transactions(self)
+        if self.plan.limited:
+            self.add(QuotaChanger, "quotas", think_ms=QUOTAS_CHANGE_MS)
 
     def make_topics(self) -> None:
         admin = self.add(SimAdmin, "admin", steady=self.steady, churning=CHURNING, think_ms=900.0,
-                         trimmed=["clicks"], replicas=self.plan.replicas)  # fmt: skip
+                         trimmed=["clicks"], replicas=self.plan.replicas,
+                         limited=self.plan.limited)  # fmt: skip
         self.run_until(lambda: admin.ready, 60_000)
 
     def add(self, kind: Callable[..., Any], name: str, **options: Any) -> Any:

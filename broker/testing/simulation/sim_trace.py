@@ -31,6 +31,28 @@ class Judged(NamedTuple):
     """Answers to requests during which ACLs changed where they were judged."""
 
 
+class Muted(NamedTuple):
+    """How many answers to clients made their connections wait for a quota, by what was asked."""
+
+    produces: int = 0
+    fetches: int = 0
+    mutations: int = 0
+    """Creations and deletions of topics and partitions."""
+    others: int = 0
+    longest_ms: int = 0
+
+    def __add__(self, other: object) -> Muted:
+        """Those of two runs."""
+        assert isinstance(other, Muted)
+        return Muted(
+            self.produces + other.produces,
+            self.fetches + other.fetches,
+            self.mutations + other.mutations,
+            self.others + other.others,
+            max(self.longest_ms, other.longest_ms),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A run that kept every invariant."""
@@ -42,6 +64,7 @@ class Outcome:
     acknowledged: int
     faults: dict[str, int]
     judged: Judged = Judged()
+    muted: Muted = Muted()
 
 
 class Failure(AssertionError):

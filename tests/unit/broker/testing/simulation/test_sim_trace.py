@@ -5,7 +5,14 @@ from __future__ import annotations
 import logging
 
 from broker.testing.simulation.sim_scheduler import SimScheduler
-from broker.testing.simulation.sim_trace import Failure, LogLines, Trace, Violation, origin
+from broker.testing.simulation.sim_trace import (
+    Failure,
+    LogLines,
+    Muted,
+    Trace,
+    Violation,
+    origin,
+)
 
 
 def traced(*lines: str, keep: bool = False) -> Trace:
@@ -61,3 +68,7 @@ def test_an_origin_is_the_place_of_an_exception() -> None:
         int("x")
     except ValueError as error:
         assert "test_sim_trace.py" in origin(error)
+
+
+def test_waits_of_two_runs_are_those_of_both_and_the_longest_of_them() -> None:
+    assert Muted(1, 2, 3, 4, 50) + Muted(10, 20, 30, 40, 5) == Muted(11, 22, 33, 44, 50)
