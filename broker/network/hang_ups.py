@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-PER_TURN = 32
+PER_TURN = 16
 
 
 class HangUps:
