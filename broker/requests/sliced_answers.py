@@ -5,14 +5,20 @@ response. Short ones, as nearly all are, are answered at once. Of a long one eac
 the loop, and in between others are served. So what it tells must be of one moment: an API takes the
 metadata image, which never changes, or a copy of what may change, in the first slice.
 
-Owns nothing; says in the log that a slice failed, as `broker.requests.request_handler` does for
-what is answered at once.
+Hundreds of clients may ask for such an answer at once. If all were made together, all would be in
+memory before the first one left. So ANSWERS_AT_ONCE are in the making; the others stand after their
+first slice, in the order in which they were asked for. What is short waits for none of them.
+
+Owns which of them are in the making. Says in the log that a slice failed, as
+`broker.requests.request_handler` does for what is answered at once.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Container, Iterable
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -31,11 +37,17 @@ Q = TypeVar("Q", bound=Message)
 R = TypeVar("R", bound=Message)
 
 
+ANSWERS_AT_ONCE = 8
+"""As many as handlers by default (`num.io.threads`), each of which makes one in Kafka."""
+
+
 class SlicedAnswers:
     """Where the APIs of a node have their answers made: see the module."""
 
     def __init__(self, work: SlicedWork) -> None:
         self._work = work
+        self._making = 0
+        self._waiting: deque[Callable[[], None]] = deque()
 
     def give(
         self,
@@ -49,6 +61,8 @@ class SlicedAnswers:
         slice fails that is not the first one. What that one raises, this does."""
 
         def done(response: R | None, error: Exception | None) -> None:
+            self._making -= 1
+            self._begin_next()
             if error is not None:
                 trace = None if isinstance(error, StringTooLong) else error
                 name, version = ApiKey(context.api_key).name, context.api_version
@@ -56,8 +70,18 @@ class SlicedAnswers:
                 response = refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
             respond(response)
 
-        for response in self._work.begin(steps, done):
-            respond(response)
+        try:
+            job = next(steps)
+        except StopIteration as end:
+            respond(end.value)
+            return
+        self._waiting.append(partial(self._work.go_on, steps, job, done))
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        while self._waiting and self._making < ANSWERS_AT_ONCE:
+            self._making += 1
+            self._waiting.popleft()()
 
 
 class _Everything:

@@ -138,8 +138,14 @@ class SlicedWork:
             job = next(steps)
         except StopIteration as end:
             return [end.value]
-        self._go_on(_Work(steps, done), job)
+        self.go_on(steps, job, done)
         return []
+
+    def go_on(
+        self, steps: Steps[T], job: Job | None, done: Callable[[T | None, Exception | None], None]
+    ) -> None:
+        """Do the rest of it, whose first slice has given `job`; then `done`, as `run` does."""
+        self._go_on(_Work(steps, done), job)
 
     def _be_ready(self, work: _Work[Any]) -> None:
         self._ready.append(work)

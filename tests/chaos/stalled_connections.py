@@ -15,6 +15,7 @@ of the hostile connections are still there.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import socket
 import struct
 import threading
@@ -152,17 +153,22 @@ def connect(port: int) -> socket.socket:
     return connection
 
 
-def stop_reading(port: int, request: Message, version: int) -> socket.socket:
-    """One that asks, and takes READ_BYTES of its answer."""
-    connection = connect(port)
-    connection.sendall(encode_request(request, version, 1, "stalled"))
-    taken = 0
-    while taken < READ_BYTES:
-        piece = connection.recv(READ_BYTES - taken)
-        if not piece:
-            break  # others hold too much
-        taken += len(piece)
-    return connection
+def stop_reading(port: int, count: int, request: Message, version: int) -> list[socket.socket]:
+    """Some that ask, all at once, and take READ_BYTES of their answers."""
+    frame = encode_request(request, version, 1, "stalled")
+    connections = [connect(port) for _ in range(count)]
+    for one in connections:
+        one.sendall(frame)
+    for one in connections:
+        take(one, READ_BYTES)
+    return connections
+
+
+def take(connection: socket.socket, size: int) -> None:
+    """So much of an answer, or what there is of it: where others hold too much, it is cut off."""
+    with contextlib.suppress(ConnectionError):
+        while size and (piece := connection.recv(size)):
+            size -= len(piece)
 
 
 class Sender:
@@ -248,7 +254,7 @@ def offset_readers(count: int, seconds: float, properties: dict[str, str]) -> Fo
     def begin(broker: BrokerProcess) -> Callable[[], list[socket.socket]]:
         with WireClient(broker.port, timeout_s=60) as client:
             commit(client)
-        return lambda: [stop_reading(broker.port, request, 5) for _ in range(count)]
+        return lambda: stop_reading(broker.port, count, request, 5)
 
     return load(properties, begin, seconds)
 
@@ -260,7 +266,7 @@ def record_readers(count: int, seconds: float, properties: dict[str, str]) -> Fo
         with WireClient(broker.port, timeout_s=60) as client:
             fill(client, "records")
         request = fetch("records", 0, 50 * MB)
-        return lambda: [stop_reading(broker.port, request, 11) for _ in range(count)]
+        return lambda: stop_reading(broker.port, count, request, 11)
 
     return load(properties, begin, seconds)
 

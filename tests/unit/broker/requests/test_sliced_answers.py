@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.apis.metadata import refuse_metadata
-from broker.requests.sliced_answers import EVERYTHING, allowed_in_slices
+from broker.requests.sliced_answers import ANSWERS_AT_ONCE, EVERYTHING, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -60,6 +60,28 @@ def test_a_long_one_when_all_is_done() -> None:
     asked.give(steps(3))
     assert not asked.answers and asked.turns.run() == 3
     assert asked.answers == [ANSWER]
+
+
+def test_few_long_ones_are_made_at_once_and_short_ones_do_not_wait() -> None:
+    asked = Asked()
+    begun: list[int] = []
+
+    def long(number: int, error: Exception | None) -> Steps[MetadataResponse]:
+        yield None
+        begun.append(number)
+        return (yield from steps(3, error))
+
+    for number in range(3 * ANSWERS_AT_ONCE):
+        asked.give(long(number, RuntimeError("a bug") if number == 2 else None))
+    for _ in range(2 * ANSWERS_AT_ONCE):
+        asked.turns.soon.popleft()()
+    assert begun == list(range(ANSWERS_AT_ONCE))
+    asked.give(steps(0))
+    assert asked.answers == [ANSWER]
+    asked.turns.run()
+    assert begun == list(range(3 * ANSWERS_AT_ONCE)), "in the order in which they were asked for"
+    assert len(asked.answers) == 1 + 3 * ANSWERS_AT_ONCE
+    assert asked.answers.count(REFUSED) == 1
 
 
 def test_a_slice_that_fails_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
