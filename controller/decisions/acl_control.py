@@ -106,13 +106,13 @@ class AclControl:
         return Decision(outcome, records)
 
 
-def found(image: AclsImage, one: AclFilter) -> Sequence[Acl] | ApiError:
-    """What a filter of DescribeAcls means. Values that Kafka 4.3 has no name for mean nothing."""
+def fault_of_description(one: AclFilter) -> ApiError | None:
+    """What is wrong with a filter of DescribeAcls: values that Kafka 4.3 has no name for."""
     if UNKNOWN in (one.resource, one.pattern):
         return _UNKNOWN_PATTERN
     if UNKNOWN in (one.operation, one.permission):
         return _UNKNOWN_ENTRY
-    return one.found_in(image)
+    return None
 
 
 def _is_there(image: AclsImage, acl: Acl) -> bool:

@@ -60,14 +60,15 @@ class AclFilter(NamedTuple):
 
     def found_in(self, acls: AclsImage) -> list[Acl]:
         """All that the filter means."""
-        return [acl for acl in self._candidates(acls) if self.matches(acl)]
+        return [acl for acl in self.candidates(acls) if self.matches(acl)]
 
     @property
     def looks_at_all(self) -> bool:
         """Whether it says too little to know where to look."""
         return self.name is None or self.resource == ANY
 
-    def _candidates(self, acls: AclsImage) -> Iterable[Acl]:
+    def candidates(self, acls: AclsImage) -> Iterable[Acl]:
+        """All that it may mean: `matches` says which it does."""
         if self.name is None or self.resource == ANY:
             return acls.by_id.values()
         if self.pattern == MATCH:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from controller.decisions.acl_control import Created, Deleted, found
+from controller.decisions.acl_control import Created, Deleted, fault_of_description
 from controller.decisions.decision import Decision, View
 from controller.metadata.acl import Acl, AclsImage, Pattern
 from controller.metadata.acl_filter import AclFilter
@@ -115,15 +115,17 @@ def described_acls(
     acls: AclsImage, rights: Rights, request: DescribeAclsRequest, version: int
 ) -> Steps[DescribeAclsResponse]:
     """ACLs by what they speak about, as they are in that image."""
-    refused = _refused(rights)
-    meant = refused or found(acls, _filter(request))
-    if isinstance(meant, ApiError):
-        return DescribeAclsResponse(error_code=meant.code, error_message=meant.message)
+    wanted = _filter(request)
+    refused = _refused(rights) or fault_of_description(wanted)
+    if refused is not None:
+        return DescribeAclsResponse(error_code=refused.code, error_message=refused.message)
     pace = Pace()
     by_pattern: dict[Pattern, list[AclDescription]] = {}
-    for acl in meant:
+    for acl in wanted.candidates(acls):
         if pace.is_full():
             yield None
+        if not wanted.matches(acl):
+            continue
         by_pattern.setdefault((acl.resource, acl.pattern, acl.name), []).append(
             AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
         )
