@@ -144,10 +144,12 @@ class GroupAdminApi:
             if len(results) == len(names):
                 respond(DeleteGroupsResponse(results=[*map(results.__getitem__, names), *denied]))
 
+        def delete(group_id: str) -> None:
+            self._coordinator.delete(group_id, partial(done, group_id))
+
         if not names:
             respond(DeleteGroupsResponse(results=denied))
-        for name in names:
-            self._coordinator.delete(name, partial(done, name))
+        self._coordinator.one_by_one(delete, names)
 
 
 def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Container[str]]:

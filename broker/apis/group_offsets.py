@@ -16,6 +16,7 @@ null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447),
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from typing import Any
 
@@ -87,15 +88,15 @@ class GroupOffsetsApi:
         known: list[OffsetCommitRequestTopic] = []
         answers: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
         for topic, error in self._judged(context, request.topics):
-            good = []
-            bad = []
-            for partition in topic.partitions:
-                code = error or self._partition_error(topic.name, partition.partition_index)
-                if code is ErrorCode.NONE:
-                    good.append(partition)
-                else:
-                    bad.append(OffsetCommitResponsePartition(partition.partition_index, code))
-            if bad:
+            there = () if error else self._partitions(topic.name)
+            code = error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            good = [one for one in topic.partitions if one.partition_index in there]
+            if len(good) < len(topic.partitions):
+                bad = [
+                    OffsetCommitResponsePartition(one.partition_index, code)
+                    for one in topic.partitions
+                    if one.partition_index not in there
+                ]
                 _merge(answers, OffsetCommitResponseTopic(topic.name, topic.topic_id, bad))
             if good:
                 known.append(replace(topic, partitions=good))
@@ -137,10 +138,10 @@ class GroupOffsetsApi:
             return topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return replace(topic, topic_id=found.id), ErrorCode.NONE
 
-    def _partition_error(self, topic: str, partition: int) -> ErrorCode:
-        if self._metadata.image.topics.partition(topic, partition) is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.NONE
+    def _partitions(self, topic: str) -> Container[int]:
+        """Which there are of a topic."""
+        known = self._metadata.image.topics.get(topic)
+        return () if known is None else known.partitions
 
     # -- OffsetFetch ---------------------------------------------------------------------------
 
@@ -230,13 +231,14 @@ class GroupOffsetsApi:
         known: list[OffsetDeleteRequestTopic] = []
         answers: dict[str, OffsetDeleteResponseTopic] = {}
         for topic in request.topics:
+            there = self._partitions(topic.name) if topic.name in readable else ()
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if topic.name not in readable:
+                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             good = []
             for partition in topic.partitions:
                 index = partition.partition_index
-                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-                if topic.name in readable:
-                    error = self._partition_error(topic.name, index)
-                if error is ErrorCode.NONE:
+                if index in there:
                     good.append(partition)
                 else:
                     answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))

@@ -56,6 +56,10 @@ class TransactionalAppend(NamedTuple):
 Verified = Callable[[TransactionalAppend | ErrorCode], None]
 
 
+Deliver = Callable[[Iterable[LogRecord | TransactionMarker], Callable[[], None]], None]
+"""Takes a part of a log, and what to call once it is taken in, now or later."""
+
+
 class AppendResult(NamedTuple):
     """Where records went; with an error nothing was written."""
 
@@ -104,12 +108,13 @@ class CoordinatorLog(Protocol):
         self,
         partition: int,
         leader_epoch: int,
-        deliver: Callable[[Iterable[LogRecord | TransactionMarker]], None],
+        deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
-        """Read the log from its start to its end: `deliver` in order, in slices, then `done`.
+        """Read the log from its start to its end: `deliver` in order, in parts, then `done`.
 
-        Reading may happen elsewhere (`Blocking`), so that a long log does not hold up the loop.
+        Reading may happen elsewhere (`Blocking`), so that a long log does not hold up the loop. The
+        next part is read when the one before is taken in.
         """
 
 

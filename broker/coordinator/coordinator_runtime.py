@@ -3,10 +3,12 @@
     submit → decide (the shard) → `Outcome` → records appended and replayed → … committed … → reply
 
 Owns which partitions this node coordinates, their epochs, loading and unloading, and the replies
-that wait for a commit. Never knows what a record means: the shard's `replay` does, and it is the
-only way durable state changes, when live as when loading. A record is replayed as soon as it is
-appended, so that the next decision sees it; a failed append is not replayed. What was appended but
-never committed can only be lost with the leadership, and then the whole shard is dropped.
+that wait for a commit. What is asked of a shard is done in order, long work in slices: a decision,
+its records and their replay are one piece, and what comes meanwhile waits behind it. Never knows
+what a record means: the shard's `replay` does, and it is the only way durable state changes, when
+live as when loading. A record is replayed as soon as it is appended, so that the next decision sees
+it; a failed append is not replayed. What was appended but never committed can only be lost with the
+leadership, and then the whole shard is dropped.
 
 The number of parked replies is bounded by the connections; each waits `offsets.commit.timeout.ms`
 at most. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past states.
@@ -32,9 +34,11 @@ from broker.coordinator.coordinator_log import (
     Verified,
     coordinator_error,
 )
-from broker.coordinator.outcome import AT_ONCE, Done, Outcome, Told
+from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, Told
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
+from storage.log.ordered_work import OrderedWork
+from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -43,6 +47,7 @@ T = TypeVar("T")
 
 RECORDS_PER_BATCH = 1_000
 """Of an outcome that is not atomic, so that no batch outgrows max.message.bytes."""
+REPLAYS_A_SLICE = 200
 
 
 class CoordinatorShard(Protocol):
@@ -92,7 +97,9 @@ class ShardContext:
         coordinator_log: CoordinatorLog,
         scheduler: Scheduler,
         commit_timeout_ms: int,
+        sliced: SlicedWork | None = None,
     ) -> None:
+        """Without `sliced` long work is done in one go."""
         self.partition = partition
         self.leader_epoch = leader_epoch
         self.state = ShardState.LOADING
@@ -103,6 +110,7 @@ class ShardContext:
         self._commit_timeout_ms = commit_timeout_ms
         self._parked: deque[_Parked] = deque()
         self._timer: Timer | None = None
+        self._work = OrderedWork(sliced)
         self.shard: CoordinatorShard | None = None
 
     @property
@@ -110,28 +118,60 @@ class ShardContext:
         """Below this offset the log is committed."""
         return self._log.high_watermark(self.partition)
 
-    def submit(self, decide: Callable[[], Outcome[T]], done: Told[T]) -> None:
+    def submit(
+        self,
+        decide: Callable[[], Decided[T]],
+        done: Told[T],
+        refuse: Done | None = None,
+        *,
+        later: bool = False,
+    ) -> None:
         """Decide, write what was decided, and tell `done` once: see `Outcome`.
 
         An append that is refused tells its error at once. A commit that does not come tells
         COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, or NOT_COORDINATOR when the
-        shard is unloaded before.
+        shard is unloaded before. With `refuse` that is told NOT_COORDINATOR where the shard is
+        unloaded before its turn, and UNKNOWN_SERVER_ERROR where a long decision failed. `later`: it
+        has its place among what is decided here, but none of it is done now.
         """
-        outcome = decide()
+
+        def decided(tell: Callable[[], None] | None, error: Exception | None) -> None:
+            if tell is not None:
+                tell()
+                return
+            log.error("%s: a decision failed", self, exc_info=error)
+            if refuse is not None:
+                refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+        take = self._work.take_later if later else self._work.take
+        take(self._carry_out(decide, done, refuse), decided)
+
+    def _carry_out(
+        self, decide: Callable[[], Decided[T]], done: Told[T], refuse: Done | None
+    ) -> Steps[Callable[[], None]]:
+        """Where it is to be refused: not what is decided by a shard's own timers."""
+        if refuse is not None and self.state is not ShardState.ACTIVE:
+            return partial(refuse, ErrorCode.NOT_COORDINATOR)
+        return (yield from self._decide_and_write(decide, done))
+
+    def _decide_and_write(
+        self, decide: Callable[[], Decided[T]], done: Told[T]
+    ) -> Steps[Callable[[], None]]:
+        """What tells the reply, now or when all is committed."""
+        outcome = yield from _outcome(decide())
         while True:
             reply, records, told, wanted, transaction, atomic, then, committed = outcome
             if not records:
                 break
             if atomic:
-                error = self._append(records, transaction)
+                error = yield from self._append(records, transaction)
             else:
-                error = self._append_in_slices(records, transaction)
+                error = yield from self._append_in_batches(records, transaction)
             following = None if then is None else then(error)
             if following is not None:
-                outcome = following
+                outcome = yield from _outcome(following)
             elif error:
-                done(error, reply)
-                return
+                return partial(done, error, reply)
             else:
                 break
         if wanted is None:
@@ -139,23 +179,25 @@ class ShardContext:
         if committed is not None:
             self.once_committed(committed)
         if wanted == AT_ONCE:
-            done(told, reply)
-        else:
-            self._after_commit(lambda error: done(error or told, reply), wanted)
+            return partial(done, told, reply)
+        tell = partial(_tell, done, told, reply)
+        return partial(self._after_commit, tell, wanted)
 
-    def _append_in_slices(
+    def _append_in_batches(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
-    ) -> ErrorCode:
+    ) -> Steps[ErrorCode]:
         for start in range(0, len(records), RECORDS_PER_BATCH):
-            error = self._append(records[start : start + RECORDS_PER_BATCH], transaction)
+            part = records[start : start + RECORDS_PER_BATCH]
+            error = yield from self._append(part, transaction)
             if error:
                 return error
         return ErrorCode.NONE
 
     def _append(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
-    ) -> ErrorCode:
-        """Write `records` and replay them. An error is one for clients; then nothing changed."""
+    ) -> Steps[ErrorCode]:
+        """Write `records` and replay them. An error is one for clients; then nothing changed, or
+        the shard is not here any more."""
         if self.state is not ShardState.ACTIVE:
             return ErrorCode.NOT_COORDINATOR
         result = self._log.append(self.partition, self.leader_epoch, records, transaction)
@@ -164,10 +206,19 @@ class ShardContext:
             return coordinator_error(result.error)
         assert self.shard is not None
         producer_id = NO_PRODUCER_ID if transaction is None else transaction.producer.producer_id
+        pace = Pace(REPLAYS_A_SLICE)
         for index, (key, value) in enumerate(records):
+            if pace.is_full():
+                yield None
+                if self._is_gone():
+                    return ErrorCode.NOT_COORDINATOR
             self.shard.replay(LogRecord(result.first_offset + index, key, value, producer_id))
-        self.last_offset = result.last_offset
+        self.last_offset = max(self.last_offset, result.last_offset)
         return ErrorCode.NONE
+
+    def _is_gone(self) -> bool:
+        """Asked after a slice."""
+        return self.state is not ShardState.ACTIVE
 
     def _after_commit(self, done: Done, wanted: int) -> None:
         """Call `done` once: with NONE when offset `wanted` is committed."""
@@ -201,23 +252,48 @@ class ShardContext:
 
         self._log.when_committed(self.partition, wanted, committed)
 
-    def replay_loaded(self, records: Iterable[LogRecord | TransactionMarker]) -> None:
-        """Replay a slice of the log; only while loading."""
-        if self.state is not ShardState.LOADING:
-            return
+    def take_in(
+        self, records: Iterable[LogRecord | TransactionMarker], taken_in: Callable[[], None]
+    ) -> None:
+        """Replay a part of the log, then `taken_in()`; only while loading. What cannot be read ends
+        the loading."""
+        self._work.take(self._replay_loaded(records, taken_in), _raise)
+
+    def _replay_loaded(
+        self, records: Iterable[LogRecord | TransactionMarker], taken_in: Callable[[], None]
+    ) -> Steps[None]:
         assert self.shard is not None
+        pace = Pace(REPLAYS_A_SLICE)
         for record in records:
-            if isinstance(record, TransactionMarker):
-                self.shard.replay_marker(record)
-            elif record.key is not None:
-                self.shard.replay(record)
-            self.last_offset = record.offset
+            if pace.is_full():
+                yield None
+            if self.state is not ShardState.LOADING:
+                return
+            try:
+                self._replay_one(self.shard, record)
+            except ProtocolError as error:
+                log.error("%s cannot be loaded: %s", self, error)
+                self.state = ShardState.FAILED
+                return
+        taken_in()
+
+    def _replay_one(self, shard: CoordinatorShard, record: LogRecord | TransactionMarker) -> None:
+        if isinstance(record, TransactionMarker):
+            shard.replay_marker(record)
+        elif record.key is not None:
+            shard.replay(record)
+        self.last_offset = record.offset
 
     def marker_appended(self, marker: TransactionMarker) -> None:
         """A control record was written to this partition by WriteTxnMarkers."""
-        assert self.shard is not None
-        self.shard.replay_marker(marker)
-        self.last_offset = marker.offset
+        self._work.take(self._replay_appended(marker), _raise)
+
+    def _replay_appended(self, marker: TransactionMarker) -> Steps[None]:
+        yield from ()
+        if self.state is ShardState.ACTIVE:
+            assert self.shard is not None
+            self.shard.replay_marker(marker)
+            self.last_offset = max(self.last_offset, marker.offset)
 
     def close(self) -> None:
         """Stop answering; what is parked gets NOT_COORDINATOR."""
@@ -278,8 +354,11 @@ class CoordinatorRuntime(Generic[S]):
         scheduler: Scheduler,
         make_shard: Callable[[ShardContext], S],
         commit_timeout_ms: int,
+        sliced: SlicedWork | None = None,
     ) -> None:
+        """Without `sliced` long work is done in one go."""
         self.name = name
+        self._sliced = sliced
         self._log = coordinator_log
         self._scheduler = scheduler
         self._make_shard = make_shard
@@ -319,7 +398,7 @@ class CoordinatorRuntime(Generic[S]):
         self._log.verify_transaction(partition, producer, operation, verified)
 
     def submit(
-        self, partition: int, decide: Callable[[S], Outcome[T]], done: Told[T], refuse: Done
+        self, partition: int, decide: Callable[[S], Decided[T]], done: Told[T], refuse: Done
     ) -> None:
         """Have the shard of `partition` decide: see `ShardContext.submit`.
 
@@ -330,13 +409,14 @@ class CoordinatorRuntime(Generic[S]):
             refuse(found)
         else:
             context, shard = found
-            context.submit(partial(decide, shard), done)
+            context.submit(partial(decide, shard), done, refuse)
 
-    def submit_to_all(self, decide: Callable[[S], Outcome[T]], done: Told[T]) -> None:
-        """Have every live shard decide, in the order of election."""
+    def submit_to_all(self, decide: Callable[[S], Decided[T]], done: Told[T]) -> None:
+        """Have every live shard decide, in the order of election, each in a turn of its own: before
+        all that is asked of it from now on."""
         for context, shard in list(self._shards.values()):
             if context.state is ShardState.ACTIVE:
-                context.submit(partial(decide, shard), done)
+                context.submit(partial(decide, shard), done, later=True)
 
     def active_shards(self) -> Iterator[S]:
         """Every live shard, in the order of election."""
@@ -365,7 +445,12 @@ class CoordinatorRuntime(Generic[S]):
                 return
             context.close()
         context = ShardContext(
-            partition, leader_epoch, self._log, self._scheduler, self._commit_timeout_ms
+            partition,
+            leader_epoch,
+            self._log,
+            self._scheduler,
+            self._commit_timeout_ms,
+            self._sliced,
         )
         shard = self._make_shard(context)
         context.shard = shard
@@ -373,7 +458,7 @@ class CoordinatorRuntime(Generic[S]):
         self._log.load(
             partition,
             leader_epoch,
-            lambda records: self._replay(context, records),
+            context.take_in,
             lambda error: self._on_load_end(context, shard, error),
         )
 
@@ -396,15 +481,6 @@ class CoordinatorRuntime(Generic[S]):
         for partition in list(self._shards):
             self.on_resigned(partition)
 
-    def _replay(
-        self, context: ShardContext, records: Iterable[LogRecord | TransactionMarker]
-    ) -> None:
-        try:
-            context.replay_loaded(records)
-        except ProtocolError as error:
-            log.error("%s: %s cannot be loaded: %s", self.name, context, error)
-            context.state = ShardState.FAILED
-
     def _on_load_end(self, context: ShardContext, shard: S, error: ErrorCode) -> None:
         if context.state is not ShardState.LOADING:
             return
@@ -414,3 +490,18 @@ class CoordinatorRuntime(Generic[S]):
             return
         context.state = ShardState.ACTIVE
         shard.on_loaded()
+
+
+def _outcome(decided: Decided[T]) -> Steps[Outcome[T]]:
+    if isinstance(decided, Outcome):
+        return decided
+    return (yield from decided)
+
+
+def _tell(done: Told[T], told: ErrorCode, reply: T, error: ErrorCode) -> None:
+    done(error or told, reply)
+
+
+def _raise(_result: object, error: Exception | None) -> None:
+    if error is not None:
+        raise error

@@ -2,17 +2,18 @@
 
 A handler of a shard reads the shard's state and returns an `Outcome`; it writes nothing. The
 runtime (`coordinator_runtime`) appends the records and replays them; the reply leaves when they are
-committed. As `controller.decisions.decision` for the controller. Follows Kafka's
-`CoordinatorResult`.
+committed. One that may have much to look at gives the steps to its outcome instead. As
+`controller.decisions.decision` for the controller. Follows Kafka's `CoordinatorResult`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from broker.coordinator.coordinator_log import Record, TransactionalAppend
 from protocol.errors import ErrorCode
+from storage.log.sliced_work import Steps
 
 T = TypeVar("T")
 
@@ -37,11 +38,16 @@ class Outcome(NamedTuple, Generic[T]):
     """The records belong to this transaction, and mean nothing before its marker."""
     atomic: bool = True
     """Whether all records are one batch: all or none of them."""
-    then: Callable[[ErrorCode], Outcome[T] | None] | None = None
+    then: Callable[[ErrorCode], Decided[T] | None] | None = None
     """What follows at once from the append: NONE, and the records are replayed; or the error, and
     nothing is changed. Gives the outcome that takes this one's place; None: this one stands."""
     committed: Callable[[], None] | None = None
     """Called when the records are committed, however late; never where the shard is unloaded."""
+
+
+Decided: TypeAlias = Outcome[T] | Steps[Outcome[T]]
+"""An outcome, or what has to be done for one in slices: nothing else of the shard is decided, or
+changes, meanwhile."""
 
 
 def settle(error: ErrorCode, reply: Done) -> None:

@@ -2,9 +2,9 @@
 
 Appends go through `Partition` as a Produce with acks=all would, as one batch with the origin
 COORDINATOR; those of a transaction after its coordinator was asked, as with a Produce. Loading
-reads slices of `offsets.load.buffer.size` in the blocking pool, a slice after the other, and
-delivers each on the loop. Owns who waits for which offset to be committed. Never knows what the
-records mean. Follows Kafka's `CoordinatorPartitionWriter`.
+reads parts of `offsets.load.buffer.size` in the blocking pool and delivers each on the loop; the
+next one is read when the last is taken in. Owns who waits for which offset to be committed. Never
+knows what the records mean. Follows Kafka's `CoordinatorPartitionWriter`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import partial
 
 from broker.coordinator.coordinator_log import (
     AppendResult,
+    Deliver,
     LogRecord,
     Record,
     TransactionalAppend,
@@ -44,7 +45,6 @@ ALL_REPLICAS = -1
 NO_SEQUENCE = -1
 LACK_RETRY_MS = 1_000
 
-Deliver = Callable[[Iterable[LogRecord | TransactionMarker]], None]
 Loaded = list[LogRecord | TransactionMarker]
 
 
@@ -169,7 +169,7 @@ class ReplicaCoordinatorLog:
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
-        """Read the log from its start to its end: `deliver` in order, in slices, then `done`."""
+        """Read the log from its start to its end: `deliver` in order, in parts, then `done`."""
         led = self._led(partition, leader_epoch)
         if isinstance(led, ErrorCode):
             done(led)
@@ -212,9 +212,11 @@ class ReplicaCoordinatorLog:
             elif error is not None or result is None:
                 raise AssertionError(f"loading {partition!r} failed") from error
             else:
-                next_offset, slice_records = result
-                deliver(slice_records)
-                self._load_from(partition, leader_epoch, next_offset, deliver, done)
+                next_offset, part = result
+                go_on = partial(
+                    self._load_from, partition, leader_epoch, next_offset, deliver, done
+                )
+                deliver(part, go_on)
 
         self._blocking.submit(job, loaded)
 

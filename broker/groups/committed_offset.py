@@ -13,6 +13,10 @@ from protocol.primitives import ZERO_UUID
 Key = tuple[str, str, int]
 """Group id, topic, partition."""
 
+Plain = tuple[int, int, str, int, int, bytes, int]
+"""A CommittedOffset as it is kept. Python's collector soon looks no more at plain tuples of plain
+values, so it never stops the loop to look through a million of them."""
+
 
 class CommittedOffset(NamedTuple):
     """What was committed, and where the record of it is in the log. Times in ms since the epoch."""
@@ -36,6 +40,18 @@ class CommittedOffset(NamedTuple):
             value.expire_timestamp,
             value.topic_id,
             record_offset,
+        )
+
+    def plain(self) -> Plain:
+        """As it is kept; `CommittedOffset(*plain)` makes it again."""
+        return (
+            self.offset,
+            self.leader_epoch,
+            self.metadata,
+            self.commit_timestamp_ms,
+            self.expire_timestamp_ms,
+            self.topic_id,
+            self.record_offset,
         )
 
     def is_for(self, topic_id: bytes) -> bool:

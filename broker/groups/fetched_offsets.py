@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from broker.groups.committed_offset import CommittedOffset, Key
+from broker.groups.committed_offset import CommittedOffset, Key, Plain
 
 Wanted = list[tuple[str, list[int]]]
 """Topics and partitions that somebody asks about."""
@@ -21,7 +21,7 @@ class FetchedOffsets:
     def __init__(
         self,
         group_id: str,
-        by_topic: Mapping[str, Mapping[int, CommittedOffset]],
+        by_topic: Mapping[str, Mapping[int, Plain]],
         unstable: Container[Key] = (),
     ) -> None:
         """`unstable`: partitions whose offset an open transaction may change (KIP-447)."""
@@ -31,7 +31,8 @@ class FetchedOffsets:
 
     def find(self, topic: str, partition: int, topic_id: bytes) -> CommittedOffset | None:
         """The offset; None where there is none for a topic of that name and id."""
-        committed = self.by_topic.get(topic, {}).get(partition)
+        plain = self.by_topic.get(topic, {}).get(partition)
+        committed = None if plain is None else CommittedOffset(*plain)
         return committed if committed is not None and committed.is_for(topic_id) else None
 
     def is_unstable(self, topic: str, partition: int) -> bool:

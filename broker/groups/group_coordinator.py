@@ -9,7 +9,7 @@ group, and the timer of offset expiry. Never changes a group: `GroupShard` does.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -22,11 +22,11 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
-from broker.coordinator.outcome import Done, Outcome, Told, settle
+from broker.coordinator.outcome import Decided, Done, Told, settle
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
-from broker.groups.group_shard import Found, GroupShard
+from broker.groups.group_shard import FoundOffsets, GroupShard
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
@@ -44,7 +44,8 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponseTopic,
 )
-from storage.log.sliced_work import Pace, Steps
+from storage.log.ordered_work import OrderedWork
+from storage.log.sliced_work import Pace, SlicedWork, Steps, each
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -53,12 +54,16 @@ T = TypeVar("T")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
+GROUPS_A_SLICE = 3
+"""Of one request, which each may take a slice of its own."""
+
 
 class GroupCoordinator:
     """The group coordinator of one broker.
 
     `partition_count()` is how many partitions `__consumer_offsets` has (or will have, where it is
-    still to be created); `random_bytes(n)` makes member ids.
+    still to be created); `random_bytes(n)` makes member ids. `sliced` has long work's turns; None:
+    it is done in one go.
     """
 
     def __init__(
@@ -68,18 +73,21 @@ class GroupCoordinator:
         coordinator_log: CoordinatorLog,
         random_bytes: Callable[[int], bytes],
         partition_count: Callable[[], int],
+        sliced: SlicedWork | None = None,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._partition_count = partition_count
         self._stopped = False
         self._expiry: Timer | None = None
+        self._sliced = sliced
         self._runtime = CoordinatorRuntime(
             "group coordinator",
             coordinator_log,
             scheduler,
             lambda context: GroupShard(config, scheduler, random_bytes, context),
             config.offsets_commit_timeout_ms,
+            sliced,
         )
 
     # -- leadership ----------------------------------------------------------------------------
@@ -157,7 +165,7 @@ class GroupCoordinator:
     def _submit(
         self,
         group_id: str,
-        decide: Callable[[GroupShard], Outcome[T]],
+        decide: Callable[[GroupShard], Decided[T]],
         done: Told[T],
         refuse: Done,
         *,
@@ -282,7 +290,7 @@ class GroupCoordinator:
     ) -> None:
         """OffsetFetch of one group: of what is `wanted`, or of all that has an offset."""
 
-        def told(error: ErrorCode, found: Found) -> None:
+        def told(error: ErrorCode, found: FoundOffsets) -> None:
             # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
             done(found() if error is ErrorCode.NONE else ErrorCode.NOT_COORDINATOR)
 
@@ -319,6 +327,10 @@ class GroupCoordinator:
             return shard
         described = shard.describe(group_id)
         return ErrorCode.GROUP_ID_NOT_FOUND if described is None else described
+
+    def one_by_one(self, do: Callable[[str], None], group_ids: Sequence[str]) -> None:
+        """Do something that may be long for each of some groups, some of them a slice."""
+        OrderedWork(self._sliced).take(each(do, group_ids, GROUPS_A_SLICE), _log_failure)
 
     def delete(self, group_id: str, done: Done) -> None:
         """DeleteGroups of one group."""
@@ -363,3 +375,8 @@ def _log_removal(what: str, error: ErrorCode, tombstones: int) -> None:
         log.warning("%s not removed: %s", what, error.name)
     elif tombstones:
         log.info("removed %s: %d tombstones", what, tombstones)
+
+
+def _log_failure(_result: object, error: Exception | None) -> None:
+    if error is not None:
+        log.error("a request for many groups failed", exc_info=error)

@@ -21,7 +21,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_runtime import ShardContext
-from broker.coordinator.outcome import AT_ONCE, Done, Outcome, nobody, settle
+from broker.coordinator.outcome import Done, Outcome, nobody, settle
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
@@ -34,7 +34,8 @@ from broker.groups.group_records import (
     group_metadata_record,
     read_group_record,
 )
-from broker.groups.offset_store import OffsetStore
+from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
+from broker.groups.removal import Found, Removal
 from protocol.errors import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import (
@@ -56,12 +57,13 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponseTopic,
 )
+from storage.log.sliced_work import Pace, Steps
 from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-Found = Callable[[], FetchedOffsets]
-"""Offsets, read when they are told."""
+FoundOffsets = Callable[[], FetchedOffsets]
+"""Read when they are told."""
 
 
 class GroupShard:
@@ -207,7 +209,7 @@ class GroupShard:
 
     def commit_offsets(
         self, request: OffsetCommitRequest, api_version: int
-    ) -> Outcome[list[OffsetCommitResponseTopic]]:
+    ) -> Steps[Outcome[list[OffsetCommitResponseTopic]]]:
         """OffsetCommit: an error for all, or an answer for each partition."""
         generation = request.generation_id_or_member_epoch
         error = self._commit_error(request, generation, api_version)
@@ -217,17 +219,18 @@ class GroupShard:
         if group is not None and request.member_id in group.members:
             # A sign of life, as a heartbeat is.
             self._rebalancer.extend_session(group, group.members[request.member_id])
-        records, answers = self.offsets.commit(request, self._scheduler.wall_ms())
+        records, answers = yield from self.offsets.commit(request, self._scheduler.wall_ms())
         return Outcome(answers, records)
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, api_version: int, transaction: TransactionalAppend
-    ) -> Outcome[list[TxnOffsetCommitResponseTopic]]:
+    ) -> Steps[Outcome[list[TxnOffsetCommitResponseTopic]]]:
         """TxnOffsetCommit, whose transaction was verified: answered as `commit_offsets` is."""
         error = self._commit_error(request, request.generation_id, api_version)
         if error is not ErrorCode.NONE:
             return Outcome([], error=error)
-        records, answers = self.offsets.commit_transactional(request, self._scheduler.wall_ms())
+        now = self._scheduler.wall_ms()
+        records, answers = yield from self.offsets.commit_transactional(request, now)
         return Outcome(answers, records, transaction=transaction)
 
     def _commit_error(
@@ -245,7 +248,7 @@ class GroupShard:
 
     def fetch_offsets(
         self, group_id: str, wanted: Wanted | None, require_stable: bool
-    ) -> Outcome[Found]:
+    ) -> Outcome[FoundOffsets]:
         """OffsetFetch of one group: of what is `wanted`, or of all that has an offset.
 
         With `require_stable` answered when all is committed that was appended before. Without, it
@@ -260,7 +263,7 @@ class GroupShard:
 
     def delete_offsets(
         self, request: OffsetDeleteRequest
-    ) -> Outcome[list[OffsetDeleteResponseTopic]]:
+    ) -> Steps[Outcome[list[OffsetDeleteResponseTopic]]]:
         """OffsetDelete: refused for topics that the group's members are subscribed to."""
         group = self.groups.get(request.group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_offsets_error()
@@ -268,11 +271,14 @@ class GroupShard:
             return Outcome([], error=error)
         records: list[Record] = []
         answers = []
+        pace = Pace(COMMITS_A_SLICE)
         for topic in request.topics:
             subscribed = group.is_subscribed_to(topic.name)
             refusal = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE
             partitions = []
             for partition in topic.partitions:
+                if pace.is_full():
+                    yield None
                 index = partition.partition_index
                 partitions.append(OffsetDeleteResponsePartition(index, int(refusal)))
                 if not subscribed:
@@ -282,43 +288,41 @@ class GroupShard:
 
     # -- administration ------------------------------------------------------------------------
 
-    def delete_group(self, group_id: str) -> Outcome[None]:
+    def delete_group(self, group_id: str) -> Steps[Outcome[None]]:
         """DeleteGroups of one group: it and its offsets are gone."""
         group = self.groups.get(group_id)
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_error()
         if group is None or error is not ErrorCode.NONE:
             return Outcome(None, error=error)
-        return Outcome(None, [*self.offsets.delete_group(group_id), *group.tombstones()])
+        tombstones = yield from self.offsets.delete_group(group_id)
+        return Outcome(None, [*tombstones, *group.tombstones()])
 
     def describe(self, group_id: str) -> DescribedGroup | None:
         """DescribeGroups of one group; None where there is no classic one."""
         group = self._classic(group_id)
         return None if group is None else group.described()
 
-    def expire_offsets(self) -> Outcome[int]:
+    def expire_offsets(self) -> Steps[Outcome[int]]:
         """Remove offsets older than `offsets.retention.minutes`, and groups that are empty then.
 
         Replies with the number of tombstones, as `forget_topics` does.
         """
+        return Removal(self._expired()).next_batch()
+
+    def _expired(self) -> Found:
         now = self._scheduler.wall_ms()
         retention = self._config.offsets_retention_minutes * 60_000
-        records: list[Record] = []
-        for group in self.groups.values():
+        for group in list(self.groups.values()):
+            yield None
             clock = group.expiry_clock()
             if clock is None:
                 continue
-            expired, nothing_left = self.offsets.expire(
+            nothing_left = yield from self.offsets.expire(
                 group.group_id, group.is_subscribed_to, clock, now, retention
             )
-            records += expired
             if nothing_left and group.is_idle:
-                records += group.tombstones()
-        return _removal(records)
+                yield from group.tombstones()
 
-    def forget_topics(self, topics: Sequence[str]) -> Outcome[int]:
+    def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
         """Topics were deleted: so are the offsets committed for them."""
-        return _removal([one for topic in topics for one in self.offsets.delete_topic(topic)])
-
-
-def _removal(records: list[Record]) -> Outcome[int]:
-    return Outcome(len(records), records, atomic=False, after=AT_ONCE)
+        return Removal(self.offsets.delete_topics(topics)).next_batch()

@@ -1,21 +1,23 @@
 """The offsets of one shard's groups: committed ones, and those of open transactions.
 
 Owns both kinds (`offset_table`, `pending_offsets`). They change in `replay` and `replay_marker`
-alone; the other methods decide: they return the records to append, and the answer. Never asks
+alone; the other methods decide: they return the records to append, and the answer, or the steps to
+them where a request may name many. Never asks
 whether a group may commit: the `Group` knows. Follows Kafka's `OffsetMetadataManager`; KIP-211
 (expiry), KIP-447 (stable offsets), KIP-848 (topic ids in OffsetCommit and OffsetFetch v10).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 
 from broker.coordinator.coordinator_log import NO_PRODUCER_ID, Record
-from broker.groups.committed_offset import CommittedOffset
+from broker.groups.committed_offset import CommittedOffset, Plain
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_records import offset_commit_record, offset_tombstone
 from broker.groups.offset_table import OffsetTable
 from broker.groups.pending_offsets import PendingOffsets
+from broker.groups.removal import Found
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_commit import (
@@ -30,8 +32,12 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from storage.log.sliced_work import Pace, Steps, each
 
 NO_TIMESTAMP = -1
+
+COMMITS_A_SLICE = 500
+"""Partitions of a request that are looked at before others have their turn."""
 
 
 class OffsetStore:
@@ -80,15 +86,18 @@ class OffsetStore:
 
     def commit(
         self, request: OffsetCommitRequest, now_ms: int
-    ) -> tuple[list[Record], list[OffsetCommitResponseTopic]]:
+    ) -> Steps[tuple[list[Record], list[OffsetCommitResponseTopic]]]:
         """Records for the offsets of `request`, and what to answer when they are committed."""
         retention = request.retention_time_ms
         expires = NO_TIMESTAMP if retention == -1 else now_ms + retention
+        pace = Pace(COMMITS_A_SLICE)
         records: list[Record] = []
         answers = []
         for topic in request.topics:
             partitions = []
             for partition in topic.partitions:
+                if pace.is_full():
+                    yield None
                 error = self._check(partition.committed_metadata)
                 if error is ErrorCode.NONE:
                     value = _value(partition, now_ms)
@@ -103,13 +112,16 @@ class OffsetStore:
 
     def commit_transactional(
         self, request: TxnOffsetCommitRequest, now_ms: int
-    ) -> tuple[list[Record], list[TxnOffsetCommitResponseTopic]]:
+    ) -> Steps[tuple[list[Record], list[TxnOffsetCommitResponseTopic]]]:
         """As `commit`, for offsets of a transaction; their records name no topic id."""
+        pace = Pace(COMMITS_A_SLICE)
         records: list[Record] = []
         answers = []
         for topic in request.topics:
             partitions = []
             for partition in topic.partitions:
+                if pace.is_full():
+                    yield None
                 error = self._check(partition.committed_metadata)
                 if error is ErrorCode.NONE:
                     key = (request.group_id, topic.name, partition.partition_index)
@@ -137,7 +149,7 @@ class OffsetStore:
         of them an open transaction may change; without, those that are committed now.
         """
         table = self._table
-        by_topic: dict[str, dict[int, CommittedOffset]] = {}
+        by_topic: dict[str, dict[int, Plain]] = {}
         if wanted is None:
             by_topic = table.all(group_id, committed=not require_stable)
         else:
@@ -147,7 +159,7 @@ class OffsetStore:
                 for partition in partitions:
                     committed = get((group_id, topic, partition))
                     if committed is not None:
-                        found[partition] = committed
+                        found[partition] = committed.plain()
         unstable = dict.fromkeys(self._pending.keys(group_id)) if require_stable else {}
         return FetchedOffsets(group_id, by_topic, unstable)
 
@@ -160,15 +172,23 @@ class OffsetStore:
             return [offset_tombstone(*key)]
         return []
 
-    def delete_group(self, group_id: str) -> list[Record]:
+    def delete_group(self, group_id: str) -> Steps[list[Record]]:
         """Records that remove all of a group's offsets, those of open transactions too."""
         keys = dict.fromkeys(self._table.keys(group_id) + self._pending.keys(group_id))
-        return [offset_tombstone(*key) for key in keys]
+        records: list[Record] = []
+        yield from each(lambda key: records.append(offset_tombstone(*key)), keys, COMMITS_A_SLICE)
+        return records
 
-    def delete_topic(self, topic: str) -> list[Record]:
-        """Records that remove the offsets of a topic that was deleted, in every group."""
-        keys = dict.fromkeys(self._table.keys_of_topic(topic) + self._pending.keys_of_topic(topic))
-        return [offset_tombstone(*key) for key in keys]
+    def delete_topics(self, topics: Sequence[str]) -> Found:
+        """The offsets of topics that were deleted, in every group, as a `Removal` wants them."""
+        gone = dict.fromkeys(topics)
+        for group_id in dict.fromkeys([*self._table.group_ids(), *self._pending.group_ids()]):
+            yield None
+            held = [topic for topic in self._table.topics(group_id) if topic in gone]
+            keys = [key for one in held for key in self._table.keys_of_topic(group_id, one)]
+            keys += [key for key in self._pending.keys(group_id) if key[1] in gone]
+            for key in dict.fromkeys(keys):
+                yield offset_tombstone(*key)
 
     def expire(
         self,
@@ -177,13 +197,12 @@ class OffsetStore:
         unused_since: Callable[[CommittedOffset], int],
         now_ms: int,
         retention_ms: int,
-    ) -> tuple[list[Record], bool]:
-        """Records that remove expired offsets; whether nothing of the group is left then.
+    ) -> Generator[Record | None, None, bool]:
+        """A group's expired offsets, as a `Removal` wants them; whether nothing is left then.
 
         `unused_since` says from when the retention counts (KIP-211: it depends on the group's
         state). An offset with an expiry of its own (OffsetCommit v2-4) follows that.
         """
-        records: list[Record] = []
         nothing_left = True
         for key in self._table.keys(group_id):
             committed = self._table.get(key)
@@ -193,10 +212,11 @@ class OffsetStore:
             else:
                 over = now_ms - unused_since(committed) >= retention_ms
             if over and not is_subscribed(key[1]) and not self._pending.is_pending(key):
-                records.append(offset_tombstone(*key))
+                yield offset_tombstone(*key)
             else:
                 nothing_left = False
-        return records, nothing_left and not self._pending.has_open_transaction(group_id)
+                yield None
+        return nothing_left and not self._pending.has_open_transaction(group_id)
 
 
 def _value(

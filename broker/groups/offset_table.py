@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from broker.groups.committed_offset import CommittedOffset, Key
+from broker.groups.committed_offset import CommittedOffset, Key, Plain
 
-_Partitions = dict[int, CommittedOffset]
+_Partitions = dict[int, Plain]
 
 
 class OffsetTable:
@@ -30,7 +30,8 @@ class OffsetTable:
     def get(self, key: Key) -> CommittedOffset | None:
         """The offset as appended, or None."""
         group_id, topic, partition = key
-        return self._groups.get(group_id, {}).get(topic, {}).get(partition)
+        held = self._groups.get(group_id, {}).get(topic, {}).get(partition)
+        return None if held is None else CommittedOffset(*held)
 
     def get_committed(self, key: Key) -> CommittedOffset | None:
         """The offset as committed, or None."""
@@ -45,6 +46,14 @@ class OffsetTable:
             for topic, partitions in self._groups.get(group_id, {}).items()
             for partition in partitions
         ]
+
+    def group_ids(self) -> list[str]:
+        """The groups that have offsets, as appended."""
+        return list(self._groups)
+
+    def topics(self, group_id: str) -> list[str]:
+        """The topics that the group has offsets of, as appended."""
+        return list(self._groups.get(group_id, ()))
 
     def all(self, group_id: str, *, committed: bool) -> dict[str, _Partitions]:
         """What the group has by topic, as appended, or as committed. It stays as it is, whatever is
@@ -63,7 +72,7 @@ class OffsetTable:
             if partitions is None:
                 partitions = found[topic] = copied[topic] = found.get(topic, {}).copy()
             if before[0] is not None:
-                partitions[partition] = before[0]
+                partitions[partition] = before[0].plain()
             else:
                 partitions.pop(partition, None)
         for topic, partitions in copied.items():
@@ -82,19 +91,16 @@ class OffsetTable:
             topics[topic] = topics[topic].copy()
         return topics.setdefault(topic, {})
 
-    def keys_of_topic(self, topic: str) -> list[Key]:
-        """Where any group has offsets of `topic`, as appended."""
-        return [
-            (group_id, topic, partition)
-            for group_id, topics in self._groups.items()
-            for partition in topics.get(topic, ())
-        ]
+    def keys_of_topic(self, group_id: str, topic: str) -> list[Key]:
+        """Where the group has offsets of `topic`, as appended."""
+        partitions = self._groups.get(group_id, {}).get(topic, ())
+        return [(group_id, topic, partition) for partition in partitions]
 
     def put(self, key: Key, committed: CommittedOffset, position: int) -> None:
         """The record at `position` sets an offset. Positions never go back."""
         self._remember(key, position)
         group_id, topic, partition = key
-        self._to_change(group_id, topic)[partition] = committed
+        self._to_change(group_id, topic)[partition] = committed.plain()
 
     def remove(self, key: Key, position: int) -> None:
         """The record at `position` removes an offset, if there is one."""

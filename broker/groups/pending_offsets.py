@@ -59,6 +59,6 @@ class PendingOffsets:
         """What open transactions hold of the group."""
         return list(self._groups.get(group_id, ()))
 
-    def keys_of_topic(self, topic: str) -> list[Key]:
-        """What open transactions hold of the topic, in all groups."""
-        return [key for keys in self._groups.values() for key in keys if key[1] == topic]
+    def group_ids(self) -> list[str]:
+        """The groups that open transactions hold something of."""
+        return list(self._groups)

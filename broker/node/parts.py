@@ -153,6 +153,7 @@ def _groups(
         log,
         ports.random_bytes,
         partial(_offsets_partitions, shared),
+        shared.logs.sliced,
     )
 
 

@@ -90,6 +90,7 @@ class NodeTransactions:
             self._next_producer_id,
             self._partition_count,
             lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
+            self._replicas.log_manager.sliced,
         )
 
     def _markers(self) -> MarkerSender:

@@ -37,7 +37,7 @@ from protocol.messages.list_transactions import (
     ListTransactionsResponse,
 )
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.ports import Scheduler, Timer
 from storage.topic_partition import TopicPartition
 
@@ -55,6 +55,7 @@ class TransactionCoordinator:
 
     `partition_count()` is how many partitions `__transaction_state` has (or will have, where it is
     still to be created); `version()` is the cluster's finalized `transaction.version`.
+    `sliced` has long work's turns; None: it is done in one go.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class TransactionCoordinator:
         next_producer_id: NextProducerId,
         partition_count: Callable[[], int],
         version: Callable[[], int],
+        sliced: SlicedWork | None = None,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -80,6 +82,7 @@ class TransactionCoordinator:
             scheduler,
             lambda context: TransactionShard(config, scheduler, markers, version, context),
             config.request_timeout_ms,
+            sliced,
         )
 
     # -- leadership ----------------------------------------------------------------------------

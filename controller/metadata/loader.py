@@ -72,7 +72,7 @@ class MetadataLoader:
         is done in one go: who starts waits for it. What one of them raises then is the caller's to
         handle.
         """
-        self._listeners += [(one, OrderedWork(self._sliced, self._failed)) for one in listeners]
+        self._listeners += [(one, OrderedWork(self._sliced)) for one in listeners]
         if self.image.offset >= 0:
             delta = delta_between(MetadataImage(), self.image)
             for listener in listeners:
@@ -127,15 +127,16 @@ class MetadataLoader:
         for listener, work in self._listeners:
             try:
                 steps = listener(delta, self.image)
+                if steps is not None:
+                    work.take(steps, self._followed)
             except AssertionError:
                 raise
             except Exception as error:  # noqa: BLE001  the others are to hear of it all the same
-                self._failed(error)
-            else:
-                if steps is not None:
-                    work.take(steps)
+                self._followed(None, error)
 
-    def _failed(self, error: Exception) -> None:
+    def _followed(self, _result: object, error: Exception | None) -> None:
+        if error is None:
+            return
         self.apply_errors += 1
         offset = self.image.offset
         logger.error("a listener failed on the metadata up to offset %d", offset, exc_info=error)

@@ -15,9 +15,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from storage.log.sliced_work import SlicedWork, Steps, in_one_go
+
+Done = Callable[[Any, Exception | None], None]
+"""Takes what came of a piece, or what it raised."""
+
+
+class _Piece(NamedTuple):
+    steps: Steps[Any]
+    done: Done
 
 
 class OrderedWork:
@@ -26,48 +34,77 @@ class OrderedWork:
     A short piece is done at once where none is before it.
     """
 
-    def __init__(self, sliced: SlicedWork | None, failed: Callable[[Exception], None]) -> None:
-        """`failed(error)` hears what a piece raised; the next one is begun all the same. Without
-        `sliced` each piece is done in one go."""
+    def __init__(self, sliced: SlicedWork | None) -> None:
+        """Without `sliced` each piece is done in one go."""
         self._sliced = sliced
-        self._failed = failed
-        self._waiting: deque[Steps[Any]] = deque()
+        self._waiting: deque[_Piece] = deque()
         self._busy = False
-        self._is_long = False
+        self._present: Done | None = None
 
     @property
     def is_behind(self) -> bool:
         """Whether some piece has not ended."""
         return self._busy
 
-    def take(self, steps: Steps[Any]) -> None:
-        """Do it after all before it. A broken invariant of a first slice is raised."""
-        self._waiting.append(steps)
-        if not self._busy:
-            self._busy = True
-            while self._waiting and self._begin(self._waiting.popleft()):
-                pass  # what came of a short piece may be another one
-            self._busy = self._is_long
+    def take(self, steps: Steps[Any], done: Done) -> None:
+        """Do it after all before it; then `done(result, error)`, once.
 
-    def _begin(self, steps: Steps[Any]) -> bool:
-        """Whether it has ended already."""
+        What is raised in the first slice of a piece that nothing is before is raised here.
+        """
+        if self._busy:
+            self._waiting.append(_Piece(steps, done))
+            return
+        self._busy = True
         try:
-            if self._sliced is None:
-                in_one_go(steps)
-                return True
-            self._is_long = not self._sliced.begin(steps, self._ended)
+            self._begin(steps, done)
+        finally:
+            # What came of a short piece may be another one. Of a failed one nothing is left.
+            while self._present is None and self._waiting:
+                self._begin_later(self._waiting.popleft())
+            self._busy = self._present is not None
+
+    def take_later(self, steps: Steps[Any], done: Done) -> None:
+        """The same, none of it now: for who has work for many."""
+        if self._busy or self._sliced is None:
+            self.take(steps, done)
+        else:
+            self._busy = True
+            self._present = done
+            self._sliced.run(steps, self._ended)
+
+    def _begin(self, steps: Steps[Any], done: Done) -> None:
+        if self._sliced is None:
+            done(in_one_go(steps), None)
+            return
+        self._present = done
+        try:
+            ended = self._sliced.begin(steps, self._ended)
+        except Exception:
+            self._present = None
+            raise
+        if ended:
+            self._present = None
+            done(ended[0], None)
+
+    def _begin_later(self, piece: _Piece) -> None:
+        try:
+            self._begin(*piece)
         except AssertionError:
             raise
         except Exception as error:  # noqa: BLE001  its owner gets it as a value
-            self._failed(error)
-        return not self._is_long
+            piece.done(None, error)
 
-    def _ended(self, _result: object, error: Exception | None) -> None:
+    def _ended(self, result: Any, error: Exception | None) -> None:
         """A long piece has: the next one has a turn of its own."""
-        if error is not None:
-            self._failed(error)
-        if self._waiting:
-            assert self._sliced is not None
-            self._sliced.run(self._waiting.popleft(), self._ended)
-        else:
-            self._busy = self._is_long = False
+        done, self._present = self._present, None
+        assert done is not None
+        try:
+            done(result, error)
+        finally:
+            if self._waiting:
+                assert self._sliced is not None
+                piece = self._waiting.popleft()
+                self._present = piece.done
+                self._sliced.run(piece.steps, self._ended)
+            else:
+                self._busy = False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from broker.coordinator.coordinator_log import (
     AppendResult,
+    Deliver,
     LogRecord,
     Record,
     TransactionalAppend,
@@ -116,15 +117,17 @@ class InMemoryCoordinatorLog:
         self,
         partition: int,
         leader_epoch: int,
-        deliver: Callable[[Iterable[LogRecord | TransactionMarker]], None],
+        deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
         """Deliver all in one slice, now or at `finish_loads`."""
 
         def read() -> None:
             if self.load_error is ErrorCode.NONE:
-                deliver(list(self.records.get(partition, ())))
-            done(self.load_error)
+                records = list(self.records.get(partition, ()))
+                deliver(records, lambda: done(ErrorCode.NONE))
+            else:
+                done(self.load_error)
 
         if self.hold_loads:
             self._held_loads.append(read)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
+
 import pytest
 
 from broker.coordinator.coordinator_log import (
@@ -53,12 +56,12 @@ def test_loads_can_be_held() -> None:
     log.append(0, 1, [(b"a", b"1")])
     log.hold_loads = True
     seen: list[object] = []
-    log.load(0, 1, seen.extend, seen.append)
+    log.load(0, 1, partial(_deliver, seen), seen.append)
     assert seen == []
     log.finish_loads()
     assert seen == [LogRecord(0, b"a", b"1"), ErrorCode.NONE]
     log.hold_loads, log.load_error = False, ErrorCode.KAFKA_STORAGE_ERROR
-    log.load(0, 1, seen.extend, seen.append)
+    log.load(0, 1, partial(_deliver, seen), seen.append)
     assert seen[2:] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
@@ -105,3 +108,8 @@ def test_what_is_committed_is_below_the_high_watermark() -> None:
 )
 def test_what_clients_are_told(error: ErrorCode, told: ErrorCode) -> None:
     assert coordinator_error(error) is told
+
+
+def _deliver(seen: list[object], part: Iterable[object], go_on: Callable[[], None]) -> None:
+    seen.extend(part)
+    go_on()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pytest
 
@@ -14,13 +15,15 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.coordinator_runtime import (
     RECORDS_PER_BATCH,
+    REPLAYS_A_SLICE,
     CoordinatorRuntime,
     ShardContext,
 )
-from broker.coordinator.outcome import AT_ONCE, Outcome
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from broker.coordinator.outcome import AT_ONCE, Decided, Outcome
+from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
+from storage.log.sliced_work import SlicedWork, Steps
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 TIMEOUT_MS = 5_000
@@ -394,3 +397,109 @@ def test_shutdown_resigns_from_everything() -> None:
     world.runtime.shutdown()
     assert world.runtime.shard(0) is world.runtime.shard(1) is ErrorCode.NOT_COORDINATOR
     assert world.scheduler.pending() == 0
+
+
+def sliced() -> World:
+    """One whose long work is done in turns of the scheduler."""
+    world = World()
+    work = SlicedWork(world.scheduler, SimBlocking(world.scheduler), 0)
+    world.runtime = CoordinatorRuntime("test", world.log, world.scheduler, Memory, TIMEOUT_MS, work)
+    world.runtime.on_elected(0, 1)
+    return world
+
+
+def many(records: int) -> Outcome[object]:
+    return Outcome("many", [(b"%d" % number, b"v") for number in range(records)])
+
+
+def submit(world: World, decide: Callable[[Memory], Decided[object]], told: list[object]) -> None:
+    world.runtime.submit(0, decide, lambda error, reply: told.append((error, reply)), told.append)
+
+
+def test_a_slice_replays_so_many_and_what_comes_meanwhile_waits() -> None:
+    world = sliced()
+    told: list[object] = []
+    shard = world.shard()
+    shard.submit(many(2 * REPLAYS_A_SLICE + 1))
+    shard.submit(Outcome("few", [(b"few", b"v")]))
+    submit(world, lambda shard: Outcome(len(shard.seen)), told)
+    replayed = [len(shard.seen)]
+    while world.scheduler.step():
+        replayed.append(len(shard.seen))
+    whole = 1 + 2 * REPLAYS_A_SLICE + 1
+    assert replayed[:3] == [1 + REPLAYS_A_SLICE, 1 + 2 * REPLAYS_A_SLICE, whole]
+    assert [reply for _, reply in shard.told] == ["many", "few"]
+    assert told == [(ErrorCode.NONE, whole + 1)], "it sees all that was decided before it"
+
+
+def test_a_long_decision_sees_one_state() -> None:
+    world = sliced()
+    told: list[object] = []
+
+    def long(shard: Memory) -> Steps[Outcome[object]]:
+        before = len(shard.seen)
+        yield None
+        return Outcome(len(shard.seen) - before)
+
+    submit(world, long, told)
+    world.shard().write(b"later")
+    world.runtime.on_marker(0, TransactionMarker(1, 7, True))
+    assert world.shard().seen == ["loaded"] and told == []
+    world.scheduler.run_for(0)
+    assert told == [(ErrorCode.NONE, 0)]
+    assert world.shard().seen == ["loaded", (0, b"later"), TransactionMarker(1, 7, True)]
+
+
+def test_who_waits_behind_long_work_hears_that_the_shard_went() -> None:
+    world = sliced()
+    told: list[object] = []
+    shard = world.shard()
+    shard.submit(many(2 * REPLAYS_A_SLICE))
+    submit(world, lambda _: Outcome("never"), told)
+    world.runtime.on_resigned(0)
+    world.scheduler.run_for(0)
+    assert shard.answers == [ErrorCode.NOT_COORDINATOR] == told
+    assert len(shard.seen) == 1 + REPLAYS_A_SLICE + 1, "nothing is replayed after the end"
+
+
+def test_a_decision_that_fails_is_answered(caplog: pytest.LogCaptureFixture) -> None:
+    world = sliced()
+    told: list[object] = []
+
+    def fails(_: Memory) -> Steps[Outcome[object]]:
+        yield None
+        raise ValueError("a bug")
+
+    submit(world, fails, told)
+    submit(world, lambda _: Outcome("served"), told)
+    world.scheduler.run_for(0)
+    assert told == [ErrorCode.UNKNOWN_SERVER_ERROR, (ErrorCode.NONE, "served")]
+    assert "a decision failed" in caplog.text
+
+
+def test_what_follows_an_append_may_take_slices() -> None:
+    world = sliced()
+    told: list[object] = []
+
+    def following(error: ErrorCode) -> Steps[Outcome[object]]:
+        yield None
+        return Outcome((error, len(world.shard().seen)))
+
+    submit(world, lambda _: Outcome(None, [(b"a", b"v")], then=following), told)
+    assert told == []
+    world.scheduler.run_for(0)
+    assert told == [(ErrorCode.NONE, (ErrorCode.NONE, 2))]
+
+
+def test_loading_replays_in_slices_and_reads_on_after_each_part() -> None:
+    world = sliced()
+    world.log.records[1] = [
+        LogRecord(offset, b"k", b"v") for offset in range(2 * REPLAYS_A_SLICE + 1)
+    ]
+    world.runtime.on_elected(1, 1)
+    loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert world.runtime.shard(1) is loading
+    world.scheduler.step()
+    assert world.runtime.shard(1) is loading
+    world.scheduler.run_for(0)
+    assert len(world.shard(1).seen) == 2 * REPLAYS_A_SLICE + 2

@@ -41,9 +41,12 @@ class Log:
         """Start a load; it goes on as time passes."""
         self.log.load(partition, leader_epoch, self.deliver, self.done.append)
 
-    def deliver(self, records: Iterable[LogRecord | TransactionMarker]) -> None:
+    def deliver(
+        self, records: Iterable[LogRecord | TransactionMarker], go_on: Callable[[], None]
+    ) -> None:
         assert self.done == [], "delivered after the end"
         self.slices.append(list(records))
+        go_on()
 
     def run(self) -> None:
         self.replicas.scheduler.run_for(1000)

@@ -195,7 +195,7 @@ def test_an_open_transaction_and_one_that_ended_are_loaded(log: Log) -> None:
     log.end(committed=True)
     log.append(log.begin())
     loaded: list[LogRecord | TransactionMarker] = []
-    log.log.load(0, 0, loaded.extend, lambda error: None)
+    log.log.load(0, 0, lambda part, _: loaded.extend(part), lambda error: None)
     log.replicas.scheduler.run_for(1_000)
     assert loaded == [
         LogRecord(0, b"k", b"v", 7),

@@ -18,3 +18,10 @@ def test_an_id_that_is_not_known_is_any() -> None:
     unknown = CommittedOffset.of(OffsetCommitValue(), 0)
     assert [known.is_for(one) for one in (ID, OTHER_ID, NO_ID)] == [True, False, True]
     assert [unknown.is_for(one) for one in (ID, OTHER_ID, NO_ID)] == [True, True, True]
+
+
+def test_as_it_is_kept() -> None:
+    offset = CommittedOffset(5, 3, "m", 1_000, 2_000, ID, 77)
+    plain = offset.plain()
+    assert type(plain) is tuple
+    assert CommittedOffset(*plain) == offset

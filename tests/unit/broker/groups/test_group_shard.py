@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue
 from protocol.messages.list_groups import ListGroupsRequest
+from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import committing, describing, fetching, joining
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode, Playbook
 
@@ -285,9 +286,10 @@ def test_a_decision_changes_nothing_before_its_records_are_replayed() -> None:
     node.connect().call(committing("g", 5), 9)
     (shard,) = (one for one in node.coordinator._runtime.active_shards() if one.groups)
     before = list(node.log.records[partition_for("g", PARTITIONS)])
-    commit = shard.commit_offsets(committing("g", 6), 9)
-    refused = shard.commit_offsets(committing("g", 6, generation_id_or_member_epoch=3), 9)
-    deletion = shard.delete_group("g")
+    commit = in_one_go(shard.commit_offsets(committing("g", 6), 9))
+    fenced = committing("g", 6, generation_id_or_member_epoch=3)
+    refused = in_one_go(shard.commit_offsets(fenced, 9))
+    deletion = in_one_go(shard.delete_group("g"))
     assert [len(one.records) for one in (commit, refused, deletion)] == [1, 0, 2]
     assert (refused.reply, refused.error) == ([], ErrorCode.UNKNOWN_MEMBER_ID)
     assert (

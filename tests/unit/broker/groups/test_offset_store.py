@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
 from broker.groups.group_records import offset_tombstone, read_group_record
-from broker.groups.offset_store import OffsetStore
+from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
+from broker.groups.removal import Found
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_fetch import OffsetFetchRequestTopics
@@ -16,6 +17,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import committing
 
 ID, OTHER_ID = bytes([1]) * 16, bytes([2]) * 16
@@ -42,7 +44,8 @@ class Store(OffsetStore):
         return self._pending.is_pending((group_id, topic, partition))
 
     def put(self, group: str, offset: int, producer_id: int = -1, **changes: Any) -> list[int]:
-        records, answers = self.commit(committing(group, offset, topic="t", **changes), 1_000)
+        request = committing(group, offset, topic="t", **changes)
+        records, answers = in_one_go(self.commit(request, 1_000))
         self.apply(records, producer_id)
         return [partition.error_code for partition in answers[0].partitions]
 
@@ -150,7 +153,7 @@ def test_a_read_tells_what_is_committed_and_a_stable_one_what_is_appended() -> N
     assert (seen(False), seen(True)) == ([6], [6, 2])
     store.committed_below = 4
     assert (seen(False), seen(True)) == ([6, 2], [6, 2])
-    store.apply(store.delete_group("g"))
+    store.apply(in_one_go(store.delete_group("g")))
     assert (seen(False), seen(True)) == ([6, 2], [])
     store.committed_below = 6
     assert (seen(False), seen(True)) == ([], [])
@@ -215,9 +218,8 @@ def transactional(**partitions: str | None) -> TxnOffsetCommitRequest:
 
 def test_a_transactional_commit() -> None:
     store = Store()
-    records, answers = store.commit_transactional(
-        transactional(a="", b="x" * 9, c=None), now_ms=1_000
-    )
+    request = transactional(a="", b="x" * 9, c=None)
+    records, answers = in_one_go(store.commit_transactional(request, now_ms=1_000))
     assert [(p.partition_index, p.error_code) for p in answers[0].partitions] == [
         (0, ErrorCode.NONE),
         (1, ErrorCode.OFFSET_METADATA_TOO_LARGE),
@@ -258,14 +260,12 @@ def test_deleting_a_group_and_a_topic() -> None:
     store.put("g", 1, partitions=[0, 1])
     store.put("g", 1, producer_id=7, partitions=[1, 2])
     store.put("h", 1)
-    assert store.delete_group("g") == [offset_tombstone("g", "t", p) for p in (0, 1, 2)]
-    assert [key for key, _ in store.delete_topic("t")] == [
-        offset_tombstone(*where)[0]
-        for where in [("g", "t", 0), ("g", "t", 1), ("h", "t", 0), ("g", "t", 2)]
-    ]
-    assert store.delete_topic("u") == []
-    store.apply(store.delete_group("g"))
-    assert store.delete_group("g") == []
+    of_g = [offset_tombstone("g", "t", partition) for partition in (0, 1, 2)]
+    assert in_one_go(store.delete_group("g")) == of_g
+    assert _found(store.delete_topics(["v", "t"])) == [*of_g, offset_tombstone("h", "t", 0)]
+    assert _found(store.delete_topics(["u"])) == []
+    store.apply(in_one_go(store.delete_group("g")))
+    assert in_one_go(store.delete_group("g")) == []
     assert store.offset("h") == 1
     store.apply([offset_tombstone("x", "y", 0)])
 
@@ -273,8 +273,19 @@ def test_deleting_a_group_and_a_topic() -> None:
 def _expired(
     store: Store, now: int, subscribed: bool = False, since: int = 1_000
 ) -> tuple[int, bool]:
-    records, nothing_left = store.expire("g", lambda _: subscribed, lambda _: since, now, 500)
-    return len(records), nothing_left
+    records: list[Record | None] = []
+
+    def found() -> Found:
+        nonlocal nothing_left
+        nothing_left = yield from store.expire("g", lambda _: subscribed, lambda _: since, now, 500)
+
+    nothing_left = False
+    records += found()
+    return len(records) - records.count(None), nothing_left
+
+
+def _found(found: Found) -> list[Record]:
+    return [one for one in found if one is not None]
 
 
 def test_expiry_by_retention() -> None:
@@ -300,3 +311,12 @@ def test_a_group_without_offsets_has_nothing_left() -> None:
     store = Store()
     store.put("g", 1, producer_id=7)
     assert _expired(store, 0) == (0, False)
+
+
+def test_a_slice_looks_at_so_many_partitions() -> None:
+    store, many = Store(), list(range(2 * COMMITS_A_SLICE + 1))
+    assert len(list(store.commit(committing("g", 1, topic="t", partitions=many), 1_000))) == 2
+    store.put("g", 1, partitions=many)
+    assert len(list(store.delete_group("g"))) == 2
+    request = transactional(**{str(index): "" for index in many})
+    assert len(list(store.commit_transactional(request, 1_000))) == 2

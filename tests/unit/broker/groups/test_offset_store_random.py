@@ -17,6 +17,7 @@ from broker.groups.group_records import read_group_record
 from broker.groups.offset_store import OffsetStore
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import committing
 
 GROUPS, TOPICS, PARTITIONS = ("g", "h"), ("t", "u"), (0, 1)
@@ -135,16 +136,16 @@ def one_step(live: Live, chance: random.Random) -> None:
     draw = chance.random()
     if draw < 0.75:
         request = committing(group, live.end, topic=topic, partitions=[index])
-        records, _ = live.store.commit(request, 1_000)
+        records, _ = in_one_go(live.store.commit(request, 1_000))
         live.append(records, producer_id if draw < 0.5 else -1)
     elif draw < 0.93:
         live.mark(producer_id, committed=chance.random() < 0.6)
     elif draw < 0.97:
         live.append(live.store.delete(group, topic, index))
     elif draw < 0.985:
-        live.append(live.store.delete_group(group))
+        live.append(in_one_go(live.store.delete_group(group)))
     else:
-        live.append(live.store.delete_topic(topic))
+        live.append([one for one in live.store.delete_topics([topic]) if one is not None])
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 from broker.groups.committed_offset import CommittedOffset, Key
@@ -60,7 +61,9 @@ def test_keys_as_appended_and_as_committed() -> None:
     table.set(B, 1)
     assert (table.keys("g"), table.committed_keys("g")) == ([B], [A])
     assert (table.keys("h"), table.committed_keys("h")) == ([OTHER], [OTHER])
-    assert (table.keys_of_topic("t"), table.keys_of_topic("u")) == ([B], [OTHER])
+    assert (table.keys_of_topic("g", "t"), table.keys_of_topic("h", "u")) == ([B], [OTHER])
+    assert (table.keys_of_topic("g", "u"), table.keys_of_topic("x", "t")) == ([], [])
+    assert (table.group_ids(), table.topics("g"), table.topics("x")) == (["h", "g"], ["t"], [])
     table.high_watermark = table.end
     assert (table.keys("g"), table.committed_keys("g")) == ([B], [B])
     assert (table.keys("x"), table.committed_keys("x")) == ([], [])
@@ -110,3 +113,12 @@ def test_it_is_what_the_records_below_the_high_watermark_say() -> None:
                 for known in (True, False):
                     shown = table.all("g", committed=known)
                     read.append((shown, {topic: dict(one) for topic, one in shown.items()}))
+
+
+def test_the_collector_need_not_look_through_offsets() -> None:
+    table = Table()
+    table.set(A, 1)
+    table.high_watermark = table.end
+    assert table.both(A) == (1, 1)
+    gc.collect()
+    assert not gc.is_tracked(table._groups["g"]["t"][0])

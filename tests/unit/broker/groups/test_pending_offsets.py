@@ -56,4 +56,4 @@ def test_what_there_is_of_a_group_and_of_a_topic() -> None:
         pending.put(producer_id, key, at(0))
     assert pending.keys("g") == [A, B]
     assert pending.keys("x") == []
-    assert pending.keys_of_topic("t") == [A, OTHER]
+    assert pending.group_ids() == ["g", "h"]
