@@ -94,7 +94,7 @@ class OrderedWork:
         except Exception as error:  # noqa: BLE001  its owner gets it as a value
             piece.done(None, error)
 
-    def _ended(self, result: Any, error: Exception | None) -> None:
+    def _ended(self, result: object, error: Exception | None) -> None:
         """A long piece has: the next one has a turn of its own."""
         done, self._present = self._present, None
         assert done is not None

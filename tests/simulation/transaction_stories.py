@@ -82,7 +82,11 @@ def late_produce(seed: int, protocol: int, *, next_one: bool) -> None:
         same.manager.producer_id = slow.manager.producer_id
         same.manager.producer_epoch = slow.manager.producer_epoch
         story.do(same.client.learn_all([ACCOUNTS, SOURCE]))
+        log = transaction_log(story)
+        decided = log.log_end_offset
         assert same.end(txn, commit=False)
+        # While it is being aborted, who is late is told to ask again.
+        story.run_until(lambda: log.high_watermark > decided + 1, 5_000)
         if next_one:
             other = same.begin()
             assert same.write(other, (SOURCE, 0))
