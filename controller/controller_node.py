@@ -92,6 +92,7 @@ class ControllerNode:
             random_bytes,
             bootstrap,
             environment.scheduler,
+            sliced,
         )
         self.apis = ControllerApis(settings, self.controller, environment.scheduler)
         self._snapshots = SnapshotGenerator(

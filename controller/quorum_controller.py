@@ -4,11 +4,12 @@
            → … records committed … → reply
 
 Everything runs on one thread, so the queue has an entry only while this node has been elected and
-its first record is not committed yet. A decision sees all decisions before it, committed or not;
-its reply leaves when its records, or for a decision without records all those before it, are
-committed. When the append fails or leadership is lost, the image goes back to the last committed
-one and every reply still owed is NOT_CONTROLLER: the outcome is then unknown to the client, as it
-is in Kafka.
+its first record is not committed yet, or while a long decision is under way: that is made, written
+and replayed in slices, and what comes meanwhile waits behind it. A decision sees all decisions
+before it, committed or not; its reply leaves when its records, or for a decision without records
+all those before it, are committed. When the append fails or leadership is lost, the image goes back
+to the last committed one and every reply still owed is NOT_CONTROLLER: the outcome is then unknown
+to the client, as it is in Kafka.
 
 Owns: the image with what is not committed yet, and the replies owed. Never: decides itself; the
 control managers do. Soft state (sessions of brokers) begins anew with each leadership.
@@ -30,19 +31,22 @@ from controller.decisions import elections
 from controller.decisions.change_rules import TopicRules
 from controller.decisions.cluster_control import ClusterControl
 from controller.decisions.configuration_control import ConfigurationControl
-from controller.decisions.decision import MAX_RECORDS_PER_OPERATION, Decision, View
+from controller.decisions.decision import MAX_RECORDS_PER_OPERATION, Decided, Decision, View
 from controller.decisions.feature_control import is_elr_level
 from controller.decisions.leadership_changes import LeadershipChanges
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import BrokerRegistration, MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.records import MetadataRecord
+from controller.raft.leader_batches import RECORDS_A_SLICE
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import NoOpRecord
 from protocol.primitives import StringTooLong
+from storage.log.ordered_work import OrderedWork
+from storage.log.sliced_work import SlicedWork, Steps, each, in_one_go
 from storage.ports import Scheduler
 
 if TYPE_CHECKING:
@@ -62,7 +66,7 @@ _RECORDS_PER_BATCH = MAX_RECORDS_PER_OPERATION
 @dataclass(slots=True)
 class _Command:
     name: str
-    decide: Callable[[View], Decision[Any]]
+    decide: Callable[[View], Decided[Any]]
     reply: Reply
 
 
@@ -87,9 +91,11 @@ class QuorumController:
         random_bytes: RandomBytes,
         bootstrap: Sequence[MetadataRecord],
         of_tokens: Scheduler | None = None,
+        sliced: SlicedWork | None = None,
     ) -> None:
         """`bootstrap` are the records that an empty log begins with. `scheduler` is the time in
-        which nodes wait for each other, `of_tokens` that of delegation tokens; None: the same."""
+        which nodes wait for each other, `of_tokens` that of delegation tokens; None: the same.
+        Without `sliced` long work is done in one go."""
         self._settings = settings
         self._raft = raft
         self._loader = loader
@@ -104,6 +110,7 @@ class QuorumController:
         self._next_offset = 0
         self._owed: deque[_Owed] = deque()
         self._waiting: deque[_Command] = deque()
+        self._work = OrderedWork(sliced)
         self._claim_listeners: list[ClaimListener] = []
         self._timers = ControllerTimers(settings, scheduler, self, of_tokens)
 
@@ -157,7 +164,7 @@ class QuorumController:
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decision[T]],
+        decide: Callable[[View], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
         """Decide, and `reply` once the decision is committed.
@@ -187,16 +194,27 @@ class QuorumController:
     # --- deciding ------------------------------------------------------------------------------
 
     def _run(self, command: _Command) -> None:
+        self._work.take(self._carry_out(command), _raise)
+
+    def _carry_out(self, command: _Command) -> Steps[None]:
+        epoch = self._epoch
+        if epoch is None:  # the leadership is lost since it came
+            command.reply(self._not_controller())
+            return
         view = View(self._image, self._next_offset, self._scheduler.monotonic_ms())
         try:
-            decision = command.decide(view)
+            decided = command.decide(view)
+            decision = decided if isinstance(decided, Decision) else (yield from decided)
         except Exception:
             logger.exception("the controller failed to decide %s", command.name)
             command.reply(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         try:
-            self._append(decision.records, decision.atomic)
+            yield from self._append(epoch, decision.records, decision.atomic)
         except NotLeader:
+            if self._epoch != epoch:  # others were told so already
+                command.reply(self._not_controller())
+                return
             self._owed.append(_Owed(self._next_offset, None, command.reply))
             self._renounce()
             return
@@ -209,17 +227,19 @@ class QuorumController:
         else:
             self._owed.append(owed)
 
-    def _append(self, records: Sequence[MetadataRecord], atomic: bool) -> None:
-        """Append and replay. What a decision may not split is one batch of the log."""
-        assert self._epoch is not None
+    def _append(self, epoch: int, records: Sequence[MetadataRecord], atomic: bool) -> Steps[None]:
+        """Append and replay. What a decision may not split is one batch of the log. Raises
+        NotLeader where this node does not lead `epoch` any more."""
         size = len(records) if atomic else _RECORDS_PER_BATCH
         for start in range(0, len(records), size or 1):
             part = records[start : start + size]
-            last = self._raft.append(self._epoch, part, self._image.metadata_level)
+            proposed = yield from self._raft.prepare(part, self._image.metadata_level)
             delta = MetadataDelta(self._image)
-            for record in part:
-                delta.replay(record)
-            self._image = delta.apply(last, self._epoch, self._scheduler.wall_ms())
+            yield from each(delta.replay, part, RECORDS_A_SLICE)
+            if self._epoch != epoch:
+                raise NotLeader
+            last = self._raft.propose(epoch, proposed)
+            self._image = delta.apply(last, epoch, self._scheduler.wall_ms())
             self._next_offset = last + 1
 
     # --- the quorum ----------------------------------------------------------------------------
@@ -237,7 +257,7 @@ class QuorumController:
         self._image = self._loader.image
         self._next_offset = self._raft.end_offset
         self.cluster.heartbeats.activate(self._image, self._scheduler.monotonic_ms())
-        self._write_first_records()
+        self._write_first_records(epoch)
         self._timers.start()
         waiting, self._waiting = self._waiting, deque()
         for command in waiting:
@@ -246,13 +266,13 @@ class QuorumController:
         for listener in self._claim_listeners:
             listener(unfenced)
 
-    def _write_first_records(self) -> None:
+    def _write_first_records(self, epoch: int) -> None:
         if not self._image.features:
             logger.info("the metadata log is empty: writing %d first records", len(self._bootstrap))
             records = [*self._bootstrap]
             if any(is_elr_level(record) for record in records):
                 records += self.configuration.elr_safety_records(self._image)
-            self._append(records, atomic=True)
+            in_one_go(self._append(epoch, records, atomic=True))
 
     def _renounce(self) -> None:
         """Back to what is committed; whoever waits must ask the new controller."""
@@ -364,7 +384,9 @@ class QuorumController:
         return self._by_the_clock(name, lambda view: decide(view, self.leadership.rules))
 
     def _by_the_clock(self, name: str, decide: Callable[[View], Decision[bool]]) -> bool:
-        """Whether there is more to do."""
+        """Whether there is more to do. Nothing is done while a long decision is under way."""
+        if self._work.is_behind:
+            return self.is_active
         more = False
 
         def decide_here(view: View) -> Decision[None]:
@@ -379,3 +401,8 @@ class QuorumController:
 
 def _ignore_reply(_reply: object) -> None:
     """For what the controller asks of itself."""
+
+
+def _raise(_result: object, error: Exception | None) -> None:
+    if error is not None:
+        raise error

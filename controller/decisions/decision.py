@@ -1,7 +1,8 @@
 """What a decision gives: the records that make it true, and the reply that tells of it.
 
-A decider reads an image and returns a `Decision`; it changes nothing. `controller.
-quorum_controller` appends the records, replays them, and sends the reply once they are committed.
+A decider reads an image and returns a `Decision`; it changes nothing. One on thousands of topics or
+partitions gives the steps to it instead. `controller.quorum_controller` appends the records,
+replays them, and sends the reply once they are committed.
 
 Follows Kafka's `ControllerResult`.
 """
@@ -9,11 +10,12 @@ Follows Kafka's `ControllerResult`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
+from storage.log.sliced_work import Steps
 
 T = TypeVar("T")
 
@@ -44,3 +46,8 @@ class Decision(NamedTuple, Generic[T]):
     records: Sequence[MetadataRecord] = ()
     atomic: bool = True
     """Whether all records must come true together, in one batch."""
+
+
+Decided: TypeAlias = Decision[T] | Steps[Decision[T]]
+"""A decision, or what has to be done for one in slices: the view stays true, for nothing else is
+decided meanwhile."""

@@ -47,10 +47,16 @@ from protocol.messages.create_topics import (
     CreatableTopicResult,
 )
 from protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
+from storage.log.sliced_work import Pace, Steps
 
 TOO_MANY_PARTITIONS = ApiError(
     ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
 )
+
+NEW_PARTITIONS_A_SLICE = 400
+"""Decided on before others have their turn."""
+PARTITIONS_A_TOPIC = 16
+"""As many of them take as long as a new topic without them."""
 
 
 class _NewTopic(NamedTuple):
@@ -79,19 +85,22 @@ class ReplicationControl:
         topics: Sequence[CreatableTopic],
         validate_only: bool,
         quota: MutationQuota | None = None,
-    ) -> Decision[list[CreatableTopicResult]]:
+    ) -> Steps[Decision[list[CreatableTopicResult]]]:
         """Create `topics`, each on its own: one that is refused does not stop the others, and two
         whose names collide are created, as in Kafka."""
         if self._partitions_asked(topics) > MAX_PARTITIONS_PER_REQUEST:
             return Decision(TOO_MANY_PARTITIONS)
+        pace = Pace(NEW_PARTITIONS_A_SLICE)
         names: dict[str, str] | None = None
         room = HostingRoom(self._settings.hosting, view.image)
         records: list[MetadataRecord] = []
         results = []
         for topic in topics:
+            if pace.is_full(PARTITIONS_A_TOPIC):
+                yield None
             if can_collide(topic.name) and names is None:
                 names = collision_index(view.image.topics.by_name)
-            new = self._create_topic(view.image, topic, names or {}, room)
+            new = yield from self._create_topic(view.image, topic, names or {}, room, pace)
             if not isinstance(new, ApiError):
                 new = quota_fault(quota, new.result.num_partitions) or new
             if isinstance(new, ApiError):
@@ -117,7 +126,8 @@ class ReplicationControl:
         topic: CreatableTopic,
         names: Mapping[str, str],
         room: HostingRoom,
-    ) -> _NewTopic | ApiError:
+        pace: Pace,
+    ) -> Steps[_NewTopic | ApiError]:
         error = _name_error(image, topic.name, names)
         if error is not None:
             return error
@@ -134,10 +144,7 @@ class ReplicationControl:
         if error is not None:
             return error
         topic_id = self._new_topic_id(image)
-        partitions = [
-            _partition_record(image, topic_id, index, replicas)
-            for index, replicas in enumerate(assignment)
-        ]
+        partitions = yield from _partition_records(image, topic_id, assignment, 0, pace)
         overrides = {c.name: c.value for c in topic.configs if c.value is not None}
         result = CreatableTopicResult(
             name=topic.name,
@@ -217,13 +224,15 @@ class ReplicationControl:
         topics: Sequence[CreatePartitionsTopic],
         validate_only: bool,
         quota: MutationQuota | None = None,
-    ) -> Decision[list[CreatePartitionsTopicResult]]:
+    ) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
         """Add partitions to `topics`, each on its own."""
         records: list[MetadataRecord] = []
         results = []
-        room = HostingRoom(self._settings.hosting, view.image)
+        room, pace = HostingRoom(self._settings.hosting, view.image), Pace(NEW_PARTITIONS_A_SLICE)
         for topic in topics:
-            added = self._add_partitions(view.image, topic, room)
+            if pace.is_full():
+                yield None
+            added = yield from self._add_partitions(view.image, topic, room, pace)
             if not isinstance(added, ApiError):
                 added = quota_fault(quota, len(added)) or added
             if isinstance(added, ApiError):
@@ -237,8 +246,8 @@ class ReplicationControl:
         return Decision(results, [] if validate_only else records)
 
     def _add_partitions(
-        self, image: MetadataImage, topic: CreatePartitionsTopic, room: HostingRoom
-    ) -> list[MetadataRecord] | ApiError:
+        self, image: MetadataImage, topic: CreatePartitionsTopic, room: HostingRoom, pace: Pace
+    ) -> Steps[list[MetadataRecord] | ApiError]:
         present = image.topics.get(topic.name)
         if present is None:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -262,10 +271,7 @@ class ReplicationControl:
         error = room.take(assignment)
         if error is not None:
             return error
-        return [
-            _partition_record(image, present.id, index, replicas)
-            for index, replicas in enumerate(assignment, count)
-        ]
+        return (yield from _partition_records(image, present.id, assignment, count, pace))
 
 
 def refused_topic(name: str, error: ApiError) -> CreatableTopicResult:
@@ -340,6 +346,17 @@ def _manual_assignment(image: MetadataImage, topic: CreatableTopic) -> list[list
     if fault is not None:
         return fault
     return [assigned[index] for index in range(len(assigned))]
+
+
+def _partition_records(
+    image: MetadataImage, topic_id: bytes, assignment: list[list[int]], first: int, pace: Pace
+) -> Steps[list[MetadataRecord]]:
+    records: list[MetadataRecord] = []
+    for index, replicas in enumerate(assignment, first):
+        if pace.is_full():
+            yield None
+        records.append(_partition_record(image, topic_id, index, replicas))
+    return records
 
 
 def _partition_record(

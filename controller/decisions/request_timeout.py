@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decided, View
 from protocol.errors import ApiError, ErrorCode
 from storage.ports import Scheduler, Timer
 
@@ -25,7 +25,7 @@ class CommandQueue(Protocol):
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decision[T]],
+        decide: Callable[[View], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
         """See `QuorumController.submit`."""
@@ -41,7 +41,7 @@ class RequestTimeouts:
     def submit(
         self,
         name: str,
-        decide: Callable[[View], Decision[T]],
+        decide: Callable[[View], Decided[T]],
         reply: Callable[[T | ApiError], None],
         timeout_ms: int,
     ) -> None:

@@ -16,6 +16,10 @@ from controller.metadata.version import record_version
 from controller.raft import raft_messages as m
 from protocol.control_records import ControlRecordType
 from protocol.records import RecordBatchBuilder
+from storage.log.sliced_work import Pace, Steps
+
+RECORDS_A_SLICE = 500
+"""Written, or replayed, before others have their turn."""
 
 
 class Proposal(NamedTuple):
@@ -26,11 +30,16 @@ class Proposal(NamedTuple):
     now_ms: int
 
 
-def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Proposal:
+def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Steps[Proposal]:
     """`records` in the versions of `level`. Raises StringTooLong: so nothing is proposed that could
     not be written."""
-    values = tuple(encode_record(record, record_version(record, level)) for record in records)
-    return Proposal(tuple(records), values, now_ms)
+    values: list[bytes] = []
+    pace = Pace(RECORDS_A_SLICE)
+    for record in records:
+        if pace.is_full():
+            yield None
+        values.append(encode_record(record, record_version(record, level)))
+    return Proposal(tuple(records), tuple(values), now_ms)
 
 
 def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBatch]:

@@ -21,7 +21,7 @@ from controller.metadata.records import MetadataRecord, MetadataRecordError
 from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.committed_batches import CommittedBatches
-from controller.raft.leader_batches import leader_batch, proposal
+from controller.raft.leader_batches import Proposal, leader_batch, proposal
 from controller.raft.leader_state import LeaderState
 from controller.raft.quorum_state import Role
 from controller.raft.raft import Raft, RaftConfig
@@ -30,6 +30,7 @@ from controller.raft.snapshot_download import SnapshotDownload
 from controller.settings import ControllerSettings
 from protocol.record_batch import CorruptBatch
 from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
+from storage.log.sliced_work import Steps, in_one_go
 from storage.ports import Scheduler, Timer
 
 LACK_RETRY_MS = 100  # without a descriptor for what has to be durable
@@ -187,11 +188,18 @@ class RaftClient:
 
         They are committed when the listener gets them, and only then.
         """
+        return self.propose(epoch, in_one_go(self.prepare(records, level)))
+
+    def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[Proposal]:
+        """`records` as they are to be proposed. Raises StringTooLong."""
+        return proposal(records, level, self._scheduler.wall_ms())
+
+    def propose(self, epoch: int, proposed: Proposal) -> int:
+        """As `append`, of what is prepared. Raises NotLeader: then nothing has happened."""
         if not self.is_leader or epoch != self._raft.epoch:
             raise NotLeader
-        assert records, "an empty batch has no offset"
-        proposed = proposal(records, level, self._scheduler.wall_ms())
-        self._step(m.Propose(epoch, len(records), proposed))
+        assert proposed.records, "an empty batch has no offset"
+        self._step(m.Propose(epoch, len(proposed.records), proposed))
         return self._raft.log.end_offset - 1
 
     def resign(self, epoch: int) -> None:

@@ -36,12 +36,15 @@ from protocol.messages import alter_configs as replace_messages
 from protocol.messages import incremental_alter_configs as change_messages
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps, each
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused
 
 Respond = Callable[[Any], None]
 
+RESOURCES_A_SLICE = 40
+"""Decided on before others have their turn."""
 _MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
 
 _Alter = Callable[[View, Any], list[MetadataRecord] | ApiError]
@@ -131,10 +134,16 @@ class ConfigRequests:
         resources: Sequence[Any],
         alter: _Alter,
         view: View,
-    ) -> Decision[list[ApiError | list[MetadataRecord]]]:
+    ) -> Steps[Decision[list[ApiError | list[MetadataRecord]]]]:
         """What would be decided about each resource."""
         counts = Counter((r.resource_type, r.resource_name) for r in resources)
-        return Decision([_resource_error(rights, r, counts) or alter(view, r) for r in resources])
+        outcome: list[ApiError | list[MetadataRecord]] = []
+        yield from each(
+            lambda r: outcome.append(_resource_error(rights, r, counts) or alter(view, r)),
+            resources,
+            RESOURCES_A_SLICE,
+        )
+        return Decision(outcome)
 
     def _decide(
         self,
@@ -144,12 +153,15 @@ class ConfigRequests:
         validate_only: bool,
         settled: Refused,
         view: View,
-    ) -> Decision[list[ApiError | None]]:
+    ) -> Steps[Decision[list[ApiError | None]]]:
         """Each resource on its own: one that is refused does not stop the others."""
         counts = Counter((r.resource_type, r.resource_name) for r in resources)
         records: list[MetadataRecord] = []
         outcome: list[ApiError | None] = []
+        pace = Pace(RESOURCES_A_SLICE)
         for at, resource in enumerate(resources):
+            if pace.is_full():
+                yield None
             error = settled.get(at) or _resource_error(rights, resource, counts)
             if error is None:
                 altered = alter(view, resource)

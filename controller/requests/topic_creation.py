@@ -23,6 +23,7 @@ from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
 from protocol.rights import Rights
+from storage.log.sliced_work import Steps
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused
@@ -80,18 +81,22 @@ class TopicCreation:
 
         policies.look_at_topics(possible, create_the_rest)
 
-    def _look(self, view: View) -> Decision[list[tuple[CreatableTopic, CreatableTopicResult]]]:
+    def _look(
+        self, view: View
+    ) -> Steps[Decision[list[tuple[CreatableTopic, CreatableTopicResult]]]]:
         """What would be decided about each topic that may be created."""
         asked = self._permitted()
-        decision = self._replication.create_topics(view, asked, True)
+        decision = yield from self._replication.create_topics(view, asked, True)
         if isinstance(decision.reply, ApiError):
             return Decision(decision.reply)
         return Decision(list(zip(asked, decision.reply, strict=True)))
 
-    def _decide(self, view: View) -> Decision[list[CreatableTopicResult]]:
+    def _decide(self, view: View) -> Steps[Decision[list[CreatableTopicResult]]]:
         """On the topics that nothing is settled about. Their results, then the others."""
         asked = self._permitted()
-        decision = self._replication.create_topics(view, asked, self._validate_only, self._quota)
+        decision = yield from self._replication.create_topics(
+            view, asked, self._validate_only, self._quota
+        )
         if isinstance(decision.reply, ApiError):
             return decision
         _hide_configs(self._rights, decision.reply)

@@ -48,6 +48,7 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from storage.log.sliced_work import Steps
 
 Respond = Callable[[Any], None]
 
@@ -152,13 +153,15 @@ class TopicRequests:
         wanted = [topic for topic in request.topics if counts[topic.name] == 1]
         refused = {name: _DUPLICATE for name, count in counts.items() if count > 1}
 
-        def decide(view: View) -> Decision[list[CreatePartitionsTopicResult]]:
+        def decide(view: View) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
             names = [one.name for one in wanted]
             allowed = context.rights.allowed(Operation.ALTER, Resource.TOPIC, names)
             refused.update((name, _MAY_NOT_GROW) for name in names if name not in allowed)
             asked = [one for one in wanted if one.name in allowed]
-            return self._replication.create_partitions(
-                view, asked, request.validate_only, context.quota
+            return (
+                yield from self._replication.create_partitions(
+                    view, asked, request.validate_only, context.quota
+                )
             )
 
         def reply(outcome: list[CreatePartitionsTopicResult] | ApiError) -> None:

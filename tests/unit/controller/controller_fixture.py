@@ -32,6 +32,7 @@ from protocol.rights import UNLIMITED, Rights
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
+from storage.log.sliced_work import SlicedWork
 
 LOG_DIR = "/data"
 CLUSTER_ID = "b3R0bGEtY29udHJvbGxlcg"
@@ -89,6 +90,7 @@ class OneNode:
             self.random.randbytes,
             read_bootstrap(self.filesystem, log_dir),
             self.failures.append,
+            sliced=SlicedWork(self.scheduler, self.blocking, 0),
         )
         self.changes: list[tuple[MetadataDelta, MetadataImage]] = []
         self.node.add_listener(lambda delta, image: self.changes.append((delta, image)))

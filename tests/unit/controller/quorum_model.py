@@ -14,13 +14,14 @@ from typing import Any
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.loader import CommittedBatch, MetadataLoader
-from controller.metadata.records import MetadataRecord, decode_record, encode_record
+from controller.metadata.records import MetadataRecord, decode_record
 from controller.metadata.snapshot import feature_records
-from controller.metadata.version import record_version
 from controller.quorum_controller import QuorumController
+from controller.raft.leader_batches import Proposal, proposal
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
+from storage.log.sliced_work import Steps
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context
 
 VOTERS = (101, 102, 103)
@@ -44,10 +45,13 @@ class ModelRaft:
     def end_offset(self) -> int:
         return self._quorum.end_offset
 
-    def append(self, epoch: int, records: Sequence[MetadataRecord], level: int) -> int:
+    def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[Proposal]:
+        return proposal(records, level, self._quorum.scheduler.wall_ms())
+
+    def propose(self, epoch: int, proposed: Proposal) -> int:
         if not self.is_leader or epoch != self._quorum.epoch:
             raise NotLeader
-        return self._quorum.append(records, level)
+        return self._quorum.append(proposed)
 
     def resign(self, _epoch: int) -> None:
         raise AssertionError("nobody resigns here")
@@ -99,12 +103,9 @@ class Quorum:
         assert self.leader_id is not None
         return self.members[self.leader_id]
 
-    def append(self, records: Sequence[MetadataRecord], level: int) -> int:
+    def append(self, proposed: Proposal) -> int:
         base = self.end_offset
-        written = tuple(
-            decode_record(encode_record(record, record_version(record, level)))
-            for record in records
-        )
+        written = tuple(map(decode_record, proposed.values))
         last = base + max(len(written), 1) - 1
         batch = CommittedBatch(base, last, self.epoch, self.scheduler.wall_ms(), written)
         self.log.append(batch)
@@ -129,7 +130,7 @@ class Quorum:
         for member in self.members.values():
             if member.node_id != self.leader_id or before == self.leader_id:
                 member.controller.handle_leader_change(None, self.epoch)
-        self.append((), 0)  # the leader change
+        self.append(Proposal((), (), 0))  # the leader change
         self.commit()
         for member in self.members.values():
             member.controller.handle_leader_change(self.leader_id, self.epoch)

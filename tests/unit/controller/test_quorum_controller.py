@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from controller.decisions.decision import Decision, View
 from controller.decisions.feature_control import INITIAL_FEATURES
+from controller.decisions.replication_control import (
+    NEW_PARTITIONS_A_SLICE,
+    PARTITIONS_A_TOPIC,
+)
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
+from controller.raft.leader_batches import RECORDS_A_SLICE
 from protocol.errors import ApiError, ErrorCode
+from protocol.messages.create_topics import CreatableTopic
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
+from storage.log.sliced_work import Steps
 from tests.unit.controller.controller_fixture import OneNode
 
 BROKER = ResourceType.BROKER
@@ -154,3 +163,71 @@ def test_closing_answers_whoever_waits() -> None:
     submit(node, "lost", config("a", "1"), into=replies)
     node.node.controller.close()
     assert [reply.code for reply in replies] == [ErrorCode.NOT_CONTROLLER]
+
+
+MANY = 2 * RECORDS_A_SLICE + 1
+
+
+def test_a_long_decision_is_written_and_replayed_in_slices() -> None:
+    node, replies = OneNode().start(), []
+    before = node.node.raft.end_offset
+    submit(node, "many", *(config(str(key), "1") for key in range(MANY)), into=replies)
+    submit(node, "few", config("0", "2"), into=replies)
+    slices = 0
+    while node.node.raft.end_offset == before:
+        assert node.node.controller.image.config(BROKER, "7") == {}, "all of it or nothing"
+        assert node.scheduler.step()
+        slices += 1
+    assert slices >= 4, "two more to write it, and two to replay it"
+    assert len(node.node.controller.image.config(BROKER, "7")) == MANY
+    node.settle()
+    assert replies == ["many", "few"]
+    assert node.node.image.config(BROKER, "7")["0"] == "2"
+
+
+def test_what_comes_during_a_long_decision_is_decided_after_it() -> None:
+    node, replies = OneNode().start(), []
+
+    def long(view: View) -> Steps[Decision[object]]:
+        yield None
+        return Decision("long", [config("a", str(view.next_offset))])
+
+    node.node.controller.submit("long", long, replies.append)
+    submit(node, "later", config("a", "later"), into=replies)
+    assert node.node.controller.image.config(BROKER, "7") == {}
+    node.settle()
+    assert replies == ["long", "later"]
+    assert node.node.image.config(BROKER, "7") == {"a": "later"}
+
+
+def test_a_leadership_that_ends_in_the_midst_of_a_decision_ends_that(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    node, replies = OneNode().start(), []
+    end = node.node.raft.end_offset
+    submit(node, "many", *(config(str(key), "1") for key in range(MANY)), into=replies)
+    submit(node, "few", config("0", "2"), into=replies)
+    node.node.controller.handle_leader_change(None, 2)
+    node.settle()
+    assert [reply.code for reply in replies] == [ErrorCode.NOT_CONTROLLER] * 2
+    assert node.node.raft.end_offset == end and not caplog.records
+
+
+def test_nothing_is_done_by_the_clock_during_a_long_decision() -> None:
+    node, replies = OneNode().start(), []
+    submit(node, "many", *(config(str(key), "1") for key in range(MANY)), into=replies)
+    assert node.node.controller.balance_leaders(), "soon again"
+    node.settle()
+    assert not node.node.controller.balance_leaders()
+
+
+def test_a_slice_decides_on_so_many_topics_or_partitions() -> None:
+    node = OneNode().start()
+    node.register(1)
+    view = View(node.node.image, 0, 0.0)
+    create = node.node.controller.replication.create_topics
+    topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(50)]
+    a_topic = PARTITIONS_A_TOPIC + 1
+    assert len(list(create(view, topics, False))) == 50 * a_topic // NEW_PARTITIONS_A_SLICE
+    partitions = [CreatableTopic("t", NEW_PARTITIONS_A_SLICE * 3, 1)]
+    assert len(list(create(view, partitions, False))) == 3

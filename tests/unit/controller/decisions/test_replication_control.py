@@ -19,6 +19,7 @@ from protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
 )
+from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 FOO = b"f" * 16
@@ -37,7 +38,7 @@ def view(image: MetadataImage) -> View:
 
 def test_records_in_kafka_s_order() -> None:
     topic = CreatableTopic("foo", 2, 1, configs=[CreatableTopicConfig("retention.ms", "5")])
-    decision = control().create_topics(view(THREE), [topic], False)
+    decision = in_one_go(control().create_topics(view(THREE), [topic], False))
     assert [type(record).__name__ for record in decision.records] == [
         "TopicRecord",
         "ConfigRecord",
@@ -59,7 +60,7 @@ class Quota:
 
 def test_each_topic_is_asked_about_and_only_those_beyond_the_quota_are_refused() -> None:
     topics = [CreatableTopic("a", 2, 1), CreatableTopic("b", 2, 1), CreatableTopic("/", 9, 1)]
-    decision = control().create_topics(view(THREE), topics, False, Quota(3))
+    decision = in_one_go(control().create_topics(view(THREE), topics, False, Quota(3)))
     assert isinstance(decision.reply, list)
     assert [one.error_code for one in decision.reply] == [0, 89, 17]
     assert len(decision.records) == 3
@@ -71,14 +72,14 @@ def test_each_topic_is_asked_about_and_only_those_beyond_the_quota_are_refused()
         assert len(deletion.records) == 1 - len(expected)
     grow = [CreatePartitionsTopic("foo", 5, None)]
     for left, code in ((3, 0), (2, 89)):
-        growth = control().create_partitions(view(image), grow, False, Quota(left))
+        growth = in_one_go(control().create_partitions(view(image), grow, False, Quota(left)))
         assert isinstance(growth.reply, list)
         assert [one.error_code for one in growth.reply] == [code]
 
 
 def test_who_is_fenced_is_not_in_sync() -> None:
     topic = CreatableTopic("foo", -1, -1, [CreatableReplicaAssignment(0, [3, 2, 1])])
-    partition = control().create_topics(view(THREE), [topic], False).records[1]
+    partition = in_one_go(control().create_topics(view(THREE), [topic], False)).records[1]
     assert isinstance(partition, m.PartitionRecord)
     assert (partition.replicas, partition.isr, partition.leader) == ([3, 2, 1], [2, 1], 2)
     assert (partition.leader_epoch, partition.partition_epoch) == (0, 0)
@@ -97,11 +98,11 @@ def test_who_is_going_takes_no_new_replicas() -> None:
 
 def test_two_colliding_names_in_one_request() -> None:
     topics = [CreatableTopic("a.b", 1, 1), CreatableTopic("a_b", 1, 1)]
-    decision = control().create_topics(view(THREE), topics, False)
+    decision = in_one_go(control().create_topics(view(THREE), topics, False))
     assert not isinstance(decision.reply, ApiError)
     assert [result.error_code for result in decision.reply] == [0, 0]
     image = image_of(broker_record(1), *topic_records("a.b", FOO, [1]))
-    later = control().create_topics(view(image), topics, False)
+    later = in_one_go(control().create_topics(view(image), topics, False))
     assert not isinstance(later.reply, ApiError)
     assert [result.error_code for result in later.reply] == [36, 17]
 
@@ -120,7 +121,9 @@ def test_topic_ids_are_never_taken_twice() -> None:
     taken = bytearray(FOO)
     taken[6], taken[8] = taken[6] & 0x0F | 0x40, taken[8] & 0x3F | 0x80
     image = image_of(broker_record(1), *topic_records("old", bytes(taken), [1]))
-    decision = replication.create_topics(view(image), [CreatableTopic("new", 1, 1)], False)
+    decision = in_one_go(
+        replication.create_topics(view(image), [CreatableTopic("new", 1, 1)], False)
+    )
     assert decision.records[0].topic_id != bytes(taken)
     assert draws == []
 
@@ -128,7 +131,7 @@ def test_topic_ids_are_never_taken_twice() -> None:
 def test_a_request_for_too_many_partitions_is_refused_whole() -> None:
     """C6, KAFKA-14204."""
     topics = [CreatableTopic(f"t-{i}", 5_000, 1) for i in range(3)]
-    decision = control().create_topics(view(THREE), topics, False)
+    decision = in_one_go(control().create_topics(view(THREE), topics, False))
     assert isinstance(decision.reply, ApiError)
     assert decision.reply.code is ErrorCode.POLICY_VIOLATION
     assert list(decision.records) == []
@@ -136,7 +139,7 @@ def test_a_request_for_too_many_partitions_is_refused_whole() -> None:
 
 def test_a_request_for_too_many_records_is_refused_whole() -> None:
     topics = [CreatableTopic(f"t-{i}", 2, 1) for i in range(5_000)]
-    decision = control().create_topics(view(THREE), topics, False)
+    decision = in_one_go(control().create_topics(view(THREE), topics, False))
     assert isinstance(decision.reply, ApiError)
     assert decision.reply.code is ErrorCode.POLICY_VIOLATION
 
@@ -145,7 +148,7 @@ def test_growing_by_too_many_is_refused() -> None:
     """Apache Kafka 4.3.0 answers UNKNOWN_SERVER_ERROR here, and adds 10,000 of them."""
     image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
     topic = CreatePartitionsTopic("foo", 10_002, None)
-    decision = control().create_partitions(view(image), [topic], False)
+    decision = in_one_go(control().create_partitions(view(image), [topic], False))
     assert not isinstance(decision.reply, ApiError)
     assert decision.reply[0].error_code == ErrorCode.POLICY_VIOLATION
     assert list(decision.records) == []
@@ -154,13 +157,15 @@ def test_growing_by_too_many_is_refused() -> None:
 def test_growing_keeps_the_replication_factor() -> None:
     image = image_of(broker_record(1), broker_record(2), *topic_records("foo", FOO, [1, 2]))
     topic = CreatePartitionsTopic("foo", 3, None)
-    records = control().create_partitions(view(image), [topic], False).records
+    records = in_one_go(control().create_partitions(view(image), [topic], False)).records
     assert [(r.partition_id, len(r.replicas)) for r in records] == [(1, 2), (2, 2)]
 
 
 def test_defaults_of_the_server() -> None:
     replication = control(num_partitions=4, default_replication_factor=2)
-    decision = replication.create_topics(view(THREE), [CreatableTopic("foo", -1, -1)], False)
+    decision = in_one_go(
+        replication.create_topics(view(THREE), [CreatableTopic("foo", -1, -1)], False)
+    )
     partitions = [r for r in decision.records if isinstance(r, m.PartitionRecord)]
     assert [len(p.replicas) for p in partitions] == [2] * 4
 
@@ -177,13 +182,15 @@ def test_more_than_this_node_can_hold_is_refused_and_the_rest_is_made() -> None:
     image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
     topics = [CreatableTopic(name, count, 1) for name, count in (("a", 2), ("b", 3), ("c", 2))]
     for validate_only in (True, False):
-        decision = control(hosting=hosting).create_topics(view(image), topics, validate_only)
+        decision = in_one_go(
+            control(hosting=hosting).create_topics(view(image), topics, validate_only)
+        )
         codes = [ErrorCode(one.error_code) for one in decision.reply]
         assert codes == [ErrorCode.NONE, ErrorCode.POLICY_VIOLATION, ErrorCode.NONE]
     partitions = [one for one in decision.records if isinstance(one, m.PartitionRecord)]
     assert len(partitions) == 4
     for count, code in ((5, ErrorCode.NONE), (6, ErrorCode.POLICY_VIOLATION)):
         asked = [CreatePartitionsTopic("foo", count, None)]
-        decision = control(hosting=hosting).create_partitions(view(image), asked, False)
+        decision = in_one_go(control(hosting=hosting).create_partitions(view(image), asked, False))
         assert ErrorCode(decision.reply[0].error_code) is code
         assert len(decision.records) == (0 if code else count - 1)

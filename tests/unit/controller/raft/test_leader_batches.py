@@ -8,11 +8,13 @@ from controller.raft.leader_batches import leader_batch, proposal
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
 from protocol.record_batch import read_header
 from protocol.records import iterate_records
+from storage.log.sliced_work import in_one_go
 
 
 def test_a_proposal_is_one_batch_with_the_time_it_was_made_at() -> None:
     records = (ConfigRecord(4, "", "key", "value"), NoOpRecord())
-    data, batch = leader_batch(m.Append(3, 10, 12, proposal(records, 30, 77)), 99)
+    proposed = in_one_go(proposal(records, 30, 77))
+    data, batch = leader_batch(m.Append(3, 10, 12, proposed), 99)
     header = read_header(data)
     assert (header.base_offset, header.next_offset, header.partition_leader_epoch) == (10, 12, 3)
     assert [decode_record(one.value or b"") for one in iterate_records(data)] == list(records)
