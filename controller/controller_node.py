@@ -8,7 +8,7 @@
 
 Owns: the order in which these parts hear of a committed batch: first the image and who follows it,
 then the replies that waited for it. So a client that was told of its new topic finds it in this
-node's metadata. Never: decides anything.
+node's metadata, and its logs where they are made here. Never: decides anything.
 
 Follows Kafka's `SharedServer`, `ControllerServer` and `SnapshotGenerator`.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from controller.decisions.feature_control import kept_features, unsupported_feature
@@ -194,7 +195,7 @@ class ControllerNode:
         """See `RaftListener`."""
         self.loader.handle_commit(batch)
         self._check_features()
-        self.controller.handle_commit(batch)
+        self.loader.when_followed(partial(self.controller.handle_commit, batch))
         self._snapshots.maybe_generate()
         self._note_if_loaded()
 

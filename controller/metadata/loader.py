@@ -29,7 +29,7 @@ from protocol.messages.metadata_records import (
     EndTransactionRecord,
 )
 from storage.log.ordered_work import OrderedWork
-from storage.log.sliced_work import SlicedWork, Steps, in_one_go
+from storage.log.sliced_work import SlicedWork, Steps, each, in_one_go
 
 logger = logging.getLogger(f"ottla.{__name__}")
 
@@ -79,6 +79,23 @@ class MetadataLoader:
                 steps = listener(delta, self.image)
                 if steps is not None:
                     in_one_go(steps)
+
+    def when_followed(self, done: Callable[[], None]) -> None:
+        """`done()` once the listeners have done all that they were told of before, now or later; in
+        the order of these calls."""
+        behind = [work for _, work in self._listeners if work.is_behind]
+        left = len(behind)
+
+        def caught_up(_result: object, _error: Exception | None) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done()
+
+        for work in behind:
+            work.take(each(_ignore, (), 1), caught_up)
+        if not behind:
+            done()
 
     def load_snapshot(self, image: MetadataImage) -> None:
         """Go on from `image`, which a snapshot held: told as the changes from the present one."""
@@ -187,3 +204,7 @@ def _note_changed_tokens(before: Tokens, after: Tokens, delta: MetadataDelta) ->
     for token_id in (*before, *after):
         if before.get(token_id) != after.get(token_id):
             delta.changed_tokens[token_id] = after.get(token_id)
+
+
+def _ignore(_item: object) -> None:
+    """There is nothing to do."""
