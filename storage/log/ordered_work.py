@@ -24,7 +24,7 @@ Done = Callable[[Any, Exception | None], None]
 
 
 class _Piece(NamedTuple):
-    steps: Steps[Any]
+    steps: Steps[object]
     done: Done
 
 
@@ -46,7 +46,7 @@ class OrderedWork:
         """Whether some piece has not ended."""
         return self._busy
 
-    def take(self, steps: Steps[Any], done: Done) -> None:
+    def take(self, steps: Steps[object], done: Done) -> None:
         """Do it after all before it; then `done(result, error)`, once.
 
         What is raised in the first slice of a piece that nothing is before is raised here.
@@ -63,7 +63,7 @@ class OrderedWork:
                 self._begin_later(self._waiting.popleft())
             self._busy = self._present is not None
 
-    def take_later(self, steps: Steps[Any], done: Done) -> None:
+    def take_later(self, steps: Steps[object], done: Done) -> None:
         """The same, none of it now: for who has work for many."""
         if self._busy or self._sliced is None:
             self.take(steps, done)
@@ -72,7 +72,7 @@ class OrderedWork:
             self._present = done
             self._sliced.run(steps, self._ended)
 
-    def _begin(self, steps: Steps[Any], done: Done) -> None:
+    def _begin(self, steps: Steps[object], done: Done) -> None:
         if self._sliced is None:
             done(in_one_go(steps), None)
             return
