@@ -164,7 +164,7 @@ def unread_bytes(port: int, ours: int) -> int:
 
 def test_clients_go_on_when_a_quota_is_removed_while_it_holds_them_back(broker: Served) -> None:
     """librdkafka's, five of one user, in steady work."""
-    quota = 50_000.0
+    quota = 100_000.0
     broker.set_quota({"user": CAROL}, RATE, quota)
     cell = Cell("confluent-kafka", PRODUCE, 5)
     work = Work(cell, broker.way(CAROL), TOPIC)

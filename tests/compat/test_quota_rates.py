@@ -11,7 +11,7 @@ from tests.compat.quota_rates.cells import CLIENTS, COUNTS, OPERATIONS, pairwise
 from tests.compat.quota_rates.measure import Asked, measured
 from tests.compat.quota_rates.peers import OTTLA
 
-SHORT = Asked(seconds=4.0, quota_bytes_per_s=400_000.0, windows=3, window_s=1)
+SHORT = Asked(seconds=4.0, quota_bytes_per_s=1_000_000.0, windows=3, window_s=1)
 LEAST, MOST = 0.4, 1.5
 """Of the quota. A machine that others use may give less."""
 

@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         help="whose quotas; both where it is given twice (default: ottla)",
     )
     parser.add_argument("--seconds", type=float, default=60.0, help="over how long a rate is")
-    parser.add_argument("--quota", type=float, default=300_000.0, help="bytes a second, a cell")
+    parser.add_argument("--quota", type=float, default=1_000_000.0, help="bytes a second, a cell")
     parser.add_argument("--clients", default=",".join(CLIENTS))
     parser.add_argument("--operations", default=",".join(OPERATIONS))
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))

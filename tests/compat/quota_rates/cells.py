@@ -10,8 +10,8 @@ OPERATIONS = (PRODUCE, FETCH)
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java")
 COUNTS = (1, 20)
 
-VALUE_BYTES = 1_000
-RECORDS_OF_ALL = 100
+VALUE_BYTES = 5_000
+RECORDS_OF_ALL = 60
 """In a request of each client of a cell, together. With requests of B bytes, N clients of one user
 and a window of W seconds, a quota of Q lets x times its rate through where x (x - 1) = N B / (Q W):
 each may send one while the others wait. So many clients make small requests, and one large ones,

@@ -39,7 +39,7 @@ class Asked:
     """
 
     seconds: float = 60.0
-    quota_bytes_per_s: float = 300_000.0
+    quota_bytes_per_s: float = 1_000_000.0
     windows: int = 11
     window_s: int = 1
 

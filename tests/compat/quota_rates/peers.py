@@ -37,7 +37,7 @@ Entity = Mapping[str, str | None]
 EXACT, DEFAULT = 0, 1
 OTTLA, KAFKA = "ottla", "kafka"
 PASSWORD = "secret"
-BATCH_RECORDS = 5
+BATCH_RECORDS = 3
 OPEN_S = 20.0
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
