@@ -16,6 +16,8 @@ RECORDS_OF_ALL = 60
 and a window of W seconds, a quota of Q lets x times its rate through where x (x - 1) = N B / (Q W):
 each may send one while the others wait. So many clients make small requests, and one large ones,
 which keep it from being held up by itself."""
+FETCHED_RECORDS_MAX = 12
+"""A Fetch that is over its quota has come for nothing: large ones stay below it."""
 
 Sample = tuple[float, int]
 """When, in seconds of any clock, and how many bytes there were by then."""
@@ -37,7 +39,8 @@ class Cell:
     @property
     def request_records(self) -> int:
         """Of `VALUE_BYTES`, in a batch or a fetch of each client."""
-        return RECORDS_OF_ALL // self.count
+        records = RECORDS_OF_ALL // self.count
+        return records if self.operation == PRODUCE else min(records, FETCHED_RECORDS_MAX)
 
     @property
     def request_bytes(self) -> int:

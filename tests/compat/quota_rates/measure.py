@@ -25,7 +25,7 @@ from tests.compat.quota_rates.peers import Served, served
 from tests.compat.security.ways import Way, java
 from tests.tools.java_tools import PROJECT_DIR, java_command, program_classpath
 
-FIRST_BYTE_S = 40.0
+FIRST_BYTE_S = 60.0
 SPARE_S = 0.5
 PRODUCED, FETCHED = "produced", "fetched"
 
