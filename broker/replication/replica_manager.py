@@ -182,7 +182,8 @@ class ReplicaManager:
         homes = self._homes if at_start else None
         if homes is not None:
             homes.look((*changes.leaders.values(), *changes.followers.values()))
-        yield from each(lambda one: self._delete(*one), changes.deletes, DELETES_A_SLICE)
+        with self.log_manager.upkeep.deletions():
+            yield from each(lambda one: self._delete(*one), changes.deletes, DELETES_A_SLICE)
         yield from self._host_all(changes, at_start)
         if homes is not None:
             homes.tell()

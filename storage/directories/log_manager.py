@@ -158,6 +158,7 @@ class LogManager:
                 for log in self.logs:
                     if is_stray(log.partition, log.topic_id):  # its topic went meanwhile
                         self._put_aside(log, STRAY_DIR_SUFFIX)
+                        self.checkpoint_soon()
             done(error)
 
         settings, environment = self._settings, self._environment
@@ -313,6 +314,7 @@ class LogManager:
         log = self._logs.get(name)
         if log is not None and log.topic_id not in (None, topic_id):
             self._put_aside(log, STRAY_DIR_SUFFIX)
+            self.checkpoint_soon()
             log = None
         if log is None:
             if not is_new and len(self.online_dirs) < len(self._dirs):
@@ -367,6 +369,7 @@ class LogManager:
                 self._forget_unopened(TopicPartition(*partition))
             return False
         self._put_aside(log, DELETE_DIR_SUFFIX)
+        self.upkeep.log_deleted()
         self.remove_later(log.log_dir, log.directory, log.config.file_delete_delay_ms)
         return True
 
@@ -376,7 +379,6 @@ class LogManager:
         name = set_aside_name(log.partition, self._random_bytes(16).hex(), suffix)
         log.rename(f"{log.log_dir}/{name}")
         log.retire()
-        self.checkpoint_soon()
 
     def remove_later(self, log_dir: str, directory: str, delay_ms: int) -> None:
         """Remove a folder that has another name already, elsewhere."""

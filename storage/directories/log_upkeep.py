@@ -11,6 +11,7 @@ Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from storage.directories.log_dir_state import LogDirState
@@ -42,6 +43,8 @@ class LogUpkeep:
         self._online = online
         self._stopped = False
         self._checkpoint_due = False
+        self._deletions = 0
+        self._some_gone = False
         self._retained: list[Retained] = []
 
     def start(self) -> None:
@@ -109,6 +112,27 @@ class LogUpkeep:
         if not self._checkpoint_due:
             self._checkpoint_due = True
             self._environment.scheduler.call_soon(self._checkpoint_now)
+
+    @contextmanager
+    def deletions(self) -> Iterator[None]:
+        """Logs are deleted within, maybe in many turns of the loop: one write of all checkpoints
+        comes at the end. Nobody may make a log of a name that is deleted before that."""
+        self._deletions += 1
+        try:
+            yield
+        finally:
+            self._deletions -= 1
+            if self._some_gone and not self._deletions:
+                self._some_gone = False
+                self.checkpoint_soon()
+
+    def log_deleted(self) -> None:
+        """Write all checkpoints soon, or at the end of the `deletions` under way. Who truncated
+        logs does not wait for that: what is appended there next must not count as fsynced."""
+        if self._deletions:
+            self._some_gone = True
+        else:
+            self.checkpoint_soon()
 
     def _checkpoint_now(self) -> None:
         self._checkpoint_due = False

@@ -158,3 +158,30 @@ def test_a_log_whose_topic_went_meanwhile_is_not_made(replicas: Replicas, tmp_pa
     assert list(making) == [] and hosted(replicas) == 1
     assert list(deleting) == [] and hosted(replicas) == 0
     assert not (tmp_path / "t-1").exists()
+
+
+def test_many_deletions_write_the_checkpoints_once(replicas: Replicas, tmp_path: Path) -> None:
+    count = 4 * DELETES_A_SLICE
+    replicas.replay_new("t", count)
+    checkpoint = tmp_path / "recovery-point-offset-checkpoint"
+
+    def named() -> int:
+        replicas.scheduler.run_for(1)
+        return int(checkpoint.read_text().splitlines()[1])
+
+    replicas.logs.upkeep.checkpoint_recovery_points()
+    assert named() == count
+    steps = replicas.begin(RemoveTopicRecord(topic_id_of("t")))
+    assert [named() for _ in steps] == [count] * 3
+    assert named() == 0
+
+
+def test_a_truncation_amid_deletions_is_written_at_once(replicas: Replicas, tmp_path: Path) -> None:
+    replicas.replay_new("t", 2 * DELETES_A_SLICE)
+    steps = replicas.begin(RemoveTopicRecord(topic_id_of("t")))
+    next(steps)
+    replicas.logs.checkpoint_soon()
+    replicas.scheduler.run_for(1)
+    checkpoint = tmp_path / "recovery-point-offset-checkpoint"
+    assert int(checkpoint.read_text().splitlines()[1]) == DELETES_A_SLICE
+    assert list(steps) == []
