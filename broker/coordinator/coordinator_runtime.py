@@ -411,12 +411,14 @@ class CoordinatorRuntime(Generic[S]):
             context, shard = found
             context.submit(partial(decide, shard), done, refuse)
 
-    def submit_to_all(self, decide: Callable[[S], Decided[T]], done: Told[T]) -> None:
+    def submit_to_all(
+        self, decide: Callable[[S], Decided[T]], done: Told[T], *, later: bool = True
+    ) -> None:
         """Have every live shard decide, in the order of election, each in a turn of its own: before
-        all that is asked of it from now on."""
+        all that is asked of it from now on. Not `later`: what is short is done now."""
         for context, shard in list(self._shards.values()):
             if context.state is ShardState.ACTIVE:
-                context.submit(partial(decide, shard), done, later=True)
+                context.submit(partial(decide, shard), done, later=later)
 
     def active_shards(self) -> Iterator[S]:
         """Every live shard, in the order of election."""

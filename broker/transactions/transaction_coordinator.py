@@ -145,12 +145,13 @@ class TransactionCoordinator:
         )
 
     def _expire_ids(self) -> None:
-        self.expire_ids(self._config.transactional_id_expiration_ms)
+        self.expire_ids(self._config.transactional_id_expiration_ms, later=True)
 
-    def expire_ids(self, after_ms: int) -> None:
-        """Forget the ids led here without a sign of life for `after_ms`, now."""
+    def expire_ids(self, after_ms: int, *, later: bool = False) -> None:
+        """Forget the ids led here without a sign of life for `after_ms`, now; `later`: each shard
+        in a turn of its own."""
         expire = partial(TransactionShard.expire_ids, after_ms=after_ms)
-        self._runtime.submit_to_all(expire, _log_expiry)
+        self._runtime.submit_to_all(expire, _log_expiry, later=later)
 
     # -- finding -------------------------------------------------------------------------------
 
