@@ -45,6 +45,10 @@ class Limited(Sender, Protocol):
     def quota(self) -> MutationQuota | None:
         """Of changes to partitions; None: none."""
 
+    @property
+    def api_version(self) -> int:
+        """Version of its request."""
+
 
 def if_allowed(
     sender: Sender, operation: Operation, decide: Callable[[View], Decision[T]]

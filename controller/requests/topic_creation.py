@@ -21,14 +21,26 @@ from controller.decisions.replication_control import ReplicationControl, refused
 from controller.quorum_controller import QuorumController
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
-from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
+from protocol.frames.encoded_items import EncodedItems, encoded
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+)
 from protocol.rights import Rights
-from storage.log.sliced_work import Steps
+from storage.log.sliced_work import Pace, Steps
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused
 
 _DENIED = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+
+CONFIGS_FROM = 5
+TOPICS_KEPT = 16
+"""An answer about so many, or fewer, stays one of messages."""
+WRITTEN_A_SLICE = 32
+"""Topics whose configs are written before others have their turn."""
 
 Answer = Callable[[list[CreatableTopicResult] | ApiError], None]
 
@@ -43,13 +55,16 @@ class TopicCreation:
         wanted: Sequence[CreatableTopic],
         validate_only: bool,
         quota: MutationQuota | None = None,
+        version: int = CreateTopicsRequest.MAX_VERSION,
     ) -> None:
+        """`version`: of the request. The answer to many topics is made for this one alone."""
         self._controller = controller
         self._replication: ReplicationControl = controller.replication
         self._rights = rights
         self._wanted = wanted
         self._validate_only = validate_only
         self._quota = quota
+        self._version = version
         # By name, in the order in which it became so.
         self._settled: dict[str, CreatableTopicResult] = {}
 
@@ -100,7 +115,29 @@ class TopicCreation:
         if isinstance(decision.reply, ApiError):
             return decision
         _hide_configs(self._rights, decision.reply)
+        if len(decision.reply) > TOPICS_KEPT and self._version >= CONFIGS_FROM:
+            yield from self._write_configs(decision.reply)
         return Decision([*decision.reply, *self._settled.values()], decision.records)
+
+    def _write_configs(self, results: Sequence[CreatableTopicResult]) -> Steps[None]:
+        """Thirty configs a topic are nearly all of an answer: they are written here. Topics that
+        set the same have the same ones, which are written once."""
+        overrides = {
+            topic.name: tuple((one.name, one.value) for one in topic.configs)
+            for topic in self._wanted
+        }
+        written: dict[object, EncodedItems[CreatableTopicConfigs]] = {}
+        pace = Pace(WRITTEN_A_SLICE)
+        for result in results:
+            if not result.configs:
+                continue
+            configs = written.get(overrides[result.name])
+            if configs is None:
+                if pace.is_full():
+                    yield None
+                configs = encoded(result.configs, self._version)
+                written[overrides[result.name]] = configs
+            result.configs = configs
 
     def _permitted(self) -> list[CreatableTopic]:
         """Those to decide on; that the others may not be is settled."""

@@ -95,7 +95,12 @@ class TopicRequests:
             respond(CreateTopicsResponse(topics=[*outcome, *refusals]))
 
         creation = TopicCreation(
-            self._controller, context.rights, wanted, request.validate_only, context.quota
+            self._controller,
+            context.rights,
+            wanted,
+            request.validate_only,
+            context.quota,
+            context.api_version,
         )
         create = partial(creation.run, self._settings.policies)
         self._timeouts.within(request.timeout_ms, reply, create)

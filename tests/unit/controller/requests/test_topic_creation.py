@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
+from controller.decisions.decision import Decision, View
 from controller.policies import Policies
+from controller.requests import topic_creation
+from controller.requests.topic_creation import (
+    CONFIGS_FROM,
+    TOPICS_KEPT,
+    WRITTEN_A_SLICE,
+    TopicCreation,
+)
 from ottla.plugins.authorizer import Operation
 from ottla.plugins.policies import CreateTopicPolicy, NewTopic, PolicyViolation
 from protocol.errors import ErrorCode
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.frames.encoded_items import EncodedItems
+from protocol.frames.message_codec import encode_response
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from protocol.rights import UNLIMITED
 from tests.unit.broker.rights_fixture import ListJudge, on_topic
 from tests.unit.controller.controller_fixture import OneNode
 
@@ -84,3 +101,55 @@ def test_without_a_policy_there_is_one_command() -> None:
     node = node_with(None)
     rights = ListJudge(on_topic(Operation.CREATE, "t1")).rights()
     assert told(node.call(wanted(1, 2), 7, rights)) == {"t1": (0, None), "t2": DENIED}
+
+
+def many(count: int, *, alike: bool = True) -> CreateTopicsRequest:
+    """Topics that all set one config: the same, or each its own."""
+    topics = [
+        CreatableTopic(f"t{number}", 1, 1, configs=[CreatableTopicConfig("retention.ms", value)])
+        for number in range(count)
+        for value in (["1000"] if alike else [str(1000 + number)])
+    ]
+    return CreateTopicsRequest(topics)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("version", [4, 5, 7])
+def test_an_answer_about_many_topics_has_the_same_bytes(
+    version: int, alike: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = [one for n in range(TOPICS_KEPT + 3) for one in on_topic(Operation.CREATE, f"t{n}")]
+    listed += [
+        one for n in range(TOPICS_KEPT) for one in on_topic(Operation.DESCRIBE_CONFIGS, f"t{n}")
+    ]
+    rights = ListJudge(listed).rights()
+    count, frames = TOPICS_KEPT + 4, []
+    for kept in (TOPICS_KEPT, count):
+        monkeypatch.setattr(topic_creation, "TOPICS_KEPT", kept)
+        answer = node_with(None).call(many(count, alike=alike), version, rights)
+        written = isinstance(answer.topics[0].configs, EncodedItems)
+        assert written == (kept < count and version >= 5)
+        frames.append(encode_response(answer, version, 7).joined())
+    assert frames[0] == frames[1]
+
+
+def slices_of(request: CreateTopicsRequest, version: int) -> int:
+    node = node_with(None)
+    slices: list[int] = []
+
+    def decide(view: View) -> Decision[None]:
+        creation = TopicCreation(
+            node.node.controller, UNLIMITED, request.topics, True, version=version
+        )
+        slices.append(sum(1 for _ in creation._decide(view)))
+        return Decision(None)
+
+    node.node.controller.submit("test", decide, lambda _: None)
+    return slices[0]
+
+
+def test_configs_are_written_in_slices_and_once_where_topics_are_alike() -> None:
+    count = 2 * WRITTEN_A_SLICE + 1
+    decided = slices_of(many(count), CONFIGS_FROM - 1)
+    assert slices_of(many(count), CONFIGS_FROM) == decided
+    assert slices_of(many(count, alike=False), CONFIGS_FROM) == decided + 2
