@@ -22,6 +22,7 @@ from broker.purgatory.delayed_operations import (
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
 from controller.metadata.topic_names import is_internal
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
@@ -32,15 +33,19 @@ from protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from storage.log.sliced_work import Pace, Steps
 
 NO_WATERMARK = -1
+DELETES_A_SLICE = 5
+"""Partitions, each of which writes a file, before others have their turn."""
 
 
 class DeleteRecordsApi:
     """Deletes the oldest records at a client's word."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: ReplicaManager, answers: SlicedAnswers) -> None:
         self._replicas = replicas
+        self._answers = answers
         self._purgatory = replicas.delete_records_purgatory
 
     def apis(self) -> list[Api]:
@@ -49,29 +54,51 @@ class DeleteRecordsApi:
     def handle(
         self, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
     ) -> None:
-        topics = []
         pending: dict[ReplicatedPartition, PendingAck] = {}
+
+        def refuse(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
+            pending.clear()
+            return refuse_delete_records(request, error)
+
+        def deleted(response: DeleteRecordsResponse) -> None:
+            self._wait(DelayedDeleteRecords(pending, lambda: respond(response)), request.timeout_ms)
+
+        steps = self._delete_all(context, request, pending)
+        self._answers.give(context, request, steps, deleted, refuse)
+
+    def _delete_all(
+        self,
+        context: RequestContext,
+        request: DeleteRecordsRequest,
+        pending: dict[ReplicatedPartition, PendingAck],
+    ) -> Steps[DeleteRecordsResponse]:
+        """Here, where this is the leader; `pending` has what replicas have to do, too."""
+        topics, pace = [], Pace(DELETES_A_SLICE)
         by_topic = _by_topic(request)
-        may_delete = context.rights.allowed(Operation.DELETE, Resource.TOPIC, by_topic)
+        may_delete = yield from allowed_in_slices(
+            context.rights, Operation.DELETE, Resource.TOPIC, by_topic
+        )
         for name, offsets in by_topic.items():
-            if name in may_delete:
-                partitions = [
-                    self._delete(name, index, offset, pending) for index, offset in offsets.items()
-                ]
-            else:
-                partitions = [
-                    _failed(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for index in offsets
-                ]
+            partitions = []
+            for index, offset in offsets.items():
+                if name not in may_delete:
+                    partitions.append(_failed(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+                    continue
+                if pace.is_full():
+                    yield None
+                partitions.append(self._delete(name, index, offset, pending))
             topics.append(DeleteRecordsTopicResult(name, partitions))
-        response = DeleteRecordsResponse(topics=topics)
-        waiting = DelayedDeleteRecords(pending, lambda: respond(response))
-        partitions_waited_for = [one for one in pending if isinstance(one, Partition)]
+        return DeleteRecordsResponse(topics=topics)
+
+    def _wait(self, waiting: DelayedDeleteRecords, timeout_ms: int) -> None:
+        """Answer once the replicas have deleted them, too, or the time is up."""
+        asked = [one for one in waiting.pending if isinstance(one, Partition)]
         if waiting.settle_all():
-            respond(response)
+            waiting.complete()
             return
-        for partition in partitions_waited_for:
+        for partition in asked:
             partition.listeners[self] = None
-        self._purgatory.watch(waiting, waiting.pending, max(request.timeout_ms, 0))
+        self._purgatory.watch(waiting, waiting.pending, max(timeout_ms, 0))
 
     def partition_changed(self, partition: Partition) -> None:
         """A partition moved on which a request may wait (`PartitionListener`)."""

@@ -224,7 +224,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
         AlterReplicaLogDirsApi(config.log_dirs, replicas),
         DescribeLogDirsApi(config.log_dirs, shared.logs, answers),
         DescribeProducersApi(replicas, answers),
-        DeleteRecordsApi(replicas),
+        DeleteRecordsApi(replicas, answers),
         GroupAdminApi(parts.groups, answers),
     ]
     return _all(families)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from broker.apis.delete_records import DeleteRecordsApi, refuse_delete_records
+from broker.apis.delete_records import DELETES_A_SLICE, DeleteRecordsApi, refuse_delete_records
 from broker.requests.context import RequestContext
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
@@ -15,10 +16,11 @@ from protocol.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from protocol.rights import UNLIMITED
-from tests.unit.broker.apis.api_fixture import ask
+from tests.unit.broker.apis.api_fixture import ask, ask_later
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 from tests.unit.broker.rights_fixture import on_topic, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 VERSIONS = range(3)
 
@@ -32,12 +34,16 @@ def replicas(tmp_path: Path) -> Replicas:
     return replicas
 
 
+def api_of(replicas: Replicas, turns: Turns | None = None) -> DeleteRecordsApi:
+    return DeleteRecordsApi(replicas.manager, (turns or Turns()).answers)
+
+
 def delete(
     replicas: Replicas, topic: str, *offsets: tuple[int, int], version: int = 2
 ) -> list[tuple[int, int, int]]:
     partitions = [DeleteRecordsPartition(index, offset) for index, offset in offsets]
     request = DeleteRecordsRequest([DeleteRecordsTopic(topic, partitions)], 1000)
-    (answer,) = ask(DeleteRecordsApi(replicas.manager).handle, request, version).topics
+    (answer,) = ask(api_of(replicas).handle, request, version).topics
     assert answer.name == topic
     return [(one.partition_index, one.low_watermark, one.error_code) for one in answer.partitions]
 
@@ -96,6 +102,59 @@ def test_refusal_names_every_partition() -> None:
     assert [one.error_code for one in topic.partitions] == [-1]
 
 
+# --- many ----------------------------------------------------------------------------------------
+
+MANY = 2 * DELETES_A_SLICE + 1
+
+
+def of_many(replicas: Replicas) -> DeleteRecordsRequest:
+    replicas.replay_new("many", MANY)
+    for index in range(MANY):
+        replicas.append("many", b"a", b"b", index=index)
+    partitions = [DeleteRecordsPartition(index, 1) for index in range(MANY)]
+    return DeleteRecordsRequest([DeleteRecordsTopic("many", partitions)], 1000)
+
+
+def moved(replicas: Replicas) -> int:
+    logs = [replicas.partition("many", index).log for index in range(MANY)]
+    return sum(log.log_start_offset == 1 for log in logs)
+
+
+def test_many_are_deleted_in_slices(replicas: Replicas) -> None:
+    turns, answers, seen = Turns(), list[Any](), list[int]()
+    request = of_many(replicas)
+    ask_later(api_of(replicas, turns).handle, request, 2, answers)
+    assert moved(replicas) == DELETES_A_SLICE
+    assert turns.run(lambda: seen.append(moved(replicas))) == 2
+    assert seen == [2 * DELETES_A_SLICE, MANY]
+    ((topic,),) = [answer.topics for answer in answers]
+    told = [(one.partition_index, one.low_watermark, one.error_code) for one in topic.partitions]
+    assert told == [(index, 1, 0) for index in range(MANY)]
+
+
+def test_a_slice_that_fails_refuses_the_whole_request(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, answers = Turns(), list[Any]()
+    ask_later(api_of(replicas, turns).handle, of_many(replicas), 2, answers)
+    monkeypatch.setattr(replicas.manager, "partition", lambda *_: 1 / 0)
+    turns.run()
+    ((topic,),) = [answer.topics for answer in answers]
+    assert {(one.low_watermark, one.error_code) for one in topic.partitions} == {(-1, -1)}
+
+
+def test_a_leadership_lost_between_slices_is_told(replicas: Replicas) -> None:
+    turns, answers = Turns(), list[Any]()
+    ask_later(api_of(replicas, turns).handle, of_many(replicas), 2, answers)
+    replicas.move_leader("many", 2)
+    turns.run()
+    ((topic,),) = [answer.topics for answer in answers]
+    assert [one.error_code for one in topic.partitions] == [
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        *[0] * (MANY - 1),
+    ]
+
+
 # --- with followers ------------------------------------------------------------------------------
 
 
@@ -120,7 +179,7 @@ class Deletion:
             [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, offset)])], 1000
         )
         context = RequestContext(21, 2, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
-        DeleteRecordsApi(self.leader.replicas.manager).handle(context, request, self.answers.append)
+        api_of(self.leader.replicas).handle(context, request, self.answers.append)
 
     def told(self) -> list[tuple[int, int]]:
         """(low watermark, error) of each answer."""
@@ -190,7 +249,7 @@ def test_where_it_may_not_nothing_is_deleted(replicas: Replicas, version: int) -
         1000,
     )
     rights = rights_of(on_topic(Operation.DELETE, "u"))
-    answer = ask(DeleteRecordsApi(replicas.manager).handle, request, version, rights=rights)
+    answer = ask(api_of(replicas).handle, request, version, rights=rights)
     denied = [(0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
     assert {
         one.name: [(p.partition_index, p.low_watermark, p.error_code) for p in one.partitions]
