@@ -16,6 +16,8 @@ Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, ReplicatedPartition
@@ -23,6 +25,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -34,16 +37,26 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from storage.log.sliced_work import Pace, Steps
 
 OFFSETS_TOPIC = "__consumer_offsets"
+
+MARKERS_A_SLICE = 40
+"""Appended before others have their turn: the first batch of a log, which opens its files, takes
+some fifty microseconds."""
 
 
 class WriteTxnMarkersApi:
     """Ends transactions in the partitions that are led here."""
 
     def __init__(
-        self, replicas: ReplicaManager, groups: GroupCoordinator, request_timeout_ms: int
+        self,
+        replicas: ReplicaManager,
+        groups: GroupCoordinator,
+        request_timeout_ms: int,
+        answers: SlicedAnswers,
     ) -> None:
+        self._answers = answers
         self._replicas = replicas
         self._groups = groups
         self._timeout_ms = request_timeout_ms
@@ -62,13 +75,24 @@ class WriteTxnMarkersApi:
             respond(refuse_write_txn_markers(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
         write = _Write(self._replicas, self._groups)
-        response = write.run(request)
-        waiting = DelayedProduce(write.pending, lambda: respond(response))
+
+        def refuse(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
+            write.pending.clear()
+            return refuse_write_txn_markers(request, error)
+
+        def written(response: WriteTxnMarkersResponse) -> None:
+            self._wait(write, lambda: respond(response))
+
+        self._answers.give(context, request, write.run(request), written, refuse)
+
+    def _wait(self, write: _Write, respond: Callable[[], None]) -> None:
+        """Answer once the markers are replicated."""
+        waiting = DelayedProduce(write.pending, respond)
         # Of markers in one partition the last one's fate is that of all.
         if self._replicas.wait_for_replicas(waiting, write.appended, self._timeout_ms):
             return
         try:
-            respond(response)
+            waiting.complete()
         finally:
             self._replicas.wake(write.appended)
 
@@ -84,14 +108,17 @@ class _Write:
         self.appended: dict[Partition, None] = {}
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
 
-    def run(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    def run(self, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
         """Append what can be; results by producer id, as the protocol has them."""
+        pace = Pace(MARKERS_A_SLICE)
         results: dict[int, dict[str, dict[int, WritableTxnMarkerPartitionResult]]] = {}
         for marker in request.markers:
             named = dict.fromkeys(
                 (topic.name, index) for topic in marker.topics for index in topic.partition_indexes
             )
             for name, index in named:
+                if pace.is_full():
+                    yield None
                 topics = results.setdefault(marker.producer_id, {})
                 topics.setdefault(name, {})[index] = self._partition(name, index, marker)
         return WriteTxnMarkersResponse(

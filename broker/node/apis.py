@@ -171,12 +171,12 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.write_txn_markers import WriteTxnMarkersApi
 
     coordinator, groups, metadata = parts.transactions.coordinator, parts.groups, parts.metadata
-    timeout_ms = parts.shared.config.request_timeout_ms
+    timeout_ms, sliced = parts.shared.config.request_timeout_ms, parts.shared.logs.sliced
     families: list[ApiFamily] = [
         TransactionsApi(metadata, coordinator, groups.partition_for),
-        TransactionAdminApi(coordinator, SlicedAnswers(parts.shared.logs.sliced)),
+        TransactionAdminApi(coordinator, SlicedAnswers(sliced)),
         TxnOffsetCommitApi(metadata, groups),
-        WriteTxnMarkersApi(parts.replicas, groups, timeout_ms),
+        WriteTxnMarkersApi(parts.replicas, groups, timeout_ms, SlicedAnswers(sliced)),
     ]
     return _all(families)
 

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker.apis.write_txn_markers import WriteTxnMarkersApi, refuse_write_txn_markers
+from broker.apis.write_txn_markers import (
+    MARKERS_A_SLICE,
+    WriteTxnMarkersApi,
+    refuse_write_txn_markers,
+)
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.requests.context import RequestContext
 from ottla.plugins.authorizer import Operation
@@ -20,10 +24,11 @@ from protocol.messages.write_txn_markers import (
 )
 from protocol.rights import UNLIMITED
 from storage.log.aborted_lookup import collect_aborted
-from tests.unit.broker.apis.api_fixture import ask
+from tests.unit.broker.apis.api_fixture import ask, ask_later
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 TIMEOUT_MS = 5_000
 
@@ -82,7 +87,7 @@ def answers(response: Any) -> dict[int, list[tuple[str, int, int]]]:
 def write(
     replicas: Replicas, *markers: WritableTxnMarker, groups: Groups | None = None, version: int = 2
 ) -> dict[int, list[tuple[str, int, int]]]:
-    api = WriteTxnMarkersApi(replicas.manager, groups or Groups(), TIMEOUT_MS)
+    api = WriteTxnMarkersApi(replicas.manager, groups or Groups(), TIMEOUT_MS, Turns().answers)
     return answers(ask(api.handle, WriteTxnMarkersRequest(list(markers)), version))
 
 
@@ -157,7 +162,7 @@ def test_the_group_coordinator_hears_of_markers_in_its_topic(replicas: Replicas)
 
 def wait(leader: Leader, *markers: WritableTxnMarker) -> list[WriteTxnMarkersResponse]:
     told: list[WriteTxnMarkersResponse] = []
-    api = WriteTxnMarkersApi(leader.replicas.manager, Groups(), TIMEOUT_MS)
+    api = WriteTxnMarkersApi(leader.replicas.manager, Groups(), TIMEOUT_MS, Turns().answers)
     context = RequestContext(27, 2, 1, None, "localhost", "PLAINTEXT", "c", UNLIMITED)
     api.handle(context, WriteTxnMarkersRequest(list(markers)), told.append)
     return told
@@ -185,6 +190,50 @@ def test_answers_after_the_time_out_and_without_enough_replicas(tmp_path: Path) 
     assert alone.end == 0
 
 
+COUNT = 2 * MARKERS_A_SLICE + 1
+
+
+def ended(replicas: Replicas) -> int:
+    logs = [replicas.partition("many", index).log for index in range(COUNT)]
+    return sum(log.log_end_offset for log in logs)
+
+
+def ask_of_many(replicas: Replicas, turns: Turns) -> list[Any]:
+    replicas.replay_new("many", COUNT)
+    told: list[Any] = []
+    api = WriteTxnMarkersApi(replicas.manager, Groups(), TIMEOUT_MS, turns.answers)
+    request = WriteTxnMarkersRequest([marker(7, ("many", list(range(COUNT))))])
+    ask_later(api.handle, request, 2, told)
+    return told
+
+
+def test_many_markers_are_appended_in_slices(replicas: Replicas) -> None:
+    turns, seen = Turns(), list[int]()
+    told = ask_of_many(replicas, turns)
+    assert ended(replicas) == MARKERS_A_SLICE
+    assert turns.run(lambda: seen.append(ended(replicas))) == 2
+    assert seen == [2 * MARKERS_A_SLICE, COUNT]
+    assert [answers(one) for one in told] == [{7: [("many", index, 0) for index in range(COUNT)]}]
+
+
+def test_markers_before_a_slice_that_fails_are_told_of(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[int] = []
+    changed = replicas.manager.partition_changed
+    turns = Turns()
+    told = ask_of_many(replicas, turns)
+    monkeypatch.setattr(
+        replicas.manager,
+        "partition_changed",
+        lambda one: (woken.append(one.index), changed(one)),
+    )
+    monkeypatch.setattr(replicas.manager, "partition", lambda *_: 1 / 0)
+    turns.run()
+    assert [answers(one) for one in told] == [{7: [("many", index, -1) for index in range(COUNT)]}]
+    assert woken == list(range(MARKERS_A_SLICE))
+
+
 def test_a_request_without_markers_is_answered(replicas: Replicas) -> None:
     assert write(replicas) == {}
 
@@ -208,7 +257,7 @@ def test_only_brokers_and_those_who_may_alter_the_cluster_end_transactions(
     replicas: Replicas, operation: Operation, allowed: bool
 ) -> None:
     begin(replicas, 0, 7)
-    api = WriteTxnMarkersApi(replicas.manager, Groups(), TIMEOUT_MS)
+    api = WriteTxnMarkersApi(replicas.manager, Groups(), TIMEOUT_MS, Turns().answers)
     request = WriteTxnMarkersRequest([marker(7, ("t", [0]))])
     answer = answers(ask(api.handle, request, 2, rights=rights_of(on_cluster(operation))))
     error = ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
