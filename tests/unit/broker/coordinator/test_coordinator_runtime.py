@@ -503,3 +503,21 @@ def test_loading_replays_in_slices_and_reads_on_after_each_part() -> None:
     assert world.runtime.shard(1) is loading
     world.scheduler.run_for(0)
     assert len(world.shard(1).seen) == 2 * REPLAYS_A_SLICE + 2
+
+
+def test_all_shards_decide_in_turns_of_their_own_or_now() -> None:
+    world = sliced()
+    told: list[object] = []
+
+    def submit_to_all(name: str, *, later: bool) -> None:
+        world.runtime.submit_to_all(
+            lambda _: Outcome(name), lambda _, reply: told.append(reply), later=later
+        )
+
+    submit_to_all("now", later=False)
+    assert told == ["now"]
+    submit_to_all("later", later=True)
+    submit_to_all("behind it", later=False)
+    assert told == ["now"]
+    world.scheduler.run_for(0)
+    assert told == ["now", "later", "behind it"]

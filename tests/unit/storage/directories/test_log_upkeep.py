@@ -205,3 +205,26 @@ def test_nothing_is_done_after_the_stop() -> None:
     node.logs.close()
     node.scheduler.run_for(5 * CHECK_MS)
     assert log.log_start_offset == 0
+
+
+def in_checkpoint(node: Node) -> int:
+    """How many logs the high watermarks' file names by now."""
+    node.scheduler.run_for(1)
+    return int(node.filesystem.read("/data/replication-offset-checkpoint").splitlines()[1])
+
+
+def test_deletions_write_the_checkpoints_at_their_end_even_if_one_fails() -> None:
+    node = Node(LogConfig())
+    for index in range(3):
+        node.log(index)
+    node.logs.upkeep.checkpoint_high_watermarks()
+    assert in_checkpoint(node) == 3
+    with pytest.raises(ZeroDivisionError), node.logs.upkeep.deletions():
+        with node.logs.upkeep.deletions():
+            node.logs.delete(("t", 0))
+        node.logs.delete(("t", 1))
+        assert in_checkpoint(node) == 3
+        _ = 1 / 0
+    assert in_checkpoint(node) == 1
+    node.logs.delete(("t", 2))
+    assert in_checkpoint(node) == 0
