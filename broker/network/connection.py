@@ -332,14 +332,14 @@ class Connection(asyncio.BufferedProtocol):
                 return
             if self._may_expire and self._minds_session(login, frame):
                 return
-        if not channel.slot_free:
-            channel.enqueue(self, frame, self.reader.keep)
-            return
         answer = None
         if not tried:
             answer = channel.handle_at_once(self, frame)
         if answer is None:
-            channel.handle_now(self, frame)
+            if channel.slot_free:
+                channel.handle_now(self, frame)
+            else:
+                channel.enqueue(self, frame, self.reader.keep)
         elif self._later is None:
             self.answer(answer or None)
         else:

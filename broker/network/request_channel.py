@@ -1,17 +1,26 @@
 """Between processors and handlers: a bounded queue of requests, and the slots that handle them.
 
-Owns: the queue (`queued.max.requests`), which requests have a handler slot, and the rule that a
-connection's answer goes back to it once. Never: bytes on sockets, or what a request means.
+Owns: the queue (`queued.max.requests`), which requests have a handler slot, how long requests are
+handled in a row, and the rule that a connection's answer goes back to it once. Never: bytes on
+sockets, or what a request means.
 
 A handler slot is one of `num.io.threads`; a blocking job under way holds one (one event loop owns
 all state, so only what blocks takes a thread's time). While a slot is free and nobody waits, a
 request is handled at once, on the loop. Otherwise it waits here, and when the queue is full,
-connections stop reading until there is room. Follows Kafka's `RequestChannel` and
-`KafkaRequestHandlerPool`; differs in that handling itself never runs in parallel.
+connections stop reading until there is room.
+
+Hundreds of connections may ask in one turn of the loop. Once requests have been handled for
+`ottla.requests.turn.ms`, further ones wait here until all else has had its turn. What is prepared
+takes microseconds and does not wait.
+
+Follows Kafka's `RequestChannel` and `KafkaRequestHandlerPool`; differs in that handling itself
+never runs in parallel.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -193,7 +202,7 @@ class HandlerSlots(Protocol):
     on_job_done: Callable[[], None] | None
 
 
-_DRAIN_PER_TURN = 64
+_RESUMED_PER_TURN = 64
 
 
 class RequestChannel:
@@ -208,8 +217,11 @@ class RequestChannel:
         at_once: HandleAtOnce = never_at_once,
         expect: Expect = never_expected,
         memory: Memory = UNCOUNTED,
+        turn_s: float = math.inf,
+        clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`memory` counts what waits in the queue."""
+        """`memory` counts what waits in the queue. After `turn_s` of handling by the clock, the
+        loop does all else before the next request."""
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
@@ -219,6 +231,10 @@ class RequestChannel:
         self._limit = queued_max_requests
         self._call_soon = call_soon
         self._memory = memory
+        self._turn_s = turn_s
+        self._clock_s = clock_s
+        self._handled_s = 0.0
+        """Spent on requests since the last of them had to wait for its turn, or so."""
         # A connection has one request under way at most.
         self._queue: dict[Requester, memoryview] = {}
         self._stalled: dict[Requester, None] = {}
@@ -251,14 +267,16 @@ class RequestChannel:
     @property
     def slot_free(self) -> bool:
         """Whether a request could be handled at once."""
-        return not self._queue and self._slots.outstanding < self._slots.size
+        if self._queue or self._handled_s >= self._turn_s:
+            return False
+        return self._slots.outstanding < self._slots.size
 
     def handle_at_once(self, requester: Requester, frame: memoryview) -> Answer | None:
         """The answer to a request that needs no more than a slot; None where it goes the usual
         way, empty where it comes by what `requester.later` gave. `flush_answered` follows when it
         is sent: others may have been answered by it."""
         slots = self._slots
-        if self._queue or slots.outstanding >= slots.size:
+        if slots.outstanding >= slots.size or (self._queue and self._handled_s < self._turn_s):
             return None
         self.handling = True
         try:
@@ -303,6 +321,7 @@ class RequestChannel:
         """Handle a request in a slot that is free; its answer may come during the call."""
         outermost = not self.handling
         self.handling = True
+        began_s = self._clock_s()
         try:
             self._handle(requester.context, frame, Responder(requester))
         except ProtocolError as error:
@@ -314,14 +333,19 @@ class RequestChannel:
             raise
         finally:
             self.handling = not outermost
+            if outermost:
+                self._handled_s += self._clock_s() - began_s
 
     def enqueue(
         self, requester: Requester, frame: memoryview, keep: Callable[[memoryview], memoryview]
     ) -> None:
-        """Let a request wait for a slot. What `keep` gives of `frame` is the queue's."""
+        """Let a request wait for a slot, or for the next turn. What `keep` gives of `frame` is the
+        queue's."""
         assert not self.full and requester not in self._queue
         self._memory.hold(len(frame))
         self._queue[requester] = keep(frame)
+        if self._slots.outstanding < self._slots.size:
+            self._drain_soon()
 
     def answer_now(self, context: ConnectionContext, frame: memoryview) -> bytes:
         """The answer to a request that needs no more than a look, of one who has not logged in.
@@ -340,9 +364,8 @@ class RequestChannel:
         frame = self._queue.pop(requester, None)
         if frame is not None:
             self._memory.free(len(frame))
-            if self._stalled and not self._drain_scheduled:  # there is room for one of them
-                self._drain_scheduled = True
-                self._call_soon(self._drain)
+            if self._stalled:  # there is room for one of them
+                self._drain_soon()
 
     def flush_answered(self) -> None:
         """Send those answers. Called when no handler is on the stack any more."""
@@ -358,28 +381,41 @@ class RequestChannel:
         if (self._queue or self._stalled) and not self._drain_scheduled:
             self._drain()
 
+    def _drain_soon(self) -> None:
+        if not self._drain_scheduled:
+            self._drain_scheduled = True
+            self._call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        """All else has had its turn."""
+        self._drain_scheduled = False
+        self._handled_s = 0.0
+        self._drain()
+
     def _drain(self) -> None:
         """Handle waiting requests while slots are free; let stalled connections fill the queue."""
-        self._drain_scheduled = False
-        slots = self._slots
-        for _ in range(_DRAIN_PER_TURN):
+        slots, resumed = self._slots, 0
+        while self._handled_s < self._turn_s and resumed < _RESUMED_PER_TURN:
             if self._queue and slots.outstanding < slots.size:
-                requester = next(iter(self._queue))
-                frame = self._queue.pop(requester)
-                size = len(frame)
-                try:
-                    if not requester.context.closed:
-                        self.handle_now(requester, frame)
-                finally:
-                    del frame
-                    self._memory.free(size)
-                self.flush_answered()
+                self._handle_first()
             elif self._stalled and not self.full:
                 # In the order in which they stopped. One that has no whole frame takes no room.
                 requester = next(iter(self._stalled))
                 del self._stalled[requester]
+                resumed += 1
                 requester.resume()
             else:
                 return
-        self._drain_scheduled = True
-        self._call_soon(self._drain)
+        self._drain_soon()
+
+    def _handle_first(self) -> None:
+        requester = next(iter(self._queue))
+        frame = self._queue.pop(requester)
+        size = len(frame)
+        try:
+            if not requester.context.closed:
+                self.handle_now(requester, frame)
+        finally:
+            del frame
+            self._memory.free(size)
+        self.flush_answered()

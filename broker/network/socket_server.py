@@ -98,6 +98,7 @@ class SocketServer:
             at_once,
             expect,
             self.memory,
+            config.ottla_requests_turn_ms / 1000.0,
         )
         self.unsent = UnsentAnswers(
             config.ottla_queued_max_response_bytes, time.monotonic, self.loop.call_later
