@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -239,7 +240,8 @@ class RequestChannel:
         self._queue: dict[Requester, memoryview] = {}
         self._stalled: dict[Requester, None] = {}
         self._drain_scheduled = False
-        self.answered: list[Requester] = []
+        self._flush_scheduled = False
+        self.answered: deque[Requester] = deque()
         """Connections that a handler answered while it served another one."""
         self.handling = False
         """Whether a handler is on the stack: answers of other connections are sent after it."""
@@ -368,11 +370,24 @@ class RequestChannel:
                 self._drain_soon()
 
     def flush_answered(self) -> None:
-        """Send those answers. Called when no handler is on the stack any more."""
+        """Send those answers. Called when no handler is on the stack any more.
+
+        A group of hundreds is answered at once: what does not leave within a turn's share leaves in
+        the next ones.
+        """
+        if not self.answered or self._flush_scheduled:
+            return
+        until_s = self._clock_s() + self._turn_s
         while self.answered:
-            answered, self.answered = self.answered, []
-            for requester in answered:
-                requester.flush()
+            self.answered.popleft().flush()
+            if self.answered and self._clock_s() >= until_s:
+                self._flush_scheduled = True
+                self._call_soon(self._flush_rest)
+                return
+
+    def _flush_rest(self) -> None:
+        self._flush_scheduled = False
+        self.flush_answered()
 
     # --- draining ------------------------------------------------------------------------------
 

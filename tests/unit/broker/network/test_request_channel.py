@@ -134,6 +134,34 @@ def test_stalled_connections_resume_in_order_as_room_appears():
     assert len(bench.log) == 3, "each resumes once"
 
 
+def test_answers_to_many_leave_the_loop_its_turn():
+    bench = Bench()
+    clock = Clock()
+
+    class Slow(Requester):
+        def flush(self) -> None:
+            super().flush()
+            clock.now_s += 1
+
+    channel = RequestChannel(
+        bench.handle, bench.slots, 2, bench.soon.append, turn_s=2, clock_s=clock
+    )
+    names = ["a", "b", "c", "d", "e"]
+    channel.answered.extend(Slow(name, bench.log) for name in names)
+    channel.flush_answered()
+    assert bench.log == ["a flushes", "b flushes"]
+    channel.answered.append(Slow("f", bench.log))
+    channel.flush_answered()  # who else is handled in this turn sends nothing of the rest
+    assert len(bench.log) == 2
+    turns = 0
+    while bench.soon:
+        bench.soon.pop(0)()
+        turns += 1
+    assert turns == 2
+    assert bench.log == [f"{name} flushes" for name in [*names, "f"]]
+    assert not channel.answered
+
+
 def test_requests_of_many_leave_the_loop_its_turn():
     bench = Bench(slots=1, limit=200)
     clock = Clock()
