@@ -20,7 +20,6 @@ never runs in parallel.
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -195,6 +194,11 @@ def never_expected(_context: ConnectionContext, _message: memoryview) -> Expecte
     return None
 
 
+def no_time() -> float:
+    """The clock where requests may take as long as they like."""
+    return 0.0
+
+
 class HandlerSlots(Protocol):
     """The pool whose jobs hold handler slots (`broker.scheduler.BlockingPool`)."""
 
@@ -219,7 +223,7 @@ class RequestChannel:
         expect: Expect = never_expected,
         memory: Memory = UNCOUNTED,
         turn_s: float = math.inf,
-        clock_s: Callable[[], float] = time.perf_counter,
+        clock_s: Callable[[], float] = no_time,
     ) -> None:
         """`memory` counts what waits in the queue. After `turn_s` of handling by the clock, the
         loop does all else before the next request."""

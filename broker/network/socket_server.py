@@ -99,6 +99,7 @@ class SocketServer:
             expect,
             self.memory,
             config.ottla_requests_turn_ms / 1000.0,
+            time.perf_counter,
         )
         self.unsent = UnsentAnswers(
             config.ottla_queued_max_response_bytes, time.monotonic, self.loop.call_later
