@@ -9,9 +9,9 @@ all state, so only what blocks takes a thread's time). While a slot is free and 
 request is handled at once, on the loop. Otherwise it waits here, and when the queue is full,
 connections stop reading until there is room.
 
-Hundreds of connections may ask in one turn of the loop. Once requests have been handled for
-`ottla.requests.turn.ms`, further ones wait here until all else has had its turn. What is prepared
-takes microseconds and does not wait.
+Hundreds of connections may ask in one turn of the loop. `ottla.requests.turn.ms` after the first of
+them was handled, their answers sent in between, further ones wait here until all else has had its
+turn. What is prepared takes microseconds and does not wait.
 
 Follows Kafka's `RequestChannel` and `KafkaRequestHandlerPool`; differs in that handling itself
 never runs in parallel.
@@ -225,8 +225,8 @@ class RequestChannel:
         turn_s: float = math.inf,
         clock_s: Callable[[], float] = no_time,
     ) -> None:
-        """`memory` counts what waits in the queue. After `turn_s` of handling by the clock, the
-        loop does all else before the next request."""
+        """`memory` counts what waits in the queue. After `turn_s` of requests by the clock, the
+        loop does all else before the next one."""
         if queued_max_requests < 1:
             raise ValueError("queued.max.requests is at least 1")
         self._handle = handle
@@ -238,8 +238,8 @@ class RequestChannel:
         self._memory = memory
         self._turn_s = turn_s
         self._clock_s = clock_s
-        self._handled_s = 0.0
-        """Spent on requests since the last of them had to wait for its turn, or so."""
+        self._turn_ends_s: float | None = None
+        """When it has been the turn of requests for long enough; None: none was handled yet."""
         # A connection has one request under way at most.
         self._queue: dict[Requester, memoryview] = {}
         self._stalled: dict[Requester, None] = {}
@@ -273,16 +273,19 @@ class RequestChannel:
     @property
     def slot_free(self) -> bool:
         """Whether a request could be handled at once."""
-        if self._queue or self._handled_s >= self._turn_s:
+        if self._queue or self._slots.outstanding >= self._slots.size:
             return False
-        return self._slots.outstanding < self._slots.size
+        return not self._turn_is_over()
+
+    def _turn_is_over(self) -> bool:
+        return self._turn_ends_s is not None and self._clock_s() >= self._turn_ends_s
 
     def handle_at_once(self, requester: Requester, frame: memoryview) -> Answer | None:
         """The answer to a request that needs no more than a slot; None where it goes the usual
         way, empty where it comes by what `requester.later` gave. `flush_answered` follows when it
         is sent: others may have been answered by it."""
         slots = self._slots
-        if slots.outstanding >= slots.size or (self._queue and self._handled_s < self._turn_s):
+        if slots.outstanding >= slots.size or (self._queue and not self._turn_is_over()):
             return None
         self.handling = True
         try:
@@ -327,7 +330,9 @@ class RequestChannel:
         """Handle a request in a slot that is free; its answer may come during the call."""
         outermost = not self.handling
         self.handling = True
-        began_s = self._clock_s()
+        if self._turn_ends_s is None:
+            self._turn_ends_s = self._clock_s() + self._turn_s
+            self._drain_soon()
         try:
             self._handle(requester.context, frame, Responder(requester))
         except ProtocolError as error:
@@ -339,8 +344,6 @@ class RequestChannel:
             raise
         finally:
             self.handling = not outermost
-            if outermost:
-                self._handled_s += self._clock_s() - began_s
 
     def enqueue(
         self, requester: Requester, frame: memoryview, keep: Callable[[memoryview], memoryview]
@@ -397,7 +400,7 @@ class RequestChannel:
 
     def _slot_may_be_free(self) -> None:
         self.flush_answered()
-        if (self._queue or self._stalled) and not self._drain_scheduled:
+        if self._queue or self._stalled:
             self._drain()
 
     def _drain_soon(self) -> None:
@@ -408,13 +411,13 @@ class RequestChannel:
     def _next_turn(self) -> None:
         """All else has had its turn."""
         self._drain_scheduled = False
-        self._handled_s = 0.0
+        self._turn_ends_s = None
         self._drain()
 
     def _drain(self) -> None:
         """Handle waiting requests while slots are free; let stalled connections fill the queue."""
         slots, resumed = self._slots, 0
-        while self._handled_s < self._turn_s and resumed < _RESUMED_PER_TURN:
+        while resumed < _RESUMED_PER_TURN and not self._turn_is_over():
             if self._queue and slots.outstanding < slots.size:
                 self._handle_first()
             elif self._stalled and not self.full:
