@@ -385,12 +385,21 @@ class RequestChannel:
         if not self.answered or self._flush_scheduled:
             return
         until_s = self._clock_s() + self._turn_s
-        while self.answered:
-            self.answered.popleft().flush()
-            if self.answered and self._clock_s() >= until_s:
-                self._flush_scheduled = True
-                self._call_soon(self._flush_rest)
-                return
+        while self.answered and not self._flush_scheduled:
+            # Whoever goes on behind its answer calls this, too: what is taken here is not there.
+            answered, self.answered = self.answered, deque()
+            while answered:
+                answered.popleft().flush()
+                if answered and self._clock_s() >= until_s:
+                    self._flush_later(answered)
+                    return
+
+    def _flush_later(self, answered: deque[Requester]) -> None:
+        answered.extend(self.answered)
+        self.answered = answered
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            self._call_soon(self._flush_rest)
 
     def _flush_rest(self) -> None:
         self._flush_scheduled = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import pytest
@@ -160,6 +161,20 @@ def test_answers_to_many_leave_the_loop_its_turn():
     assert turns == 2
     assert bench.log == [f"{name} flushes" for name in [*names, "f"]]
     assert not channel.answered
+
+
+def test_however_many_are_answered_their_sending_is_not_nested():
+    bench = Bench()
+    depths: list[int] = []
+
+    class GoingOn(Requester):
+        def flush(self) -> None:
+            depths.append(sum(frame.function == "flush" for frame in inspect.stack(0)))
+            bench.channel.flush_answered()
+
+    bench.channel.answered.extend(GoingOn(str(number), bench.log) for number in range(50))
+    bench.channel.flush_answered()
+    assert depths == [1] * 50
 
 
 def test_requests_of_many_leave_the_loop_its_turn():
