@@ -260,4 +260,5 @@ def _cleaner(shared: SharedServer) -> LogCleaner:
         cleaner_settings(shared.config),
         runner,
         shared.logs.upkeep.checkpoint_recovery_points,
+        shared.logs.sliced,
     )

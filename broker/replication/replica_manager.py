@@ -42,6 +42,7 @@ from controller.metadata.topics_delta import LocalReplicaChanges
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogUnusable
+from storage.log.ordered_work import OrderedWork
 from storage.log.retention import Breaches
 from storage.log.sliced_work import Steps, each, in_one_go
 from storage.log.unified_log import UnifiedLog
@@ -63,6 +64,7 @@ CHANGES_A_SLICE = 20
 CHANGES_A_NEW_LOG = 20
 """As many of them take as long as one log that is made."""
 DELETES_A_SLICE = 10
+ISRS_A_SLICE = 200
 
 
 class ReplicaManager:
@@ -397,10 +399,18 @@ class ReplicaManager:
         """Leaders propose ISRs without those that lag (Kafka's `isr-expiration`)."""
         if self._stopped:
             return
-        for partition in self._partitions.values():
-            if partition.followers is not None:
-                partition.shrink_isr()
+        led = [one for one in self._partitions.values() if one.followers is not None]
+        work = OrderedWork(self.log_manager.sliced)
+        work.take(each(self._check_isr, led, ISRS_A_SLICE), self._isrs_checked)
+
+    def _check_isr(self, partition: Partition) -> None:
+        if not self._stopped and not partition.deleted:
+            partition.shrink_isr()
+
+    def _isrs_checked(self, _: object, error: Exception | None) -> None:
         self._check_isrs_later()
+        if error is not None:
+            raise error
 
     def _retained(self, log: UnifiedLog, gone: Breaches) -> None:
         """Retention took the oldest segments of a log."""

@@ -27,7 +27,9 @@ from storage.cleaning.cleaner_ports import CleanerDied, CleanerRunner, CleanerSe
 from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
+from storage.log.ordered_work import OrderedWork
 from storage.log.segment_replacement import cleaned_names, remove_cleaned
+from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.log.unified_log import UnifiedLog
 from storage.ports import Timer
 from storage.topic_partition import TopicPartition
@@ -37,6 +39,10 @@ _log = logging.getLogger(f"ottla.{__name__}")
 _HELD_BACK_TURNS = 10
 _OF_THE_MOMENT = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _DEATHS_MAX = 3
+
+_LOGS_A_SLICE = 500
+_LOOK_COSTS = 10
+"""A look at a compacted log takes as long as passing by so many others."""
 
 
 class Logs(Protocol):
@@ -77,13 +83,16 @@ class LogCleaner:
         settings: CleanerSettings,
         runner: CleanerRunner,
         swapped: Callable[[], None] = lambda: None,
+        sliced: SlicedWork | None = None,
     ) -> None:
-        """`swapped()` runs after each round: recovery points are written then."""
+        """`swapped()` runs after each round: recovery points are written then. Without `sliced` all
+        logs are looked at in one go."""
         self._environment = environment
         self._logs = logs
         self._settings = settings
         self._runner = runner
         self._swapped = swapped
+        self._work = OrderedWork(sliced)
         self._manager = LogCleanerManager(environment)
         self._running: dict[TopicPartition, _Round] = {}
         self._held_until: dict[TopicPartition, float] = {}
@@ -148,49 +157,82 @@ class LogCleaner:
             self._later()
 
     def look(self) -> None:
-        """Begin as many rounds as there are threads for, the filthiest logs first."""
+        """Begin as many rounds as there are threads for, the filthiest logs first: of many logs in
+        slices, and behind a look that is under way."""
+        self._work.take(self._look(), _tell)
+
+    def _look(self) -> Steps[None]:
         self._looking = False
         logs = self._logs.logs
-        self._manager.settle(logs)
-        self._forget_gone(logs)
-        while not self._stopped and len(self._running) < self._settings.log_cleaner_threads:
-            filthiest = self._filthiest(logs)
-            if filthiest is None:
-                return
-            self._begin(filthiest)
+        yield from self._manager.settle(logs)
+        yield from self._forget_gone(logs)
+        if self._has_room():
+            due = yield from self._due(logs)
+            due.sort(key=lambda one: -one.ratio)
+            for found in due:
+                if not self._has_room():
+                    return
+                self._begin_if_still_due(found.log)
+
+    def _has_room(self) -> bool:
+        return not self._stopped and len(self._running) < self._settings.log_cleaner_threads
+
+    def _begin_if_still_due(self, log: UnifiedLog) -> None:
+        """It may have been cut, or deleted, since it was looked at."""
+        self._manager.settle_one(log)
+        now_ms = self._environment.scheduler.wall_ms()
+        found = self._look_at(log, now_ms)
+        if found is not None and found.is_due:
+            self._begin(found)
 
     def _look_soon(self) -> None:
         if not self._looking and not self._stopped:
             self._looking = True
             self._environment.scheduler.call_soon(self.look)
 
-    def _forget_gone(self, logs: Iterable[UnifiedLog]) -> None:
-        here = {log.partition: log.log_dir for log in logs}
-        for path, partition in list(self.uncleanable):
-            if here.get(partition) != path:
-                del self.uncleanable[(path, partition)]
-        for partition in [one for one in self._held_until if one not in here]:
-            del self._held_until[partition]
-        for partition, one in self._running.items():
+    def _forget_gone(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
+        if self.uncleanable or self._held_until:
+            here: dict[TopicPartition, str] = {}
+            pace = Pace(_LOGS_A_SLICE)
+            for log in logs:
+                if pace.is_full():
+                    yield None
+                here[log.partition] = log.log_dir
+            for path, partition in list(self.uncleanable):
+                if here.get(partition) != path:
+                    del self.uncleanable[(path, partition)]
+            for partition in [one for one in self._held_until if one not in here]:
+                del self._held_until[partition]
+        for partition, one in list(self._running.items()):
             if one.log.offline:
                 self.abort(partition)
 
-    def _filthiest(self, logs: Iterable[UnifiedLog]) -> LogToClean | None:
+    def _due(self, logs: Iterable[UnifiedLog]) -> Steps[list[LogToClean]]:
+        """All that there is enough to do in."""
         now_ms = self._environment.scheduler.wall_ms()
-        best: LogToClean | None = None
+        due = []
+        pace = Pace(_LOGS_A_SLICE)
         for log in logs:
-            if not log.config.compact or not self._may_begin(log):
-                continue
-            if log.recovery_point < log.segments.active.base_offset:
-                log.flush()  # after an unclean start: what is not fsynced is not cleaned
-            try:
-                found = self._manager.look_at(log, now_ms)
-            except OSError as error:
-                self._environment.failures.fail(log.log_dir, f"cleaning {log.partition}", error)
-                continue
-            if found.is_due and (best is None or found.ratio > best.ratio):
-                best = found
-        return best
+            compact = log.config.compact
+            if pace.is_full(_LOOK_COSTS if compact else 1):
+                yield None
+            if compact:
+                found = self._look_at(log, now_ms)
+                if found is not None and found.is_due:
+                    due.append(found)
+        return due
+
+    def _look_at(self, log: UnifiedLog, now_ms: int) -> LogToClean | None:
+        """What there is to clean, where it may be cleaned now."""
+        if not log.config.compact or not self._may_begin(log):
+            return None
+        if log.recovery_point < log.segments.active.base_offset:
+            log.flush()  # after an unclean start: what is not fsynced is not cleaned
+        try:
+            return self._manager.look_at(log, now_ms)
+        except OSError as error:
+            self._environment.failures.fail(log.log_dir, f"cleaning {log.partition}", error)
+            return None
 
     def _may_begin(self, log: UnifiedLog) -> bool:
         partition = log.partition
@@ -359,3 +401,9 @@ class LogCleaner:
     def _end(self, one: _Round) -> None:
         one.log.set_being_cleaned(False)
         self._running.pop(one.log.partition, None)
+
+
+def _tell(_: object, error: Exception | None) -> None:
+    """What fails in a later slice, as in the first: the loop tells of it."""
+    if error is not None:
+        raise error

@@ -17,14 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.log.checkpoints import CLEANER_CHECKPOINT
 from storage.log.log_environment import LogEnvironment
 from storage.log.log_segment import LogSegment
 from storage.log.refusal import LONG_MAX
+from storage.log.sliced_work import Pace, Steps
 from storage.log.unified_log import UnifiedLog
 from storage.topic_partition import TopicPartition
+
+_LOGS_A_SLICE = 250
+
+_Present: TypeAlias = dict[tuple[str, TopicPartition], UnifiedLog]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +95,47 @@ class LogCleanerManager:
                 if log.log_dir == path and log.partition in found
             }
 
-    def settle(self, logs: Iterable[UnifiedLog]) -> None:
-        """Forget logs that are gone, and take truncations into account."""
-        present = {(log.log_dir, log.partition): log for log in logs}
-        cuts = {log: log.flusher.take_truncation() for log in present.values()}
+    def settle(self, logs: Iterable[UnifiedLog]) -> Steps[None]:
+        """Forget logs that are gone, and take truncations into account. `logs` are all there are:
+        of one that comes meanwhile nothing is known."""
+        pace = Pace(_LOGS_A_SLICE)
+        present: _Present = {}
+        changed: dict[str, None] = {}
+        for log in logs:
+            if pace.is_full():
+                yield None
+            present[(log.log_dir, log.partition)] = log
+            if self._cut(log):
+                changed[log.log_dir] = None
+        yield from self._forget_gone(present, changed)
+        for path in changed:
+            self._write(path)
+
+    def _forget_gone(self, present: _Present, changed: dict[str, None]) -> Steps[None]:
+        pace = Pace(_LOGS_A_SLICE)
         for path, known in self._known.items():
-            changed = False
             for partition, clean in list(known.items()):
-                log = present.get((path, partition))
-                if log is None or log.topic_id != clean.topic_id:
+                if pace.is_full():
+                    yield None
+                here = present.get((path, partition))
+                gone = here is None or here.topic_id != clean.topic_id
+                if gone and known.get(partition) is clean:
                     del known[partition]
-                    changed = True
-                elif (cut := cuts[log]) is not None and cut < clean.offset:
-                    clean.offset = cut
-                    changed = True
-            if changed:
-                self._write(path)
+                    changed[path] = None
+
+    def settle_one(self, log: UnifiedLog) -> None:
+        """Take truncations of one log into account: it may be cut after its turn."""
+        if self._cut(log):
+            self._write(log.log_dir)
+
+    def _cut(self, log: UnifiedLog) -> bool:
+        """Whether less of it is clean than was known."""
+        cut = log.flusher.take_truncation()
+        clean = self._known.get(log.log_dir, {}).get(log.partition)
+        if cut is None or clean is None or clean.topic_id != log.topic_id or cut >= clean.offset:
+            return False
+        clean.offset = cut
+        return True
 
     def done(self, log: UnifiedLog, offset: int) -> None:
         """The log was cleaned up to `offset`, and its folder says so."""

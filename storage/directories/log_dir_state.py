@@ -6,6 +6,8 @@ Owns: what the offset checkpoints of the directory say. Never: opens or closes a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets
 from storage.filesystem import Lock
 from storage.log.checkpoints import (
@@ -14,9 +16,13 @@ from storage.log.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
 )
 from storage.log.log_environment import LogEnvironment
+from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
 from storage.topic_partition import TopicPartition
+
+_LOGS_A_SLICE = 500
+"""So many are asked for an offset in one slice."""
 
 
 class LogDirState:
@@ -60,21 +66,47 @@ class LogDirState:
         """Its marker was looked for."""
         self.was_clean = was_clean
 
+    # --- what the checkpoints say: of many logs in slices ---------------------------------------
+
     def recovery_offsets(self) -> Offsets:
         """Up to where each log is fsynced."""
+        return in_one_go(self.recovery_steps())
+
+    def recovery_steps(self) -> Steps[Offsets]:
+        """The same in slices."""
         kept = {partition: one.recovery_point for partition, one in self.unopened.items()}
-        return kept | {partition: log.recovery_point for partition, log in self.logs.items()}
+        return self._asked(kept, lambda log: log.recovery_point)
 
     def start_offsets(self) -> Offsets:
         """Only where the first segment does not say it."""
+        return in_one_go(self.start_steps())
+
+    def start_steps(self) -> Steps[Offsets]:
+        """The same in slices."""
         kept = {name: one.log_start for name, one in self.unopened.items() if one.log_start}
-        return kept | {
-            partition: log.log_start_offset
-            for partition, log in self.logs.items()
-            if log.log_start_offset > log.segments.first.base_offset
-        }
+        return self._asked(kept, _start_not_in_a_name)
 
     def watermarks(self) -> Offsets:
         """The high watermark of each log."""
+        return in_one_go(self.watermark_steps())
+
+    def watermark_steps(self) -> Steps[Offsets]:
+        """The same in slices."""
         kept = {partition: one.high_watermark for partition, one in self.unopened.items()}
-        return kept | {partition: log.high_watermark for partition, log in self.logs.items()}
+        return self._asked(kept, lambda log: log.high_watermark)
+
+    def _asked(self, offsets: Offsets, ask: Callable[[UnifiedLog], int | None]) -> Steps[Offsets]:
+        """With what each log says. One that goes before its turn is left out."""
+        pace = Pace(_LOGS_A_SLICE)
+        for partition in list(self.logs):
+            if pace.is_full():
+                yield None
+            log = self.logs.get(partition)
+            if log is not None and (offset := ask(log)) is not None:
+                offsets[partition] = offset
+        return offsets
+
+
+def _start_not_in_a_name(log: UnifiedLog) -> int | None:
+    start = log.log_start_offset
+    return start if start > log.segments.first.base_offset else None

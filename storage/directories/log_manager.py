@@ -82,7 +82,7 @@ class LogManager:
         self._home_of: HomeOf = lambda _partition: None
         self._loaded = False
         self._loading: LogsLoading | None = None
-        self.upkeep = LogUpkeep(environment, settings, self._online)
+        self.upkeep = LogUpkeep(environment, settings, self._online, self.sliced)
         self.report: list[str] = []
         """What opening the logs found and repaired, a line each, for people."""
         environment.failures.listen(self._dir_failed)

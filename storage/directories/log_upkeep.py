@@ -4,6 +4,9 @@ Owns the timers, and the one write of all checkpoints that several changes share
 creates or deletes a log as a whole (`storage.directories.log_manager`), or decides what has had its
 time (`storage.log.retention`).
 
+What looks at all logs is done in slices, one piece after the other. So a checkpoint that was begun
+before a truncation is written before the one that tells of it.
+
 Kafka's class: the scheduled tasks of `LogManager` 4.3, whose first round comes after
 `log.initial.task.delay.ms`.
 """
@@ -16,16 +19,22 @@ from itertools import islice
 
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_manager_settings import LogManagerSettings
+from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets
+from storage.log.checkpoints import encode_offsets_in_slices
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
+from storage.log.ordered_work import OrderedWork
 from storage.log.refusal import LONG_MAX
 from storage.log.retention import Breaches, delete_old_segments
+from storage.log.sliced_work import SlicedWork, Steps, each
 from storage.log.unified_log import UnifiedLog
 
 _LOGS_A_GO = 50
 """So many logs are looked through in one go: requests are answered in between."""
 
 Retained = Callable[[UnifiedLog, Breaches], None]
+
+_Checkpoint = Callable[[LogDirState], tuple[OffsetCheckpoint, Steps[Offsets]]]
 
 
 class LogUpkeep:
@@ -36,11 +45,14 @@ class LogUpkeep:
         environment: LogEnvironment,
         settings: LogManagerSettings,
         online: Callable[[], Iterable[LogDirState]],
+        sliced: SlicedWork | None = None,
     ) -> None:
-        """`online()` gives the directories that have not failed, as they are now."""
+        """`online()` gives the directories that have not failed, as they are now. Without `sliced`
+        each piece is done in one go, but retention."""
         self._environment = environment
         self._settings = settings
         self._online = online
+        self._work = OrderedWork(sliced)
         self._stopped = False
         self._checkpoint_due = False
         self._deletions = 0
@@ -92,18 +104,27 @@ class LogUpkeep:
 
     def checkpoint_recovery_points(self) -> None:
         """Write up to where each log is fsynced."""
-        for log_dir in self._online():
-            log_dir.recovery_points.write(log_dir.recovery_offsets())
+        self._take(self._write(_recovery_points))
 
     def checkpoint_log_starts(self) -> None:
         """Write the log starts that no segment's name tells."""
-        for log_dir in self._online():
-            log_dir.log_starts.write(log_dir.start_offsets())
+        self._take(self._write(_log_starts))
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks."""
+        self._take(self._write(_high_watermarks))
+
+    def _write(self, what: _Checkpoint) -> Steps[None]:
         for log_dir in self._online():
-            log_dir.high_watermarks.write(log_dir.watermarks())
+            checkpoint, offsets = what(log_dir)
+            data = yield from encode_offsets_in_slices((yield from offsets))
+            if self._stopped:
+                return  # the stop has written later ones
+            if not self._environment.failures.is_offline(log_dir.path):
+                checkpoint.write_encoded(data)
+
+    def _take(self, steps: Steps[None]) -> None:
+        self._work.take(steps, _tell)
 
     def checkpoint_soon(self) -> None:
         """Write all checkpoints after what runs now: once for all logs of a topic that is deleted,
@@ -135,11 +156,13 @@ class LogUpkeep:
             self.checkpoint_soon()
 
     def _checkpoint_now(self) -> None:
+        self._take(self._write_all())
+
+    def _write_all(self) -> Steps[None]:
         self._checkpoint_due = False
-        if not self._stopped:
-            self.checkpoint_recovery_points()
-            self.checkpoint_log_starts()
-            self.checkpoint_high_watermarks()
+        for what in (_recovery_points, _log_starts, _high_watermarks):
+            if not self._stopped:
+                yield from self._write(what)
 
     # ---- retention -----------------------------------------------------------------------------
 
@@ -177,10 +200,35 @@ class LogUpkeep:
     # ---- the rest ------------------------------------------------------------------------------
 
     def _flush_due(self) -> None:
-        for log in self._logs():
+        self._take(each(self._flush_one, self._logs(), _LOGS_A_GO))
+
+    def _flush_one(self, log: UnifiedLog) -> None:
+        if not self._stopped and not log.offline:
             log.flusher.flush_if_due(log.config.flush_ms)
 
     def _remove_expired_producers(self) -> None:
         now_ms = self._environment.scheduler.wall_ms()
-        for log in self._logs():
-            log.producer_state.remove_expired(now_ms)
+
+        def expire(log: UnifiedLog) -> None:
+            if not self._stopped and not log.offline:
+                log.producer_state.remove_expired(now_ms)
+
+        self._take(each(expire, self._logs(), _LOGS_A_GO))
+
+
+def _recovery_points(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
+    return log_dir.recovery_points, log_dir.recovery_steps()
+
+
+def _log_starts(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
+    return log_dir.log_starts, log_dir.start_steps()
+
+
+def _high_watermarks(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
+    return log_dir.high_watermarks, log_dir.watermark_steps()
+
+
+def _tell(_: object, error: Exception | None) -> None:
+    """What fails in a later slice, as in the first: the loop tells of it."""
+    if error is not None:
+        raise error

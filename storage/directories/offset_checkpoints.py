@@ -51,7 +51,10 @@ class OffsetCheckpoint:
 
     def write(self, offsets: Offsets) -> None:
         """Write soon; nothing to do where the file says the same already."""
-        data = encode_offsets(offsets)
+        self.write_encoded(encode_offsets(offsets))
+
+    def write_encoded(self, data: bytes) -> None:
+        """The same, for who has encoded the offsets in slices."""
         if self._busy:
             self._again = data
         elif data != self._written:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from protocol.primitives import uuid_from_string, uuid_to_string
+from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.topic_partition import TopicPartition
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
@@ -29,10 +30,23 @@ LOCK_FILE = ".lock"
 
 _VERSION = 0
 
+_LINES_A_SLICE = 1_000
+
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     """An offset checkpoint: version, count, then `topic partition offset` a line."""
-    return _encode(f"{name[0]} {name[1]} {offset}" for name, offset in offsets.items())
+    return in_one_go(encode_offsets_in_slices(offsets))
+
+
+def encode_offsets_in_slices(offsets: Mapping[TopicPartition, int]) -> Steps[bytes]:
+    """The same, while others have their turns; nobody changes `offsets` meanwhile."""
+    lines = []
+    pace = Pace(_LINES_A_SLICE)
+    for (topic, partition), offset in offsets.items():
+        if pace.is_full():
+            yield None
+        lines.append(f"{topic} {partition} {offset}")
+    return _encode(lines)
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
@@ -75,7 +89,7 @@ def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
 
 def _encode(entries: Iterable[str]) -> bytes:
     lines = list(entries)
-    return "".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode()
+    return "\n".join((str(_VERSION), str(len(lines)), *lines, "")).encode()
 
 
 def _entries(data: bytes) -> list[str] | None:

@@ -14,6 +14,7 @@ from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaning.cleaner_ports import Cleaned, CleanerSettings
 from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.log_environment import LogEnvironment
+from storage.log.sliced_work import SlicedWork
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import LOG_DIR, environment, keyed_batch, open_log
@@ -81,7 +82,8 @@ class Bench:
 
     def new_cleaner(self, threads: int = 1) -> LogCleaner:
         settings = CleanerSettings(log_cleaner_threads=threads, log_cleaner_backoff_ms=1_000)
-        cleaner = LogCleaner(self.ports, self, settings, self.runner, self._swapped)
+        self.sliced = SlicedWork(self.scheduler, self.ports.blocking, 0)
+        cleaner = LogCleaner(self.ports, self, settings, self.runner, self._swapped, self.sliced)
         cleaner.start()
         return cleaner
 

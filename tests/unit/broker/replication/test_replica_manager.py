@@ -185,3 +185,19 @@ def test_a_truncation_amid_deletions_is_written_at_once(replicas: Replicas, tmp_
     checkpoint = tmp_path / "recovery-point-offset-checkpoint"
     assert int(checkpoint.read_text().splitlines()[1]) == DELETES_A_SLICE
     assert list(steps) == []
+
+
+def test_isrs_of_many_partitions_are_checked_in_slices(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr(Partition, "shrink_isr", lambda one: checked.append(one.index))
+    monkeypatch.setattr("broker.replication.replica_manager.ISRS_A_SLICE", 2)
+    replicas.create("t", partitions=5, replicas=[1, 2])
+    sliced = replicas.logs.sliced
+    before = sliced.slices
+    replicas.scheduler.run_for(15_000)
+    assert checked == [0, 1, 2, 3, 4]
+    assert sliced.slices - before == 2
+    replicas.scheduler.run_for(15_000)
+    assert len(checked) == 10

@@ -233,3 +233,29 @@ def test_after_an_unclean_start_it_has_the_log_fsynced_first() -> None:
     bench.cleaner.look()
     assert bench.log.recovery_point == 3
     assert len(bench.runner.waiting) == 1
+
+
+def test_many_logs_are_looked_at_in_slices() -> None:
+    bench = dirty(Bench())
+    bench.logs = [bench.log] * 600
+    bench.cleaner.look()
+    assert bench.runner.waiting == []
+    bench.scheduler.run_for(0)
+    # Two to take truncations into account, twelve to look at compacted logs, fifty a slice.
+    assert bench.sliced.slices == 13
+    assert len(bench.runner.waiting) == 1
+
+
+def test_a_log_that_is_cut_after_its_turn_is_looked_at_again() -> None:
+    bench = dirty(Bench())
+    bench.clean()
+    bench.write((b"k", b"3"))
+    bench.roll()
+    bench.logs = [bench.log] * 600
+    bench.cleaner.look()
+    bench.log.truncate_to(1)
+    for number in range(3):
+        bench.write((b"l", b"%d" % number))
+    bench.roll()
+    bench.scheduler.run_for(0)
+    assert [job.first_dirty_offset for job, _ in bench.runner.waiting] == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
+from storage.log.sliced_work import in_one_go
 from storage.topic_partition import TopicPartition
 from tests.unit.storage.cleaning_fixture import Bench
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION
@@ -103,7 +104,7 @@ def test_a_truncation_makes_dirty_what_came_after_it() -> None:
     manager.done(bench.log, 3)
     bench.log.truncate_to(1)
     bench.write((b"x", b"1"), (b"y", b"1"), (b"z", b"1"))
-    manager.settle(bench.logs)
+    in_one_go(manager.settle(bench.logs))
     assert manager.first_dirty_offset(bench.log) == 1
     assert opened(bench).first_dirty_offset(bench.log) == 1
 
@@ -113,10 +114,10 @@ def test_a_log_that_is_gone_leaves_nothing_to_its_successor() -> None:
     manager = opened(bench)
     manager.done(bench.log, 2)
     bench.log.topic_id = b"another topic id"
-    manager.settle(bench.logs)
+    in_one_go(manager.settle(bench.logs))
     assert manager.first_dirty_offset(bench.log) == 0
     manager.done(bench.log, 2)
-    manager.settle([])
+    in_one_go(manager.settle([]))
     assert bench.disk.read(CHECKPOINT) == b"0\n0\n"
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.log_dir_state import LogDirState
+from storage.directories.offset_checkpoints import Offsets
+from storage.log.sliced_work import Steps
+from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION, batch, environment, open_log
 
 
@@ -23,6 +28,28 @@ def test_offsets_of_its_logs() -> None:
     assert state.start_offsets() == {}
     log.increment_log_start_offset(3)
     assert state.start_offsets() == {PARTITION: 3}
+
+
+def test_many_logs_are_asked_in_slices_and_one_that_goes_meanwhile_is_left_out() -> None:
+    ports = environment(MemoryFilesystem())
+    state = LogDirState(LOG_DIR, ports)
+    log = open_log(ports=ports)
+    names = [TopicPartition("t", number) for number in range(1_201)]
+    state.logs.update(dict.fromkeys(names, log))
+    for steps in (state.recovery_steps(), state.watermark_steps()):
+        assert len(offsets_of(steps, state, names[-1])) == 1_200
+        state.logs[names[-1]] = log
+
+
+def offsets_of(steps: Steps[Offsets], state: LogDirState, goes: TopicPartition) -> Offsets:
+    """Two slices are full; `goes` is deleted after the first."""
+    next(steps)
+    del state.logs[goes]
+    next(steps)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    found: Offsets = end.value.value
+    return found
 
 
 def test_a_checkpoint_that_cannot_be_written_fails_the_directory() -> None:

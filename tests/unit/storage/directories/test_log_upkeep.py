@@ -8,14 +8,20 @@ from broker.testing.simulation.machines.memory_filesystem import MemoryFilesyste
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.records import Record
+from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_manager import LogManager, LogManagerSettings
+from storage.directories.log_upkeep import LogUpkeep
+from storage.directories.offset_checkpoints import read_offsets
+from storage.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.retention import Breaches
+from storage.log.sliced_work import SlicedWork
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
+from storage.topic_partition import TopicPartition
 from tests.batches import build_batch
-from tests.unit.storage.harness import Jobs, batch
+from tests.unit.storage.harness import LOG_DIR, Jobs, batch, environment, open_log
 
 TOPIC_ID = bytes(range(16))
 CHECK_MS = 1_000
@@ -228,3 +234,73 @@ def test_deletions_write_the_checkpoints_at_their_end_even_if_one_fails() -> Non
     assert in_checkpoint(node) == 1
     node.logs.delete(("t", 2))
     assert in_checkpoint(node) == 0
+
+
+class ManyLogs:
+    """The upkeep of one directory in which one log lies under 1,100 names."""
+
+    def __init__(self) -> None:
+        self.filesystem = MemoryFilesystem()
+        self.filesystem.make_dirs(LOG_DIR)
+        self.ports = environment(self.filesystem)
+        self.state = LogDirState(LOG_DIR, self.ports)
+        self.log = open_log(ports=self.ports)
+        for number in range(1_100):
+            self.state.logs[TopicPartition("t", number)] = self.log
+        scheduler = self.ports.scheduler
+        assert isinstance(scheduler, SimScheduler)
+        self.scheduler = scheduler
+        self.sliced = SlicedWork(scheduler, self.ports.blocking, 0)
+        settings = LogManagerSettings(
+            (LOG_DIR,),
+            replica_high_watermark_checkpoint_interval_ms=10 * CHECK_MS,
+            producer_id_expiration_check_interval_ms=CHECK_MS,
+        )
+        self.upkeep = LogUpkeep(self.ports, settings, lambda: [self.state], self.sliced)
+
+    def written(self, name: str) -> set[int] | None:
+        path = f"{LOG_DIR}/{name}"
+        if not self.filesystem.exists(path):
+            return None
+        return set((read_offsets(self.filesystem, path) or {}).values())
+
+
+def test_checkpoints_of_many_logs_are_made_in_slices() -> None:
+    many = ManyLogs()
+    many.log.append_as_leader(batch(b"a", b"b"), 0, many.scheduler.wall_ms())
+    many.upkeep.checkpoint_recovery_points()
+    assert (many.sliced.slices, many.written(RECOVERY_POINT_CHECKPOINT)) == (0, None)
+    many.scheduler.run_for(0)
+    assert (many.sliced.slices, many.written(RECOVERY_POINT_CHECKPOINT)) == (3, {0})
+
+
+def test_what_a_truncation_left_is_written_after_the_checkpoint_under_way() -> None:
+    many = ManyLogs()
+    many.log.append_as_leader(batch(b"a", b"b"), 0, many.scheduler.wall_ms())
+    many.log.flush()
+    many.upkeep.checkpoint_recovery_points()
+    many.log.truncate_to(0)
+    many.upkeep.checkpoint_soon()
+    many.scheduler.step()
+    assert many.written(RECOVERY_POINT_CHECKPOINT) is None
+    many.upkeep.checkpoint_soon()  # none is due any more that has not begun
+    many.scheduler.run_for(0)
+    assert many.written(RECOVERY_POINT_CHECKPOINT) == {0}
+    assert many.written(HIGH_WATERMARK_CHECKPOINT) == {0}
+
+
+def test_a_checkpoint_that_a_stop_overtakes_is_not_written() -> None:
+    many = ManyLogs()
+    many.upkeep.checkpoint_high_watermarks()
+    many.upkeep.stop()
+    many.scheduler.run_for(0)
+    assert many.written(HIGH_WATERMARK_CHECKPOINT) is None
+
+
+def test_producers_of_many_logs_are_forgotten_in_slices() -> None:
+    many = ManyLogs()
+    many.upkeep.start()
+    many.scheduler.run_for(CHECK_MS - 1)
+    assert many.sliced.slices == 0
+    many.scheduler.run_for(1)
+    assert many.sliced.slices == 1_100 // 50 - 1
