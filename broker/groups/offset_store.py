@@ -36,7 +36,7 @@ from storage.log.sliced_work import Pace, Steps, each
 
 NO_TIMESTAMP = -1
 
-COMMITS_A_SLICE = 500
+COMMITS_A_SLICE = 200
 """Partitions of a request that are looked at before others have their turn."""
 
 
