@@ -79,10 +79,9 @@ class SocketServer:
         opened_from: OpenedFrom = from_anywhere,
     ) -> None:
         """`config` has the real limits of `queued.max.request.bytes` and of
-        `ottla.queued.max.response.bytes`, not -1 for a share of memory.
-        Jobs of `io_pool` hold the handler slots. `on_closed(connection id)`: one is gone.
-        `room()`: how many more connections there are descriptors for. `opened_from`
-        knows how many connections an address may make."""
+        `ottla.queued.max.response.bytes`, not -1. Jobs of `io_pool` hold the handler slots.
+        `on_closed(connection id)`: one is gone. `room()`: how many more connections there are
+        descriptors for. `opened_from` knows how many connections an address may make."""
         self.loop = loop or asyncio.get_running_loop()
         self.config = config
         self.memory = RequestMemory(
