@@ -146,7 +146,7 @@ class Metrics:
         self._read[name] = (Kind.HISTOGRAM, help_text, read)
 
     def families(self) -> Iterator[Family]:
-        """All metrics as they are now, in a fixed order."""
+        """All metrics in a fixed order, each as it is when it is its turn."""
         for attribute, word, help_text in _TOPIC_COUNTERS:
             name = f"kafka_server_brokertopicmetrics_{word}"
             samples = [
@@ -155,7 +155,7 @@ class Metrics:
             ]
             total = sum(value for _, value in samples)
             yield Family(name, Kind.COUNTER, help_text, (({}, total), *samples))
-        for name, (kind, help_text, read) in self._read.items():
+        for name, (kind, help_text, read) in list(self._read.items()):
             yield Family(name, kind, help_text, tuple(read()))
 
 

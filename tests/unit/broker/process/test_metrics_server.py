@@ -6,6 +6,7 @@ import asyncio
 import errno
 import threading
 import urllib.request
+from functools import partial
 
 import pytest
 
@@ -40,6 +41,28 @@ async def test_a_scrape_reads_on_the_loop() -> None:
     for line in ('bucket{le="0.1"} 3.0', 'bucket{le="+Inf"} 4.0', "count 4.0", "sum 0.5"):
         assert f"kafka_y_{line}" in text
     assert readers == [threading.current_thread()]
+
+
+async def test_a_long_scrape_leaves_the_loop_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "SLICE_S", 0.0)
+    metrics = Metrics()
+    order: list[str] = []
+    loop = asyncio.get_running_loop()
+
+    def read(name: str) -> float:
+        order.append(name)
+        loop.call_soon(order.append, "all else")
+        return 1.0
+
+    for name in ("a", "b", "c"):
+        metrics.gauge(f"kafka_{name}", "A gauge", partial(read, name))
+    server = MetricsServer(metrics, "127.0.0.1", 0)
+    try:
+        text = await asyncio.to_thread(fetch, server.port)
+    finally:
+        server.stop()
+    assert order == ["a", "all else", "b", "all else", "c", "all else"]
+    assert "kafka_a 1.0" in text and "kafka_c 1.0" in text
 
 
 async def test_a_taken_port_is_one_line_that_names_the_key() -> None:
