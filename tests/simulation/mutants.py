@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 from broker.apis import list_offsets
 from broker.apis.produce.api import ProduceApi, refuse_produce
 from broker.apis.producer_id_manager import ProducerIdManager
-from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
+from broker.coordinator.coordinator_runtime import ShardContext
 from broker.groups.classic.group import ClassicGroup
 from broker.replication import partition as partitions
 from broker.replication import partition_reads
@@ -30,6 +31,7 @@ from storage.directories.offset_checkpoints import OffsetCheckpoint
 from storage.log import batch_scan, log_segment
 from storage.log.checkpoints import LOG_START_CHECKPOINT
 from storage.log.producer_state import ProducerStateManager
+from storage.log.sliced_work import Steps, in_one_go
 from storage.log.unified_log import UnifiedLog
 from tests.simulation.simulation import Failure, Simulation
 
@@ -100,10 +102,11 @@ def commit_acknowledged_before_append() -> Iterator[None]:
     """Offsets are answered for, and written 0.4 s later."""
     real = ShardContext._append
 
-    def append(self: ShardContext, records: Any, transaction: Any) -> ErrorCode:
+    def append(self: ShardContext, records: Any, transaction: Any) -> Steps[ErrorCode]:
         if records[0][0][:2] not in OFFSET_KEYS:
-            return real(self, records, transaction)
-        self._scheduler.call_later(400.0, lambda: real(self, records, transaction) and None)
+            return (yield from real(self, records, transaction))
+        late = partial(in_one_go, real(self, records, transaction))
+        self._scheduler.call_later(400.0, lambda: late() and None)
         return ErrorCode.NONE
 
     with patch.object(ShardContext, "_append", append):
@@ -237,7 +240,7 @@ def metadata_not_fsynced() -> Iterator[None]:
 @contextmanager
 def groups_not_loaded() -> Iterator[None]:
     """A coordinator begins empty: what is in its log is not replayed."""
-    with patch.object(CoordinatorRuntime, "_replay", lambda self, context, records: None):
+    with patch.object(ShardContext, "_replay_one", lambda self, shard, record: None):
         yield
 
 
