@@ -61,6 +61,7 @@ class Purgatory:
         self.waiting = 0
         """Operations that wait (Kafka's PurgatorySize)."""
         self.expired = 0
+        self._closed = False
 
     def __len__(self) -> int:
         return self.waiting
@@ -75,6 +76,9 @@ class Purgatory:
         for key in operation._keys:
             self._watchers.setdefault(key, {})[operation] = None
         self.waiting += 1
+        if self._closed:
+            self._expire(operation)
+            return
         operation._deadlines = self._deadlines.add(operation, timeout_ms)
 
     def is_watched(self, key: Hashable) -> bool:
@@ -92,8 +96,10 @@ class Purgatory:
                 completed += operation.complete()
         return completed
 
-    def complete_everything(self) -> None:
-        """Complete all that waits, as at their deadlines: nobody will come to wake it."""
+    def close(self) -> None:
+        """Complete all that waits, as at their deadlines, and what would wait from now on at once:
+        nobody will come to wake it."""
+        self._closed = True
         waiting = dict.fromkeys(op for watchers in self._watchers.values() for op in watchers)
         for operation in waiting:
             self._expire(operation)

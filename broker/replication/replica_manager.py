@@ -448,12 +448,13 @@ class ReplicaManager:
         self.scheduler.call_soon(lambda: self.wake(lost))
 
     def complete_waiting(self) -> None:
-        """Answer every parked request with what there is: the node stops."""
+        """Answer every parked request, and those that would be, with what there is: the node
+        stops."""
         self._stopped = True
         self.mover.stop()
-        self.fetch_purgatory.complete_everything()
-        self.produce_purgatory.complete_everything()
-        self.delete_records_purgatory.complete_everything()
+        self.fetch_purgatory.close()
+        self.produce_purgatory.close()
+        self.delete_records_purgatory.close()
 
     def wait_for_replicas(
         self, waiting: DelayedProduce, appended: Iterable[Partition], timeout_ms: int

@@ -27,7 +27,7 @@ def test_quotas_come_and_go_while_they_are_used() -> None:
     muted = sum((Simulation(seed, brokers=3).run().muted for seed in (3, 10)), Muted())
     assert is_limited(3) and is_limited(10)
     assert muted.produces > 3 and muted.fetches > 3 and muted.others > 2
-    assert muted.longest_ms > 1_000
+    assert muted.longest_ms >= 1_000
 
 
 def test_one_broker_may_have_them_too() -> None:

@@ -86,6 +86,17 @@ def test_a_node_that_stops_expires_all_that_waits() -> None:
     operations = [Waiting(), Waiting()]
     for operation in operations:
         purgatory.watch(operation, ["a", operation], 100)
-    purgatory.complete_everything()
+    purgatory.close()
     assert [(o.completed, o.expired) for o in operations] == [(1, 1), (1, 1)]
     assert len(purgatory) == 0
+
+
+def test_nothing_waits_in_one_that_is_closed() -> None:
+    """A request that came before the node stopped, and is handled after what waited was answered,
+    would hold the stop up to its time-out."""
+    purgatory = Purgatory("test", SimScheduler())
+    purgatory.close()
+    late = Waiting()
+    purgatory.watch(late, ["a"], 60_000)
+    assert (late.completed, late.expired) == (1, 1)
+    assert len(purgatory) == 0 and not purgatory.is_watched("a")
