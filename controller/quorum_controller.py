@@ -45,7 +45,7 @@ from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import NoOpRecord
 from protocol.primitives import StringTooLong
-from storage.log.ordered_work import OrderedWork
+from storage.log.ordered_work import OrderedWork, raise_error
 from storage.log.sliced_work import SlicedWork, Steps, each, in_one_go
 from storage.ports import Scheduler
 
@@ -194,7 +194,7 @@ class QuorumController:
     # --- deciding ------------------------------------------------------------------------------
 
     def _run(self, command: _Command) -> None:
-        self._work.take(self._carry_out(command), _raise)
+        self._work.take(self._carry_out(command), raise_error)
 
     def _carry_out(self, command: _Command) -> Steps[None]:
         epoch = self._epoch
@@ -401,8 +401,3 @@ class QuorumController:
 
 def _ignore_reply(_reply: object) -> None:
     """For what the controller asks of itself."""
-
-
-def _raise(_result: object, error: Exception | None) -> None:
-    if error is not None:
-        raise error

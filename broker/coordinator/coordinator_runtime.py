@@ -37,7 +37,7 @@ from broker.coordinator.coordinator_log import (
 from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, Told
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
-from storage.log.ordered_work import OrderedWork
+from storage.log.ordered_work import OrderedWork, raise_error
 from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.ports import Scheduler, Timer
 
@@ -257,7 +257,7 @@ class ShardContext:
     ) -> None:
         """Replay a part of the log, then `taken_in()`; only while loading. What cannot be read ends
         the loading."""
-        self._work.take(self._replay_loaded(records, taken_in), _raise)
+        self._work.take(self._replay_loaded(records, taken_in), raise_error)
 
     def _replay_loaded(
         self, records: Iterable[LogRecord | TransactionMarker], taken_in: Callable[[], None]
@@ -286,7 +286,7 @@ class ShardContext:
 
     def marker_appended(self, marker: TransactionMarker) -> None:
         """A control record was written to this partition by WriteTxnMarkers."""
-        self._work.take(self._replay_appended(marker), _raise)
+        self._work.take(self._replay_appended(marker), raise_error)
 
     def _replay_appended(self, marker: TransactionMarker) -> Steps[None]:
         yield from ()
@@ -502,8 +502,3 @@ def _outcome(decided: Decided[T]) -> Steps[Outcome[T]]:
 
 def _tell(done: Told[T], told: ErrorCode, reply: T, error: ErrorCode) -> None:
     done(error or told, reply)
-
-
-def _raise(_result: object, error: Exception | None) -> None:
-    if error is not None:
-        raise error

@@ -27,7 +27,7 @@ from storage.cleaning.cleaner_ports import CleanerDied, CleanerRunner, CleanerSe
 from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
-from storage.log.ordered_work import OrderedWork
+from storage.log.ordered_work import OrderedWork, raise_error
 from storage.log.segment_replacement import cleaned_names, remove_cleaned
 from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.log.unified_log import UnifiedLog
@@ -159,7 +159,7 @@ class LogCleaner:
     def look(self) -> None:
         """Begin as many rounds as there are threads for, the filthiest logs first: of many logs in
         slices, and behind a look that is under way."""
-        self._work.take(self._look(), _tell)
+        self._work.take(self._look(), raise_error)
 
     def _look(self) -> Steps[None]:
         self._looking = False
@@ -401,9 +401,3 @@ class LogCleaner:
     def _end(self, one: _Round) -> None:
         one.log.set_being_cleaned(False)
         self._running.pop(one.log.partition, None)
-
-
-def _tell(_: object, error: Exception | None) -> None:
-    """What fails in a later slice, as in the first: the loop tells of it."""
-    if error is not None:
-        raise error

@@ -23,7 +23,7 @@ from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets
 from storage.log.checkpoints import encode_offsets_in_slices
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
-from storage.log.ordered_work import OrderedWork
+from storage.log.ordered_work import OrderedWork, raise_error
 from storage.log.refusal import LONG_MAX
 from storage.log.retention import Breaches, delete_old_segments
 from storage.log.sliced_work import SlicedWork, Steps, each
@@ -124,7 +124,7 @@ class LogUpkeep:
                 checkpoint.write_encoded(data)
 
     def _take(self, steps: Steps[None]) -> None:
-        self._work.take(steps, _tell)
+        self._work.take(steps, raise_error)
 
     def checkpoint_soon(self) -> None:
         """Write all checkpoints after what runs now: once for all logs of a topic that is deleted,
@@ -226,9 +226,3 @@ def _log_starts(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]
 
 def _high_watermarks(log_dir: LogDirState) -> tuple[OffsetCheckpoint, Steps[Offsets]]:
     return log_dir.high_watermarks, log_dir.watermark_steps()
-
-
-def _tell(_: object, error: Exception | None) -> None:
-    """What fails in a later slice, as in the first: the loop tells of it."""
-    if error is not None:
-        raise error

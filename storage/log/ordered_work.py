@@ -23,6 +23,13 @@ Done = Callable[[Any, Exception | None], None]
 """Takes what came of a piece, or what it raised."""
 
 
+def raise_error(_result: object, error: Exception | None) -> None:
+    """For a piece from which nobody waits to hear: what fails in a later slice is raised, as in the
+    first, and the loop tells of it."""
+    if error is not None:
+        raise error
+
+
 class _Piece(NamedTuple):
     steps: Steps[object]
     done: Done
