@@ -69,17 +69,16 @@ class Purgatory:
     def watch(
         self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float
     ) -> None:
-        """Let `operation` wait under `keys` for at most `timeout_ms`."""
+        """Let `operation` wait under `keys` for at most `timeout_ms`.
+
+        It is never complete when this returns: the caller may still say whom to answer."""
         assert operation._purgatory is None, "an operation is watched once"
         operation._purgatory = self
         operation._keys = tuple(dict.fromkeys(keys))
         for key in operation._keys:
             self._watchers.setdefault(key, {})[operation] = None
         self.waiting += 1
-        if self._closed:
-            self._expire(operation)
-            return
-        operation._deadlines = self._deadlines.add(operation, timeout_ms)
+        operation._deadlines = self._deadlines.add(operation, 0 if self._closed else timeout_ms)
 
     def is_watched(self, key: Hashable) -> bool:
         """Whether an operation waits under `key`."""
@@ -97,8 +96,8 @@ class Purgatory:
         return completed
 
     def close(self) -> None:
-        """Complete all that waits, as at their deadlines, and what would wait from now on at once:
-        nobody will come to wake it."""
+        """Complete all that waits, as at their deadlines, and what would wait from now on in the
+        loop's next turn: nobody will come to wake it."""
         self._closed = True
         waiting = dict.fromkeys(op for watchers in self._watchers.values() for op in watchers)
         for operation in waiting:

@@ -93,10 +93,14 @@ def test_a_node_that_stops_expires_all_that_waits() -> None:
 
 def test_nothing_waits_in_one_that_is_closed() -> None:
     """A request that came before the node stopped, and is handled after what waited was answered,
-    would hold the stop up to its time-out."""
-    purgatory = Purgatory("test", SimScheduler())
+    would hold the stop up to its time-out. Its handler may still say whom to answer: not before
+    that is it completed."""
+    scheduler = SimScheduler()
+    purgatory = Purgatory("test", scheduler)
     purgatory.close()
     late = Waiting()
     purgatory.watch(late, ["a"], 60_000)
+    assert (late.completed, late.expired) == (0, 0)
+    scheduler.run_for(0)
     assert (late.completed, late.expired) == (1, 1)
     assert len(purgatory) == 0 and not purgatory.is_watched("a")
