@@ -111,12 +111,15 @@ class ShardContext:
         self._parked: deque[_Parked] = deque()
         self._timer: Timer | None = None
         self._work = OrderedWork(sliced)
+        self._replayed_below: int | None = None
         self.shard: CoordinatorShard | None = None
 
     @property
     def high_watermark(self) -> int:
-        """Below this offset the log is committed."""
-        return self._log.high_watermark(self.partition)
+        """Below this offset the log is committed. Never amid what one append wrote, some of which
+        may not be replayed yet: who reads what is committed sees all of an append or nothing."""
+        committed = self._log.high_watermark(self.partition)
+        return committed if self._replayed_below is None else min(committed, self._replayed_below)
 
     def submit(
         self,
@@ -206,6 +209,8 @@ class ShardContext:
             return coordinator_error(result.error)
         assert self.shard is not None
         producer_id = NO_PRODUCER_ID if transaction is None else transaction.producer.producer_id
+        if len(records) > 1:
+            self._replayed_below = result.first_offset
         pace = Pace(REPLAYS_A_SLICE)
         for index, (key, value) in enumerate(records):
             if pace.is_full():
@@ -213,6 +218,7 @@ class ShardContext:
                 if self._is_gone():
                     return ErrorCode.NOT_COORDINATOR
             self.shard.replay(LogRecord(result.first_offset + index, key, value, producer_id))
+        self._replayed_below = None
         self.last_offset = max(self.last_offset, result.last_offset)
         return ErrorCode.NONE
 

@@ -432,6 +432,18 @@ def test_a_slice_replays_so_many_and_what_comes_meanwhile_waits() -> None:
     assert told == [(ErrorCode.NONE, whole + 1)], "it sees all that was decided before it"
 
 
+def test_what_is_committed_ends_before_an_append_that_is_replayed_in_part() -> None:
+    world = sliced()
+    shard = world.shard()
+    shard.write(b"before")
+    records = 2 * REPLAYS_A_SLICE + 1
+    shard.submit(many(records))
+    seen = [shard.context.high_watermark]
+    while world.scheduler.step():
+        seen.append(shard.context.high_watermark)
+    assert seen[:3] == [1, 1, 1 + records]
+
+
 def test_a_long_decision_sees_one_state() -> None:
     world = sliced()
     told: list[object] = []
