@@ -11,6 +11,9 @@ CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java")
 COUNTS = (1, 20)
 
 VALUE_BYTES = 5_000
+RECORD_BYTES = VALUE_BYTES + 40
+"""With what is around it, in a batch of three or more. A Fetch that has not room for its last batch
+brings a part of it, which counts at the broker and not at the client."""
 RECORDS_OF_ALL = 60
 """In a request of each client of a cell, together. With requests of B bytes, N clients of one user
 and a window of W seconds, a quota of Q lets x times its rate through where x (x - 1) = N B / (Q W):
@@ -45,7 +48,7 @@ class Cell:
     @property
     def request_bytes(self) -> int:
         """Of a batch or a fetch."""
-        return self.request_records * VALUE_BYTES
+        return self.request_records * RECORD_BYTES
 
     @property
     def under_way(self) -> int:

@@ -103,7 +103,10 @@ class Work:
 def _command(cell: Cell, way: Way, topic: str) -> list[str]:
     if cell.client == "java":
         words = [cell.operation, cell.count, topic, cell.request_records, VALUE_BYTES]
-        words += [f"{key}={value}" for key, value in java(way).items()]
+        settings = java(way)
+        if cell.operation == FETCH:
+            settings |= {"max.partition.fetch.bytes": str(cell.request_bytes)}
+        words += [f"{key}={value}" for key, value in settings.items()]
         return java_command("QuotaRates", *map(str, words), classpath=program_classpath())
     module = "tests.compat.quota_rates.workers"
     return [

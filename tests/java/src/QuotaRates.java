@@ -46,7 +46,7 @@ public final class QuotaRates {
             if (args[0].equals("produce")) {
                 start(() -> produce(settings, topic, batchRecords, valueBytes));
             } else {
-                start(() -> consume(settings, topic, batchRecords * valueBytes));
+                start(() -> consume(settings, topic));
             }
         }
         while (true) {
@@ -98,10 +98,9 @@ public final class QuotaRates {
         }
     }
 
-    private static void consume(Map<String, Object> given, String topic, int fetchBytes) {
+    private static void consume(Map<String, Object> given, String topic) {
         Map<String, Object> settings = new HashMap<>(given);
         settings.put("auto.offset.reset", "earliest");
-        settings.put("max.partition.fetch.bytes", String.valueOf(fetchBytes));
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(
                 settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             TopicPartition partition = new TopicPartition(topic, 0);
