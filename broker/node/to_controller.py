@@ -99,11 +99,18 @@ class NodeToController:
 
     def forward(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Pass a client's request on (`broker.requests.context.Handle`); REQUEST_TIMED_OUT in its
-        response's form where no answer came in time."""
+        response's form where no answer came in time.
+
+        A controller that holds the client back says so in its answer; its connection is muted
+        here, also where this broker has not heard of the quota yet (Kafka's
+        `sendForwardedResponse`)."""
 
         def answer(response: Any) -> None:
             if response is None:
                 response = self.refuse(context.api_key, request, ErrorCode.REQUEST_TIMED_OUT)
+            wait_ms = getattr(response, "throttle_time_ms", 0)
+            if wait_ms and context.connection is not None:
+                context.connection.throttled(wait_ms)
             respond(response)
 
         _Errand(self, context, request, None, answer).go()

@@ -264,9 +264,10 @@ def _create_topics(exchange: Exchange, _name_of: NameOf) -> Iterator[Claim]:
 
 
 def _delete_topics(exchange: Exchange, name_of: NameOf) -> Iterator[Claim]:
+    ids = {one.topic_id for one in exchange.request.topics} - {ZERO_UUID}
     for topic in exchange.response.responses:
         refused = topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        by_id = topic.topic_id != ZERO_UUID
+        by_id = topic.topic_id in ids  # the answer tells the id of one that was named, too
         name = topic.name or (name_of(topic.topic_id) if by_id else None)
         if name is None:
             continue

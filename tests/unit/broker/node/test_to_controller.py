@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
@@ -203,6 +206,29 @@ def test_a_clients_request_is_passed_on_in_an_envelope_and_answered_in_its_versi
     assert seen == [(7, "client", "t")]
     (response,) = world.answers
     assert [(t.name, t.num_partitions) for t in response.topics] == [("t", 3)]
+
+
+class Muted:
+    """A client's connection that notes for how long it is held back."""
+
+    def __init__(self) -> None:
+        self.waits_ms: list[int] = []
+
+    def throttled(self, wait_ms: int) -> None:
+        self.waits_ms.append(wait_ms)
+
+
+@pytest.mark.parametrize("told_ms", [0, 14_184])
+def test_a_client_that_the_controller_holds_back_is_muted(told_ms: int) -> None:
+    """Seed 700087: this broker had not heard of the quota when the request came."""
+    world = World(ME)
+    connection: Any = Muted()
+    context = replace(CONTEXT, connection=connection)
+    world.way.forward(context, CreateTopicsRequest([], 900), world.answers.append)
+    ((_, _, respond),) = world.local
+    respond(CreateTopicsResponse(throttle_time_ms=told_ms))
+    assert connection.waits_ms == [told_ms] * bool(told_ms)
+    assert len(world.answers) == 1
 
 
 def test_a_node_that_is_no_controller_any_more_says_so_on_the_envelope() -> None:
