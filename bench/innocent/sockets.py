@@ -107,7 +107,6 @@ def stalled_readers(port: int, told: Told) -> None:
     told.ready()
     for _ in range(READERS):
         begin()
-    told.whole()
     begun: set[int] = set()
     while True:
         for fd, event in poll.poll():
@@ -119,6 +118,7 @@ def stalled_readers(port: int, told: Told) -> None:
             elif fd not in begun:
                 begun.add(fd)
                 told.did(1)
+                told.whole()  # all have asked, and the first is answered
 
 
 def stalling(port: int) -> socket.socket:
