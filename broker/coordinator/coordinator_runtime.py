@@ -212,13 +212,15 @@ class ShardContext:
         if len(records) > 1:
             self._replayed_below = result.first_offset
         pace = Pace(REPLAYS_A_SLICE)
-        for index, (key, value) in enumerate(records):
-            if pace.is_full():
-                yield None
-                if self._is_gone():
-                    return ErrorCode.NOT_COORDINATOR
-            self.shard.replay(LogRecord(result.first_offset + index, key, value, producer_id))
-        self._replayed_below = None
+        try:
+            for index, (key, value) in enumerate(records):
+                if pace.is_full():
+                    yield None
+                    if self._is_gone():
+                        return ErrorCode.NOT_COORDINATOR
+                self.shard.replay(LogRecord(result.first_offset + index, key, value, producer_id))
+        finally:
+            self._replayed_below = None
         self.last_offset = max(self.last_offset, result.last_offset)
         return ErrorCode.NONE
 
