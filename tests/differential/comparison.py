@@ -226,8 +226,10 @@ def _sort_key(value: Any) -> Any:
         return (4, tuple(_sort_key(value[one]) for one in (*names, *rest)))
     if isinstance(value, list):
         return (3, tuple(_sort_key(item) for item in value))
-    if value is None or isinstance(value, Unlabelled):
-        return (0, 0)
+    if value is None:
+        return (0, "")
+    if isinstance(value, Unlabelled):
+        return (0, value.kind)
     return (2, value) if isinstance(value, str) else (1, value)
 
 

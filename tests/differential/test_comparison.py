@@ -67,6 +67,12 @@ def test_member_ids_are_known_again_in_lists_of_any_order() -> None:
     assert differences(one, ottla.tree("DESCRIBE_GROUPS", group([UUIDS[1], UUIDS[2]]))) != []
 
 
+def test_new_members_are_told_in_the_order_of_what_stands_before_their_ids() -> None:
+    ids = [f"i0-{UUIDS[0]}", UUIDS[1]]
+    answers = [Comparable("d1-", 9092).tree("", group(some)) for some in (ids, ids[::-1])]
+    assert answers[0] == answers[1]
+
+
 def test_what_stands_before_an_id_is_compared() -> None:
     one = Comparable("d1-", 1).tree("DESCRIBE_GROUPS", group([UUIDS[0]]))
     other = Comparable("d1-", 1)
