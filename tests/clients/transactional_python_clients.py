@@ -11,6 +11,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from tests.clients.kafka_python_joins import with_whole_joins
 from tests.clients.transactional_faces import (
     CALL_S,
     HEARTBEAT_MS,
@@ -130,7 +131,7 @@ class KafkaPythonReader:
             self._consumer.assign(places)
             self._consumer.seek_to_beginning(*places)
         else:
-            self._consumer.subscribe([topic])
+            with_whole_joins(self._consumer).subscribe([topic])
 
     def poll(self, timeout_s: float) -> list[Row]:
         with _kafka_python():

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
+from tests.clients.kafka_python_joins import with_whole_joins
+
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
 STRATEGIES = {
     "confluent-kafka": ("range", "roundrobin", "cooperative-sticky"),
@@ -124,15 +126,14 @@ class KafkaPythonConsumer:
             enable_auto_commit=options.get("auto_commit", False),
             auto_commit_interval_ms=300,
         )
+        with_whole_joins(self._consumer)
         if options.get("pattern"):
             self._consumer.subscribe(pattern=options["pattern"])
         else:
             self._consumer.subscribe(options["topics"])
 
     def poll(self, timeout_s: float) -> list[list[Any]]:
-        # A poll that times out within a rebalance leaves it joined but without its assignment
-        # (3.0.12, with Apache Kafka too), so it is given more time.
-        batches = self._consumer.poll(timeout_ms=int(timeout_s * 10_000))
+        batches = self._consumer.poll(timeout_ms=int(timeout_s * 1_000))
         return [
             [r.topic, r.partition, r.offset, r.value] for batch in batches.values() for r in batch
         ]

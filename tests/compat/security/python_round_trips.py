@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.clients.kafka_python_joins import with_whole_joins
 from tests.compat.security import ways
 from tests.compat.security.ways import Way
 
@@ -83,7 +84,7 @@ def kafka_python(way: Way, topic: str, values: Sequence[bytes]) -> tuple[list[by
         "fetch_max_wait_ms": 100,
     }
     read: list[bytes] = []
-    consumer = KafkaConsumer(topic, **grouped)
+    consumer = with_whole_joins(KafkaConsumer(topic, **grouped))
     while len(read) < len(values):
         for records in consumer.poll(timeout_ms=1000).values():
             read += [record.value for record in records]

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.clients.kafka_python_joins import with_whole_joins
 from tests.compat.security import ways
 from tests.compat.security.ways import Way
 
@@ -29,6 +30,7 @@ def _kafka_python_reads(way: Way, topic: str, group: str) -> int:
     from kafka.errors import KafkaError
 
     consumer = KafkaConsumer(topic, group_id=group, **_GROUPED, **ways.kafka_python(way))
+    with_whole_joins(consumer)
     try:
         deadline = time.monotonic() + TIMEOUT_S
         while not consumer.poll(timeout_ms=200):

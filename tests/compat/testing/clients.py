@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ottla.testing import Broker, Cluster
+from tests.clients.kafka_python_joins import with_whole_joins
 
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
 WITHIN_S = 20.0
@@ -224,13 +225,14 @@ class KafkaPythonReader:
             fetch_max_wait_ms=BACKOFF_MS,
             max_partition_fetch_bytes=1,
         )
+        with_whole_joins(self._consumer)
 
     @property
     def is_assigned(self) -> bool:
         return bool(self._consumer.assignment())
 
     def poll(self) -> list[bytes]:
-        found = self._consumer.poll(200)  # one that ends amid a join leaves it stuck
+        found = self._consumer.poll(BACKOFF_MS)
         return [one.value for records in found.values() for one in records]
 
     def commit(self, offset: int) -> None:
