@@ -1,0 +1,1 @@
+"""Groups whose members are assigned by the broker (KIP-848)."""
