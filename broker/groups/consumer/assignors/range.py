@@ -1,0 +1,73 @@
+"""The assignor `range`: each topic is cut into as many pieces as it has subscribers.
+
+Members stand in one order: static ones first, by their instance id, then the others by their member
+id. The first members have one partition more where the number does not come out even. Topics with
+the same number of partitions and the same subscribers are cut alike, so a member has the same
+partitions of each (co-partitioning). What members had before does not count. Racks do not either.
+
+Follows Kafka's `RangeAssignor` of the broker (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.groups.consumer.assignors.assignor import (
+    Assignment,
+    GroupAssignment,
+    MemberSubscription,
+)
+from broker.groups.consumer.assignors.subscribers import Subscribers
+from storage.log.sliced_work import Steps, in_one_go
+
+PIECES_A_SLICE = 1_000
+"""About a millisecond's work."""
+
+
+class RangeAssignor:
+    """See the module."""
+
+    name = "range"
+
+    def assign(
+        self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
+    ) -> GroupAssignment:
+        """As `Assignor` says."""
+        return in_one_go(self.steps(members, topics))
+
+    def steps(
+        self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
+    ) -> Steps[GroupAssignment]:
+        """The same, in slices."""
+        subscribers = Subscribers(members, sorted(members, key=lambda one: _rank(one, members)))
+        assigned: dict[str, dict[bytes, tuple[int, ...]]] = {member: {} for member in members}
+        pieces = 0
+        for topic_id, count in topics.items():
+            takers = subscribers.to(topic_id)
+            for member, piece in zip(takers, _pieces(count, len(takers)), strict=False):
+                assigned[member][topic_id] = piece
+                pieces += 1
+            pieces += subscribers.kinds
+            if pieces >= PIECES_A_SLICE:
+                pieces = 0
+                yield None
+        result: dict[str, Assignment] = dict(assigned)
+        return result
+
+
+def _rank(member_id: str, members: Mapping[str, MemberSubscription]) -> tuple[bool, bytes]:
+    """Java compares strings by their UTF-16 units."""
+    instance_id = members[member_id].instance_id
+    name = member_id if instance_id is None else instance_id
+    return instance_id is None, name.encode("utf-16-be", "surrogatepass")
+
+
+def _pieces(count: int, takers: int) -> list[tuple[int, ...]]:
+    """`count` partitions in at most `takers` pieces, none of them empty."""
+    if not takers:
+        return []
+    size, longer = divmod(count, takers)
+    ends = [(size + 1) * index for index in range(longer + 1)]
+    if size:
+        ends += [ends[-1] + size * index for index in range(1, takers - longer + 1)]
+    return [tuple(range(start, end)) for start, end in zip(ends, ends[1:], strict=False)]

@@ -1,0 +1,191 @@
+"""What `uniform` does where members are subscribed to different topics.
+
+1. Every member keeps what it has of the topics that it is still subscribed to.
+2. What nobody has goes to the subscriber that has least, partition by partition; the topics with
+   the most partitions for each of their subscribers come first.
+3. In the same order, each topic is evened out: as long as one of its subscribers has two partitions
+   more than another, of all topics, the one that has most gives its last partition of this topic to
+   the one that has least. That is done over all topics until nothing moves any more, at most
+   `ROUNDS_MAX` times.
+
+Every move makes the group more even, so it ends by itself; the limit is for chains of topics, each
+shared by two members alone, through which partitions wander slowly. Follows what Kafka's
+`UniformHeterogeneousAssignmentBuilder` was seen to do.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Mapping
+from heapq import heapify, heappop, heapreplace
+
+from broker.groups.consumer.assignors.assignor import (
+    Assignment,
+    GroupAssignment,
+    MemberSubscription,
+)
+from broker.groups.consumer.assignors.subscribers import Subscribers
+from storage.log.sliced_work import Steps
+
+ROUNDS_MAX = 16
+STEPS_A_SLICE = 2_000
+"""About a millisecond's work."""
+
+
+def even_out(
+    members: Mapping[str, MemberSubscription],
+    topics: Mapping[bytes, int],
+    subscribers: Subscribers,
+) -> Steps[GroupAssignment]:
+    """The whole of it; `subscribers` in the order of `members`."""
+    loads = _Loads(members, topics, subscribers)
+    done = 0
+    for member in members:
+        done += loads.keep(member)
+        if done >= STEPS_A_SLICE:
+            done = 0
+            yield None
+    order = yield from _most_for_each_first(topics, subscribers)
+    for topic_id in order:
+        done += loads.give_out(topic_id)
+        if done >= STEPS_A_SLICE:
+            done = 0
+            yield None
+    for _ in range(ROUNDS_MAX):
+        moved = False
+        least = loads.least()
+        for topic_id in order:
+            moves, looked_at = loads.even(topic_id, least)
+            moved = moved or moves > 0
+            done += looked_at
+            if done >= STEPS_A_SLICE:
+                done = 0
+                yield None
+        if not moved:
+            break
+    return (yield from loads.result())
+
+
+def _most_for_each_first(
+    topics: Mapping[bytes, int], subscribers: Subscribers
+) -> Steps[list[bytes]]:
+    """The topics that somebody is subscribed to, in the order in which they are worked on."""
+    ratios: dict[bytes, float] = {}
+    done = 0
+    for topic_id, count in topics.items():
+        subscribed = len(subscribers.to(topic_id))
+        if subscribed:
+            ratios[topic_id] = -count / subscribed
+        done += subscribers.kinds
+        if done >= STEPS_A_SLICE:
+            done = 0
+            yield None
+    return sorted(ratios, key=ratios.__getitem__)
+
+
+class _Loads:
+    """Who has what, and how much that is."""
+
+    def __init__(
+        self,
+        members: Mapping[str, MemberSubscription],
+        topics: Mapping[bytes, int],
+        subscribers: Subscribers,
+    ) -> None:
+        self._members = members
+        self._topics = topics
+        self._subscribers = subscribers
+        self._sizes = dict.fromkeys(members, 0)
+        self._owned: dict[bytes, dict[str, list[int]]] = {topic_id: {} for topic_id in topics}
+        """By topic and member, ascending."""
+        self._given = {topic_id: bytearray(count) for topic_id, count in topics.items()}
+
+    def keep(self, member: str) -> int:
+        """`member` keeps what it has and may have; how many that are."""
+        subscription = self._members[member]
+        size = 0
+        for topic_id, partitions in subscription.target.items():
+            given = self._given.get(topic_id)
+            if given is None or topic_id not in subscription.topic_ids:
+                continue
+            held = [one for one in partitions if one < len(given) and not given[one]]
+            for partition in held:
+                given[partition] = 1
+            if held:
+                self._owned[topic_id][member] = held
+                size += len(held)
+        self._sizes[member] = size
+        return size + 1
+
+    def give_out(self, topic_id: bytes) -> int:
+        """What nobody has of a topic goes to who has least; how many that are."""
+        given = self._given[topic_id]
+        free = [partition for partition, one in enumerate(given) if not one]
+        if not free:
+            return 1
+        owned, sizes = self._owned[topic_id], self._sizes
+        subscribed = self._subscribers.to(topic_id)
+        if len(free) == 1:
+            member = min(subscribed, key=sizes.__getitem__)
+            insort(owned.setdefault(member, []), free[0])
+            sizes[member] += 1
+            return len(subscribed) // 4
+        takers = [(sizes[member], place, member) for place, member in enumerate(subscribed)]
+        heapify(takers)
+        for partition in free:
+            size, place, member = takers[0]
+            insort(owned.setdefault(member, []), partition)
+            sizes[member] = size + 1
+            heapreplace(takers, (size + 1, place, member))
+        return len(free) + len(takers)
+
+    def least(self) -> int:
+        """How much the member has that has least. No move makes it less."""
+        return min(self._sizes.values())
+
+    def even(self, topic_id: bytes, least: int) -> tuple[int, int]:
+        """Even out one topic, where nobody at all has less than `least`; how many partitions move,
+        and how much that is of a slice."""
+        owned, sizes = self._owned[topic_id], self._sizes
+        most = max([sizes[member] for member in owned], default=0)
+        if most - least < 2:
+            return 0, len(owned)
+        subscribed = self._subscribers.to(topic_id)
+        if most - min([sizes[member] for member in subscribed]) < 2:
+            return 0, len(subscribed) // 4
+        by_size = sorted(subscribed, key=sizes.__getitem__)
+        takers = [(sizes[member], place, member) for place, member in enumerate(by_size)]
+        givers = [(-size, -place, member) for size, place, member in takers if owned.get(member)]
+        heapify(givers)
+        moves = 0
+        while givers:
+            minus_size, minus_place, giver = givers[0]
+            size, place, taker = takers[0]
+            if -minus_size - size < 2:
+                break
+            held = owned[giver]
+            insort(owned.setdefault(taker, []), held.pop())
+            sizes[giver] -= 1
+            sizes[taker] = size + 1
+            moves += 1
+            heapreplace(takers, (size + 1, place, taker))
+            if held:
+                heapreplace(givers, (minus_size + 1, minus_place, giver))
+            else:
+                del owned[giver]
+                heappop(givers)
+        return moves, 2 * (len(subscribed) + moves)
+
+    def result(self) -> Steps[GroupAssignment]:
+        """In the order of members and topics."""
+        assigned: dict[str, dict[bytes, tuple[int, ...]]] = {member: {} for member in self._members}
+        done = 0
+        for topic_id, owned in self._owned.items():
+            for member, partitions in owned.items():
+                assigned[member][topic_id] = tuple(partitions)
+            done += len(owned) + 1
+            if done >= STEPS_A_SLICE:
+                done = 0
+                yield None
+        result: dict[str, Assignment] = dict(assigned)
+        return result
