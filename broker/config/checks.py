@@ -11,7 +11,7 @@ from __future__ import annotations
 from broker.config.authorizer import parse_super_users
 from broker.config.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse_servers
 from broker.config.group_configs import check_group_defaults
-from broker.config.plugins import BUILT_IN, python_class
+from broker.config.plugins import BUILT_IN, consumer_assignors, python_class
 from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
 
@@ -45,6 +45,7 @@ def check_all(config: BrokerConfig) -> None:
     _check_groups(config)
     for name in BUILT_IN:
         python_class(name, config.originals.get(name))
+    consumer_assignors(config.group_consumer_assignors)
     parse_super_users(config.super_users)
 
 

@@ -7,7 +7,7 @@ none (`broker.plugins.loading`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
@@ -22,6 +22,7 @@ CREATE_TOPIC_POLICY = "create.topic.policy.class.name"
 ALTER_CONFIG_POLICY = "alter.config.policy.class.name"
 PRODUCE_INTERCEPTOR = "ottla.produce.interceptor.class"
 QUOTA_CALLBACK = "client.quota.callback.class"
+CONSUMER_ASSIGNORS = "group.consumer.assignors"
 
 BUILT_IN = {
     AUTHORIZER: (STANDARD_AUTHORIZER,),
@@ -36,7 +37,16 @@ SETTINGS_PREFIX = "plugin."
 """Of keys that are plug-ins' own: Ottla takes each, and hands them over."""
 
 
-_NAMES = (*BUILT_IN, "sasl.server.callback.handler.class")
+ASSIGNORS = {
+    "uniform": "uniform",
+    "range": "range",
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+"""What `group.consumer.assignors` may call those built in, and by which name members do."""
+
+
+_NAMES = (*BUILT_IN, CONSUMER_ASSIGNORS, "sasl.server.callback.handler.class")
 
 
 def names_python_class(texts: Mapping[str, str]) -> bool:
@@ -81,6 +91,21 @@ def python_class(key: str, text: str | None) -> PythonClass | None:
     ConfigError."""
     found = class_of(key, text, BUILT_IN[key])
     return found if isinstance(found, PythonClass) else None
+
+
+def consumer_assignors(texts: Sequence[str]) -> list[PythonClass | str]:
+    """The entries of `group.consumer.assignors`: Python classes, and names of those built in.
+    Raises ConfigError."""
+    found: list[PythonClass | str] = []
+    for text in texts:
+        one = class_of(CONSUMER_ASSIGNORS, text, tuple(ASSIGNORS))
+        if one is None:
+            raise ConfigError(CONSUMER_ASSIGNORS, f"{CONSUMER_ASSIGNORS}: one name is empty")
+        one = ASSIGNORS[one] if isinstance(one, str) else one
+        if one in found:
+            raise ConfigError(CONSUMER_ASSIGNORS, f"{CONSUMER_ASSIGNORS} names {one} twice")
+        found.append(one)
+    return found
 
 
 def _is_dotted(name: str) -> bool:

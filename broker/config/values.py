@@ -135,6 +135,7 @@ class BrokerConfig(NamedTuple):
     delegation_token_max_lifetime_ms: int
     delete_topic_enable: bool
     fetch_max_bytes: int
+    group_consumer_assignors: tuple[str, ...]
     group_coordinator_rebalance_protocols: tuple[str, ...]
     group_initial_rebalance_delay_ms: int
     group_max_session_timeout_ms: int

@@ -18,7 +18,9 @@ from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
+from broker.groups.consumer.assignors.assignors import Assignors
 from broker.groups.group_coordinator import GroupCoordinator
+from broker.node.consumer_assignors import assignors_of_node
 from broker.node.lifecycle import BrokerLifecycle
 from broker.node.settings import cleaner_settings
 from broker.node.shared_server import SharedServer
@@ -50,6 +52,8 @@ class BrokerParts:
     fetchers: ReplicaFetcherManager | None
     """None where there are no other nodes."""
     groups: GroupCoordinator
+    assignors: Assignors
+    """What gives out partitions in groups that the broker assigns."""
     transactions: NodeTransactions
     verification: AppendVerification
     producer_ids: ProducerIdManager
@@ -102,6 +106,7 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         replicas,
         fetchers,
         groups,
+        assignors_of_node(config, ports.plugins, shared.logs.sliced, lambda: shared.image),
         transactions,
         verification,
         producer_ids,

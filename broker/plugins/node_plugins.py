@@ -13,6 +13,7 @@ from broker.config.listener_security import ListenerSecurity
 from broker.config.plugins import (
     ALTER_CONFIG_POLICY,
     AUTHORIZER,
+    CONSUMER_ASSIGNORS,
     CREATE_TOPIC_POLICY,
     PRODUCE_INTERCEPTOR,
     QUOTA_CALLBACK,
@@ -25,6 +26,7 @@ from broker.plugins.loading import load, look_in, own_settings
 from broker.plugins.loop_calls import LoopCalls
 from protocol.frames.frame_memory import Allocate
 from protocol.rights import Judge
+from storage.config_def import ConfigError
 from storage.ports import Blocking, Scheduler
 
 if TYPE_CHECKING:
@@ -36,13 +38,18 @@ if TYPE_CHECKING:
     from broker.quotas.client_quota_manager import QuotaKind
     from broker.security.sasl.server_mechanism import ServerMechanism
     from controller.policies import Policies
+    from ottla.plugins.assignor import ConsumerGroupAssignor
+
+
+POOLS = 3
+"""For policies, for logins and for assignments: none keeps another waiting."""
 
 
 class NodePlugins:
     """See the module. Everything here that loads raises ConfigError where that cannot be done."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, blocking: Blocking) -> None:
-        """`blocking`: of their own, for twice `ottla.plugins.calls.max` jobs at once."""
+        """`blocking`: of their own, for `POOLS` times `ottla.plugins.calls.max` jobs at once."""
         look_in(config.ottla_plugins_path)
         self._config = config
         self._scheduler = scheduler
@@ -56,6 +63,8 @@ class NodePlugins:
         self._policy_calls = BoundedCalls(blocking, scheduler, *limits)
         self.ask = BoundedCalls(blocking, scheduler, *limits).submit
         """For what logins want to know."""
+        self.compute = BoundedCalls(blocking, scheduler, *limits).submit
+        """For assignments of groups, which take their time."""
 
     def judge(self, changed: Callable[[], None], standard: Judge) -> PluginJudge | None:
         """The authorizer; None: what is built in. `standard` is that."""
@@ -128,6 +137,20 @@ class NodePlugins:
             lambda one: one.configure(self._settings),
         )
         return lambda kind: PluginLimits(made, kind, self._calls(named))
+
+    def assignor(self, named: PythonClass) -> tuple[ConsumerGroupAssignor, LoopCalls]:
+        """An assignor of consumer groups, and what logs of it."""
+        from ottla.plugins.assignor import ConsumerGroupAssignor
+
+        made = load(
+            named,
+            ConsumerGroupAssignor,  # type: ignore[type-abstract]
+            lambda one: one.configure(self._settings),
+        )
+        if not isinstance(made.name, str) or not made.name:
+            text = f"{CONSUMER_ASSIGNORS}: {named} has no name"
+            raise ConfigError(CONSUMER_ASSIGNORS, text)
+        return made, self._calls(named)
 
     def principals(self, security: ListenerSecurity) -> PluginPrincipals | None:
         """Who names the clients of a listener; None: what is built in."""

@@ -287,10 +287,11 @@ class Server:
         config = self.config
         if not names_python_class(config.originals):
             return None
-        from broker.plugins.node_plugins import NodePlugins  # nothing of it is loaded for nothing
+        # Nothing of it is loaded for nothing.
+        from broker.plugins.node_plugins import POOLS, NodePlugins
 
         # Of its own: a plug-in that hangs keeps nothing of the node's own work waiting.
-        pool = BlockingPool(loop, 2 * config.ottla_plugins_calls_max, "ottla-plugins")
+        pool = BlockingPool(loop, POOLS * config.ottla_plugins_calls_max, "ottla-plugins")
         self._plugins_pool = pool
         return NodePlugins(config, scheduler, pool)
 

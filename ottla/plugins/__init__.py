@@ -9,4 +9,5 @@ an example of each. Only the standard library is imported.
     ottla.plugins.policies     CreateTopicPolicy, AlterConfigPolicy: what is refused to everybody
     ottla.plugins.interceptor  ProduceInterceptor: which records are refused
     ottla.plugins.quotas       ClientQuotaCallback: who shares which quota
+    ottla.plugins.assignor     ConsumerGroupAssignor: who consumes what in a group
 """

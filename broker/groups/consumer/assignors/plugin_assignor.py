@@ -1,0 +1,162 @@
+"""An assignor of somebody's own, as a group asks it.
+
+It is asked in a thread, with a deadline (`broker.plugins.bounded_calls`), in names instead of ids.
+Owns: what it is told, and that an answer which gives a partition away twice, or to who is not
+subscribed to it, is none. One that raises, gives no answer in time, or none that can be used leaves
+the group with the assignment that it has; that is logged, and it is asked again at the next
+computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from broker.groups.consumer.assignors.assignor import (
+    Assignment,
+    GroupAssignment,
+    MemberSubscription,
+)
+from broker.groups.consumer.assignors.assignors import Computed
+from broker.plugins.loop_calls import LoopCalls
+from controller.metadata.image import MetadataImage, TopicImage
+from ottla.plugins.assignor import ConsumerGroupAssignor, Member, Topic
+
+
+class Submit(Protocol):
+    """`BoundedCalls.submit`."""
+
+    def __call__(
+        self, job: Callable[[], GroupAssignment], done: Callable[[Any, Exception | None], None]
+    ) -> None: ...
+
+
+class PluginAssignor:
+    """Of one class (`assignors.AskedAssignor`)."""
+
+    def __init__(
+        self,
+        assignor: ConsumerGroupAssignor,
+        calls: LoopCalls,
+        submit: Submit,
+        image: Callable[[], MetadataImage],
+    ) -> None:
+        """`calls` logs what goes wrong; `image` has the names and racks of topics."""
+        self._assignor = assignor
+        self._calls = calls
+        self._submit = submit
+        self._image = image
+
+    @property
+    def name(self) -> str:
+        return self._assignor.name
+
+    def begin(
+        self,
+        members: Mapping[str, MemberSubscription],
+        topics: Mapping[bytes, int],
+        done: Computed,
+    ) -> list[GroupAssignment]:
+        question = _Question(self._image(), members, topics)
+
+        def answered(result: GroupAssignment | None, error: Exception | None) -> None:
+            if error is not None:
+                self._calls.failed(error)
+            done(result, error)
+
+        self._submit(partial(question.put_to, self._assignor), answered)
+        return []
+
+
+class _Question:
+    """About one group, whose topics have the names of one image. Read in a thread."""
+
+    def __init__(
+        self,
+        image: MetadataImage,
+        members: Mapping[str, MemberSubscription],
+        topics: Mapping[bytes, int],
+    ) -> None:
+        self._image = image
+        self._members = members
+        self._counts = topics
+        self._topics: dict[bytes, TopicImage] = {}
+        for topic_id in topics:
+            topic = image.topics.get_by_id(topic_id)
+            if topic is not None:
+                self._topics[topic_id] = topic
+
+    def put_to(self, assignor: ConsumerGroupAssignor) -> GroupAssignment:
+        """Its answer, checked. Raises ValueError where it is none."""
+        members = {name: self._member(name, one) for name, one in self._members.items()}
+        topics = {one.name: self._topic(topic_id, one) for topic_id, one in self._topics.items()}
+        answer: object = assignor.assign(members, topics)
+        if not isinstance(answer, Mapping):
+            raise ValueError(f"gave {type(answer).__name__} for an assignment")
+        return self._checked(answer)
+
+    def _member(self, member_id: str, subscription: MemberSubscription) -> Member:
+        names = {topic_id: topic.name for topic_id, topic in self._topics.items()}
+        return Member(
+            member_id,
+            subscription.instance_id,
+            subscription.rack_id,
+            tuple(name for topic_id, name in names.items() if topic_id in subscription.topic_ids),
+            {
+                names[topic_id]: partitions
+                for topic_id, partitions in subscription.target.items()
+                if topic_id in names
+            },
+        )
+
+    def _topic(self, topic_id: bytes, topic: TopicImage) -> Topic:
+        brokers = self._image.brokers
+        racks = tuple(
+            tuple(
+                rack
+                for replica in topic.partitions[partition].replicas
+                if replica in brokers and (rack := brokers[replica].rack) is not None
+            )
+            if partition in topic.partitions
+            else ()
+            for partition in range(self._counts[topic_id])
+        )
+        return Topic(topic.name, self._counts[topic_id], racks)
+
+    def _checked(self, answer: Mapping[object, object]) -> GroupAssignment:
+        ids = {topic.name: topic_id for topic_id, topic in self._topics.items()}
+        given: dict[bytes, set[int]] = {}
+        checked: dict[str, Assignment] = {}
+        for member_id in answer:
+            if member_id not in self._members:
+                raise ValueError(f"gave partitions to {member_id!r}, who is no member")
+        for member_id, subscription in self._members.items():
+            assignment: dict[bytes, tuple[int, ...]] = {}
+            of_member = answer.get(member_id, {})
+            if not isinstance(of_member, Mapping):
+                raise ValueError(f"gave {type(of_member).__name__} to member {member_id}")
+            for name, partitions in of_member.items():
+                topic_id = ids.get(name, b"")
+                if topic_id not in subscription.topic_ids:
+                    raise ValueError(f"gave {name!r} to {member_id}, who is not subscribed to it")
+                numbers = self._numbers(topic_id, name, partitions, given)
+                if numbers:
+                    assignment[topic_id] = numbers
+            checked[member_id] = assignment
+        return checked
+
+    def _numbers(
+        self, topic_id: bytes, name: str, partitions: object, given: dict[bytes, set[int]]
+    ) -> tuple[int, ...]:
+        if not isinstance(partitions, Iterable):
+            raise ValueError(f"gave {type(partitions).__name__} for partitions of {name}")
+        numbers = list(partitions)
+        taken = given.setdefault(topic_id, set())
+        for number in numbers:
+            if type(number) is not int or not 0 <= number < self._counts[topic_id]:
+                raise ValueError(f"gave {number!r}, which is no partition of {name}")
+            if number in taken:
+                raise ValueError(f"gave partition {number} of {name} twice")
+            taken.add(number)
+        return tuple(sorted(numbers))
