@@ -19,6 +19,7 @@ from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.groups.consumer.assignors.assignors import Assignors
+from broker.groups.consumer.topic_names import TopicNames
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.consumer_assignors import assignors_of_node
 from broker.node.lifecycle import BrokerLifecycle
@@ -54,6 +55,8 @@ class BrokerParts:
     groups: GroupCoordinator
     assignors: Assignors
     """What gives out partitions in groups that the broker assigns."""
+    topic_names: TopicNames
+    """What finds the topics of their members' expressions."""
     transactions: NodeTransactions
     verification: AppendVerification
     producer_ids: ProducerIdManager
@@ -107,6 +110,7 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         fetchers,
         groups,
         assignors_of_node(config, ports.plugins, shared.logs.sliced, lambda: shared.image),
+        TopicNames(shared.logs.sliced),
         transactions,
         verification,
         producer_ids,

@@ -19,9 +19,9 @@ from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import CoordinatorLog
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
+from broker.coordinator.name_pattern import InvalidPattern, NamePattern
 from broker.coordinator.outcome import Done, Outcome, Told, settle
 from broker.transactions.held_requests import Addition
-from broker.transactions.id_pattern import InvalidPattern, whole_match
 from broker.transactions.marker_sender import MarkerSender
 from broker.transactions.producer_identity import NOBODY, Identity
 from broker.transactions.transaction_decisions import Needs
@@ -320,7 +320,7 @@ class TransactionCoordinator:
         matches = None
         if request.transactional_id_pattern:
             try:
-                matches = whole_match(request.transactional_id_pattern)
+                matches = NamePattern(request.transactional_id_pattern).matches
             except InvalidPattern:
                 return ListTransactionsResponse(
                     error_code=int(ErrorCode.INVALID_REGULAR_EXPRESSION)
