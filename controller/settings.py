@@ -14,6 +14,7 @@ from controller.hosting_limit import HostingLimit
 from controller.metadata.delegation_token import TokenKey
 from controller.metadata.version import (
     ELR_VERSION,
+    GROUP_VERSION,
     KRAFT_VERSION,
     LATEST_LEVEL,
     METADATA_VERSION,
@@ -35,6 +36,7 @@ DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     KRAFT_VERSION: (0, 1),
     ELR_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
+    GROUP_VERSION: (0, 1),
 }
 
 

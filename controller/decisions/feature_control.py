@@ -1,13 +1,15 @@
 """Finalized features: what the cluster as a whole has agreed to use.
 
-Owns: the levels that a new cluster begins with. Level changes of a running cluster (UpdateFeatures)
-are not served yet.
+Owns: the levels that a new cluster begins with. Never: changes those of a running one
+(`feature_updates`).
 
 A feature is finalized only when Ottla serves all of it, since clients act on the finalized level:
-`transaction.version` 2, for one, makes producers leave out requests. A folder of an earlier release
-stays at the levels that it has, until UpdateFeatures raises them. A folder that Apache Kafka
-formatted has more: levels of `KEPT_FEATURES` say nothing of how metadata is read, so they are kept,
-and not told to clients. Follows KIP-584, KIP-1022 and Kafka's `FeatureControlManager`.
+`transaction.version` 2, for one, makes producers leave out requests; with `group.version` 0 every
+API of consumer groups (KIP-848) answers UNSUPPORTED_VERSION, though ApiVersions names it. A folder
+of an earlier release stays at the levels that it has, until UpdateFeatures raises them. A folder
+that Apache Kafka formatted has more: levels of `KEPT_FEATURES` say nothing of how metadata is read,
+so they are kept, and not told to clients. Follows KIP-584, KIP-1022 and Kafka's
+`FeatureControlManager`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord
 from controller.metadata.version import (
     ELR_VERSION,
+    GROUP_VERSION,
     LATEST_LEVEL,
     METADATA_VERSION,
     TRANSACTION_VERSION,
@@ -27,13 +30,13 @@ from protocol.messages.metadata_records import FeatureLevelRecord
 INITIAL_FEATURES: Mapping[str, int] = {
     METADATA_VERSION: LATEST_LEVEL,
     ELR_VERSION: 1,
+    GROUP_VERSION: 1,
     TRANSACTION_VERSION: 2,
 }
 """Levels that `ottla format` writes."""
 
 
 KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
-    "group.version": (1, "consumer groups of KIP-848"),
     "share.version": (1, "share groups"),
     "streams.version": (1, "streams groups"),
 }

@@ -18,6 +18,7 @@ METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
 
 MINIMUM_LEVEL = 7
 """3.3-IV3, the lowest level that Kafka 4.x opens."""

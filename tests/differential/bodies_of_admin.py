@@ -19,6 +19,7 @@ BROKER_KEYS = (
     *("compression.type", "log.retention.ms", "num.partitions", "node.id", "log.cleaner.threads"),
     *("group.initial.rebalance.delay.ms", "auto.create.topics.enable", "no.such.config", ""),
 )
+FEATURES = ("metadata.version", "transaction.version", "group.version", "no.such", "")
 
 
 def _resource(rng: random.Random) -> tuple[int, str]:
@@ -131,7 +132,7 @@ def describe_quorum(rng: random.Random, version: int) -> Made:
 
 def update_features(rng: random.Random, version: int) -> Made:
     update: Body = {
-        "feature": rng.choice(("metadata.version", "transaction.version", "no.such", "")),
+        "feature": rng.choice(FEATURES),
         "max_version_level": rng.choice((30, 2, 1, 0, 31, 99)),
     }
     if version >= 1:

@@ -42,8 +42,8 @@ SETTINGS = {
     "num.partitions": "2",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
 }
-# Ottla serves neither groups of the new protocols nor voters that change.
-FEATURES = {"group.version": 0, "share.version": 0, "streams.version": 0}
+# Ottla serves neither share groups nor streams groups nor voters that change.
+FEATURES = {"share.version": 0, "streams.version": 0}
 
 
 @dataclass

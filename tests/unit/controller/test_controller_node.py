@@ -142,7 +142,7 @@ def test_metadata_that_needs_more_than_is_served_stops_the_node() -> None:
 def test_what_apache_kafka_finalized_and_is_not_served_is_kept_and_named(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    levels = {"metadata.version": 30, "group.version": 1, "share.version": 1, "streams.version": 1}
+    levels = {"metadata.version": 30, "share.version": 1, "streams.version": 1}
     filesystem = MemoryFilesystem()
     OneNode(filesystem)
     filesystem.replace_atomically(f"{LOG_DIR}/bootstrap.checkpoint", encode_bootstrap(levels, 1))
@@ -152,8 +152,8 @@ def test_what_apache_kafka_finalized_and_is_not_served_is_kept_and_named(
     create(node, *(f"topic-{number}" for number in range(20)))
     assert node.failures == []
     assert [record.getMessage() for record in caplog.records] == [
-        "kept in the metadata, not served: group.version 1 (consumer groups of KIP-848), "
-        "share.version 1 (share groups), streams.version 1 (streams groups)"
+        "kept in the metadata, not served: share.version 1 (share groups), "
+        "streams.version 1 (streams groups)"
     ]
     node.stop()
     again = OneNode(filesystem, seed=2, **limit).start()

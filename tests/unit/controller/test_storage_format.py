@@ -25,6 +25,7 @@ CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"
 FIRST_RECORDS = [
     FeatureLevelRecord("metadata.version", 30),
     FeatureLevelRecord("eligible.leader.replicas.version", 1),
+    FeatureLevelRecord("group.version", 1),
     FeatureLevelRecord("transaction.version", 2),
 ]
 

@@ -11,7 +11,7 @@ from controller.decisions.feature_control import (
 from protocol.messages.metadata_records import FeatureLevelRecord
 from tests.unit.controller.controller_fixture import image_of
 
-SUPPORTED = {"metadata.version": (7, 30), "group.version": (0, 0)}
+SUPPORTED = {"metadata.version": (7, 30), "group.version": (0, 1)}
 
 
 def test_nothing_is_finalized_that_is_not_served() -> None:
@@ -19,6 +19,7 @@ def test_nothing_is_finalized_that_is_not_served() -> None:
     assert dict(INITIAL_FEATURES) == {
         "metadata.version": 30,
         "eligible.leader.replicas.version": 1,
+        "group.version": 1,
         "transaction.version": 2,
     }
 
@@ -46,6 +47,7 @@ def test_levels_of_apache_kafka_that_are_not_served_are_kept_and_named() -> None
     ]
     served = {**SUPPORTED, "streams.version": (0, 1)}
     assert kept_features(image, served) == ["share.version 1 (share groups)"]
-    assert is_kept("group.version", 1)
-    assert not is_kept("group.version", 2)
+    assert is_kept("share.version", 1)
+    assert not is_kept("share.version", 2)
+    assert not is_kept("group.version", 1)
     assert not is_kept("metadata.version", 1)

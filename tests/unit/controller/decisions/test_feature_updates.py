@@ -100,3 +100,42 @@ def test_a_folder_of_an_earlier_release_goes_to_transactions_protocol_2() -> Non
         else:
             assert isinstance(decision.reply, ApiError)
             assert said in str(decision.reply.message)
+
+
+@pytest.mark.parametrize(
+    ("level", "kind", "now", "said"),
+    [
+        (1, 1, 0, None),
+        (0, 2, 1, None),
+        (0, 3, 1, None),
+        (0, 1, 1, "Can't downgrade the version of this feature"),
+        (2, 1, 1, "only supports versions 0-1"),
+    ],
+)
+def test_groups_that_the_broker_assigns_are_turned_on_and_off(
+    level: int, kind: int, now: int, said: str | None
+) -> None:
+    """UpdateFeatures to 0 needs a downgrade that is called one, as Kafka 4.3 was seen to do."""
+    group = "group.version"
+    broker = broker_record(1)
+    broker.features = [m.BrokerFeature(group, 0, 1), m.BrokerFeature(MV, 7, 30)]
+    controllers = [controller_record(9), controller_record(10)]
+    for controller in controllers:
+        controller.features.append(m.ControllerFeature(group, 0, 1))
+    finalized = m.FeatureLevelRecord(group, now)
+    decision = update(level, broker, *controllers, finalized, name=group, kind=kind)
+    if said is None:
+        assert decision.records == [m.FeatureLevelRecord(group, level)]
+    else:
+        assert isinstance(decision.reply, ApiError)
+        assert said in str(decision.reply.message)
+
+
+def test_a_broker_that_does_not_know_them_keeps_them_off() -> None:
+    group = "group.version"
+    controllers = [controller_record(9), controller_record(10)]
+    for controller in controllers:
+        controller.features.append(m.ControllerFeature(group, 0, 1))
+    decision = update(1, broker_record(1), *controllers, name=group)
+    assert isinstance(decision.reply, ApiError)
+    assert "Broker 1 does not support this feature" in str(decision.reply.message)
