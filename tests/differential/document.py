@@ -29,9 +29,9 @@ NOT_SERVED = """
 ApiVersions does not name an API that Ottla does not support, and a feature that clients would act
 on is not finalized: `metadata.version` (30, which is 4.3-IV0), `eligible.leader.replicas.version`
 (1), `group.version` (1) and `transaction.version` (2) are, `share.version` and `streams.version`
-are not. Ottla opens a folder in which Apache Kafka finalized them: the levels stay in the metadata log
-and its snapshots, one line at the start names them, clients are not told of them, and the records
-of such groups stay in `__consumer_offsets` and `__share_group_state` as they are.
+are not. Ottla opens a folder in which Apache Kafka finalized them: the levels stay in the metadata
+log and its snapshots, one line at the start names them, clients are not told of them, and the
+records of such groups stay in `__consumer_offsets` and `__share_group_state` as they are.
 """
 ODD = """
 What no client sends, and where an answer of Kafka's own was not followed.
