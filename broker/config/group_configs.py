@@ -46,6 +46,16 @@ _LIMIT_FIRST = (
 )
 
 
+LIMITS = tuple(
+    key
+    for name in _LIMITED
+    for end in ("min", "max")
+    if (key := f"group.{name.replace('.', f'.{end}.', 1).replace('.num.', '.')}")
+    in BROKER_CONFIG_DEF
+)
+"""The server's keys for the least and the most of a group config: they are read here, by name."""
+
+
 def limits_group_configs(server_key: str) -> bool:
     """Whether this key of the server sets a limit to the configs of groups, or their default."""
     _, _, name = server_key.partition(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config.group_configs import group_config_fault
+from broker.config.group_configs import LIMITS, group_config_fault
 from broker.config.keys import GROUP_CONFIG_DEF
 from broker.config.parse import single_node_config
 from protocol.errors import ErrorCode
@@ -62,6 +62,7 @@ def test_every_fault_in_its_order_and_words() -> None:
     low = {name: "1" for name in LIMITED if name not in NOT_LOW}
     low |= {"share.record.lock.duration.ms": "1000"}
     high = dict.fromkeys(LIMITED, str(2**31 - 1))
+    heard = []
     for configs, end, words in ((low, "min", "greater"), (high, "max", "less")):
         left = dict(configs)
         for name in LIMITED:
@@ -70,8 +71,11 @@ def test_every_fault_in_its_order_and_words() -> None:
             kind, _, what = name.replace("num.", "").partition(".")
             limit = f"group.{kind}.{end}.{what}"
             assert fault(left, WIDE) == f"{name} must be {words} than or equal to {limit}"
+            heard.append(limit)
             del left[name]
         assert fault(left, WIDE) is None
+    unheard = [f"group.{name.replace('.', '.min.', 1)}" for name in NOT_LOW]
+    assert sorted(LIMITS) == sorted((*heard, *unheard))
 
 
 @pytest.mark.parametrize("kind", KINDS)
