@@ -52,8 +52,12 @@ _REMOVED_IN_4_0 = (
 
 # Read where the configuration is made: the value in force stands under another name.
 _FOLDED = ("listener.security.protocol.map", "log.dir")
-# Checked, as Kafka does, and no more.
-_ONLY_CHECKED = ("group.coordinator.rebalance.protocols",)
+# Read by `broker.config.group_configs`, by name.
+_LIMITS_OF_CONSUMER_GROUPS = tuple(
+    f"group.consumer.{end}.{name}.ms"
+    for end in ("min", "max")
+    for name in ("assignment.interval", "heartbeat.interval", "session.timeout")
+)
 _TOPIC_DEFAULTS = frozenset(name for names in SYNONYMS.values() for name, _ in names)
 _ATTRIBUTES = frozenset(BrokerConfig._fields)
 
@@ -111,14 +115,12 @@ SECRET_KEYS = ("delegation.token.secret.key",)
 SERVED = tuple(
     name
     for name, key in BROKER_CONFIG_DEF.items()
-    if (
-        key.attribute in _ATTRIBUTES
-        or name in _TOPIC_DEFAULTS
-        or name in _FOLDED
-        or name in SECURITY_KEYS
-        or name in SECRET_KEYS
-    )
-    and name not in _ONLY_CHECKED
+    if key.attribute in _ATTRIBUTES
+    or name in _TOPIC_DEFAULTS
+    or name in _FOLDED
+    or name in SECURITY_KEYS
+    or name in SECRET_KEYS
+    or name in _LIMITS_OF_CONSUMER_GROUPS
 )
 """Keys that some part of Ottla reads, or that give a topic config its default, our own included."""
 
@@ -201,7 +203,7 @@ def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:
         told = f"{name}={shown(name, text)}"
         if key in SERVED and key.startswith(_NOT_ACTED_ON):
             yield f"{told} is kept and told to clients, but has no effect yet"
-        elif limits_group_configs(key):
+        elif limits_group_configs(key) and key not in SERVED:
             yield f"{told} applies to configs of groups that Ottla does not support yet"
         elif name in _BY_MECHANISM:
             yield f"{name} is ignored: set listener.name.<listener>.<mechanism>.{name}"
