@@ -1,13 +1,14 @@
 """A group as its shard sees it, whatever protocol its members speak.
 
-Owns the interface alone. `classic.group` is the one kind that there is; a kind beside it answers
-the same questions, and has handlers of its own for what its members ask. Follows Kafka's `Group`.
+Owns the interface alone. `classic.group` and `consumer.group` are the kinds that there are: they
+answer the same questions, and each has handlers of its own for what its members ask. Follows
+Kafka's `Group`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
 
 from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
@@ -16,6 +17,19 @@ from protocol.messages.list_groups import ListedGroup
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit from this version on says GROUP_ID_NOT_FOUND, earlier ILLEGAL_GENERATION."""
+
+
+class Committer(NamedTuple):
+    """Who commits offsets, and for which partitions."""
+
+    member_id: str
+    instance_id: str | None
+    generation_id: int
+    """Of a classic group; of a consumer group the member's epoch."""
+    is_transactional: bool
+    api_version: int = 10
+    partitions: Callable[[], Iterable[tuple[bytes, int]]] = tuple
+    """Topic id (zero where there is no such topic) and number of each."""
 
 
 class Group(Protocol):
@@ -27,10 +41,11 @@ class Group(Protocol):
     def is_idle(self) -> bool:
         """Whether nobody is in it or about to join: without offsets it is forgotten."""
 
-    def commit_error(
-        self, member_id: str, instance_id: str | None, generation_id: int, is_transactional: bool
-    ) -> ErrorCode:
-        """Whether this member, in this generation, may commit offsets."""
+    def commit_error(self, committer: Committer) -> ErrorCode:
+        """Whether this member, in this generation, may commit offsets of these partitions."""
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Whether this member may be told offsets; None: nobody in particular asks."""
 
     def delete_error(self) -> ErrorCode:
         """Whether the whole group may be deleted."""

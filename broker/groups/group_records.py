@@ -2,19 +2,36 @@
 
 A key opens with two bytes that name the record type, a value with two bytes that give its version
 (Kafka's `GroupCoordinatorRecordHelpers` and `GroupCoordinatorRecordSerde`). Written: type 1
-(OffsetCommit) and type 2 (GroupMetadata). Read besides: type 0, offset commits of old brokers.
-Records of the other types (consumer, share and streams groups of a real Kafka) are not ours; they
+(OffsetCommit), type 2 (GroupMetadata), and types 3, 5 to 8 and 16 (consumer groups, KIP-848). Read
+besides: type 0, offset commits of old brokers; of type 4, which brokers before 4.1 wrote, that it
+is there. Records of the other types (share and streams groups of a real Kafka) are not ours; they
 stay in the log as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from struct import Struct
 from struct import error as StructError
+from typing import Any, TypeAlias
 
 from protocol.errors import ProtocolError
 from protocol.messages.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
     GroupMetadataKey,
     GroupMetadataValue,
     LegacyOffsetCommitKey,
@@ -34,12 +51,6 @@ OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1
 OFFSET_COMMIT_VERSION_WITH_TOPIC_ID = 4
 
 OTHER_TYPES = {
-    3: "ConsumerGroupMetadata",
-    4: "ConsumerGroupPartitionMetadata",
-    5: "ConsumerGroupMemberMetadata",
-    6: "ConsumerGroupTargetAssignmentMetadata",
-    7: "ConsumerGroupTargetAssignmentMember",
-    8: "ConsumerGroupCurrentMemberAssignment",
     9: "ShareGroupPartitionMetadata",
     10: "ShareGroupMemberMetadata",
     11: "ShareGroupMetadata",
@@ -47,7 +58,6 @@ OTHER_TYPES = {
     13: "ShareGroupTargetAssignmentMember",
     14: "ShareGroupCurrentMemberAssignment",
     15: "ShareGroupStatePartitionMetadata",
-    16: "ConsumerGroupRegularExpression",
     17: "StreamsGroupMetadata",
     18: "StreamsGroupPartitionMetadata",
     19: "StreamsGroupMemberMetadata",
@@ -73,19 +83,72 @@ class OtherRecord:
         return OTHER_TYPES.get(self.type, f"type {self.type}")
 
 
+ConsumerGroupKey: TypeAlias = (
+    ConsumerGroupMetadataKey
+    | ConsumerGroupPartitionMetadataKey
+    | ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey
+    | ConsumerGroupRegularExpressionKey
+)
+"""Keys of the records of a consumer group: each names the group as `group_id`."""
+
+ConsumerGroupValue: TypeAlias = (
+    ConsumerGroupMetadataValue
+    | ConsumerGroupPartitionMetadataValue
+    | ConsumerGroupMemberMetadataValue
+    | ConsumerGroupTargetAssignmentMetadataValue
+    | ConsumerGroupTargetAssignmentMemberValue
+    | ConsumerGroupCurrentMemberAssignmentValue
+    | ConsumerGroupRegularExpressionValue
+)
+
 GroupRecord = (
     tuple[OffsetCommitKey, OffsetCommitValue | None]
     | tuple[GroupMetadataKey, GroupMetadataValue | None]
+    | tuple[ConsumerGroupKey, ConsumerGroupValue | None]
     | OtherRecord
 )
+
+_PLAIN: Mapping[int, tuple[Any, Any]] = {
+    key.API_KEY: (key, value)
+    for key, value in (
+        (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
+        (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
+        (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
+        (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
+        (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
+        (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
+        (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
+    )
+}
+"""Keys and values by type, of the records whose only version is 0."""
+
+
+def record(key: ConsumerGroupKey, value: ConsumerGroupValue) -> tuple[bytes, bytes]:
+    """A record of a type whose only version is 0."""
+    out = MessageBuffer()
+    out += _TYPE.pack(0)
+    value.write(out, 0)
+    return _key(key), bytes(out)
+
+
+def tombstone(key: ConsumerGroupKey) -> tuple[bytes, None]:
+    """What the record with `key` said is gone."""
+    return _key(key), None
+
+
+def _key(key: ConsumerGroupKey | GroupMetadataKey | OffsetCommitKey) -> bytes:
+    out = MessageBuffer()
+    out += _TYPE.pack(key.API_KEY)
+    key.write(out, 0)
+    return bytes(out)
 
 
 def group_metadata_key(group_id: str) -> bytes:
     """Key of a group's metadata record."""
-    out = MessageBuffer()
-    out += _TYPE.pack(GROUP_METADATA)
-    GroupMetadataKey(group_id).write(out, 0)
-    return bytes(out)
+    return _key(GroupMetadataKey(group_id))
 
 
 def group_metadata_record(group_id: str, value: GroupMetadataValue) -> tuple[bytes, bytes]:
@@ -103,10 +166,7 @@ def group_tombstone(group_id: str) -> tuple[bytes, None]:
 
 def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
     """Key of a committed offset."""
-    out = MessageBuffer()
-    out += _TYPE.pack(OFFSET_COMMIT)
-    OffsetCommitKey(group_id, topic, partition).write(out, 0)
-    return bytes(out)
+    return _key(OffsetCommitKey(group_id, topic, partition))
 
 
 def offset_commit_record(
@@ -134,7 +194,7 @@ def read_group_record(key: bytes, value: bytes | None) -> GroupRecord:
     """What a record of the log says. ProtocolError where its bytes are not what its type says."""
     try:
         return _read(key, value)
-    except StructError as error:
+    except (StructError, IndexError) as error:
         raise ProtocolError(f"record of __consumer_offsets too short: {error}") from None
 
 
@@ -155,7 +215,15 @@ def _read(key: bytes, value: bytes | None) -> GroupRecord:
         return offset_key, OffsetCommitValue.read(memoryview(value), 2, version)[0]
     if record_type == LEGACY_OFFSET_COMMIT:
         return _read_legacy(view, value)
-    return OtherRecord(record_type)
+    plain = _PLAIN.get(record_type)
+    if plain is None:
+        return OtherRecord(record_type)
+    key_class, value_class = plain
+    plain_key, _ = key_class.read(view, 2, 0)
+    if value is None:
+        return plain_key, None
+    version = _value_version(value, value_class.MAX_VERSION)
+    return plain_key, value_class.read(memoryview(value), 2, version)[0]
 
 
 def _read_legacy(

@@ -29,6 +29,7 @@ from broker.groups.classic.group_state import (
 from broker.groups.classic.member import ClassicMember, JoinReply
 from broker.groups.committed_offset import CommittedOffset
 from broker.groups.deadline import Deadline
+from broker.groups.group import Committer
 from broker.groups.group_records import group_tombstone
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
@@ -359,14 +360,13 @@ class ClassicGroup:
         """Whether nobody is in it or about to join."""
         return self.state is EMPTY and not self.pending_members
 
-    def commit_error(
-        self, member_id: str, instance_id: str | None, generation_id: int, is_transactional: bool
-    ) -> ErrorCode:
+    def commit_error(self, committer: Committer) -> ErrorCode:
         """Whether this member, in this generation, may commit offsets.
 
         Generation −1 and no member id is an administrator or a consumer outside of group
         management: accepted while the group is empty (transactional commits of old clients always).
         """
+        member_id, instance_id, generation_id, is_transactional, _, _ = committer
         if self.state is DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if generation_id < 0 and self.state is EMPTY:
@@ -381,6 +381,10 @@ class ClassicGroup:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if self.state is COMPLETING_REBALANCE and not is_transactional:
             return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Everybody is told, whatever member they say that they are."""
         return ErrorCode.NONE
 
     def delete_offsets_error(self) -> ErrorCode:

@@ -15,9 +15,13 @@ from broker.groups.group_records import (
     offset_commit_record,
     offset_tombstone,
     read_group_record,
+    record,
+    tombstone,
 )
 from protocol.errors import ProtocolError
 from protocol.messages.group_records import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
     GroupMetadataKey,
     GroupMetadataValue,
     OffsetCommitKey,
@@ -88,9 +92,9 @@ def test_the_same_requests_leave_the_same_records_as_in_kafka() -> None:
     node.scheduler.run_for(120_000)  # as long as Kafka had: the members left behind expire
     ours: list[tuple[int, bytes, bytes | None]] = []
     for partition, log in sorted(node.log.records.items()):
-        for record in log:
-            assert isinstance(record, LogRecord) and record.key is not None
-            ours.append((partition, record.key, record.value))
+        for one in log:
+            assert isinstance(one, LogRecord) and one.key is not None
+            ours.append((partition, one.key, one.value))
     assert _comparable(ours) == _comparable(_golden())
 
 
@@ -113,8 +117,8 @@ def test_offsets_of_old_brokers_are_read() -> None:
 
 
 def test_records_of_other_groups_are_named_not_read() -> None:
-    assert read_group_record(b"\0\x05\0\1g\0\1m", b"\0\0") == OtherRecord(5)
-    assert OtherRecord(5).name == "ConsumerGroupMemberMetadata"
+    assert read_group_record(b"\0\x0a\0\1g\0\1m", b"\0\0") == OtherRecord(10)
+    assert OtherRecord(10).name == "ShareGroupMemberMetadata"
     assert OtherRecord(99).name == "type 99"
 
 
@@ -129,8 +133,18 @@ def test_records_of_other_groups_are_named_not_read() -> None:
         (b"\0\2\0\1g", b"\0\3"),
         (b"\0\2\0\1g", b"\0\x63"),
         (b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\3\0"),
+        (b"\0\5\0\1g\0\1m", b"\0\0"),
+        (b"\0\3\0\1g", b"\0\1\0\0\0\1\0"),
     ],
 )
 def test_damaged_records_are_refused(key: bytes, value: bytes | None) -> None:
     with pytest.raises(ProtocolError):
         read_group_record(key, value)
+
+
+def test_a_record_of_a_consumer_group_is_read_as_it_was_written() -> None:
+    key, value = ConsumerGroupMetadataKey("g"), ConsumerGroupMetadataValue(3, 7)
+    written = record(key, value)
+    assert written[0] == b"\0\3\0\1g"
+    assert read_group_record(*written) == (key, value)
+    assert read_group_record(*tombstone(key)) == (key, None)

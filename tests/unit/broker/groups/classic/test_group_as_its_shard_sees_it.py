@@ -15,7 +15,7 @@ from broker.groups.classic.group_state import (
 )
 from broker.groups.classic.member import ClassicMember
 from broker.groups.committed_offset import CommittedOffset
-from broker.groups.group import Group
+from broker.groups.group import Committer, Group
 from protocol.errors import ErrorCode
 from protocol.messages.join_group import JoinGroupRequestProtocol
 
@@ -48,24 +48,24 @@ def group_in(state: ClassicGroupState, protocol_type: str = "consumer") -> Class
 )
 def test_commits(state: ClassicGroupState, outside: str, member: str, old: str) -> None:
     group: Group = group_in(state)
-    assert group.commit_error("", None, -1, False).name == outside
-    assert group.commit_error("m", None, 3, False).name == member
-    assert group.commit_error("m", None, 2, False).name == old
+    assert group.commit_error(Committer("", None, -1, False)).name == outside
+    assert group.commit_error(Committer("m", None, 3, False)).name == member
+    assert group.commit_error(Committer("m", None, 2, False)).name == old
 
 
 def test_commits_of_static_members() -> None:
     group = group_in(STABLE)
-    assert group.commit_error("m", "i", 3, False) is NONE
-    assert group.commit_error("other", "i", 3, False) is ErrorCode.FENCED_INSTANCE_ID
-    assert group.commit_error("m", "x", 3, False) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert group.commit_error("m", None, -1, False) is ErrorCode.ILLEGAL_GENERATION
+    assert group.commit_error(Committer("m", "i", 3, False)) is NONE
+    assert group.commit_error(Committer("other", "i", 3, False)) is ErrorCode.FENCED_INSTANCE_ID
+    assert group.commit_error(Committer("m", "x", 3, False)) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert group.commit_error(Committer("m", None, -1, False)) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_transactional_commits_are_not_held_up_by_a_rebalance() -> None:
     group = group_in(COMPLETING_REBALANCE)
-    assert group.commit_error("", None, -1, True) is NONE
-    assert group.commit_error("m", None, 3, True) is NONE
-    assert group.commit_error("m", None, 2, True) is ErrorCode.ILLEGAL_GENERATION
+    assert group.commit_error(Committer("", None, -1, True)) is NONE
+    assert group.commit_error(Committer("m", None, 3, True)) is NONE
+    assert group.commit_error(Committer("m", None, 2, True)) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_deletes() -> None:

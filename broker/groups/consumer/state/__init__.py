@@ -1,0 +1,1 @@
+"""What is durable of consumer groups, and how the log holds it."""

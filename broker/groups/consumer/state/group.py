@@ -1,0 +1,330 @@
+"""A group that the broker assigns: its epochs, members, targets, and who holds what.
+
+Owns the durable state alone. It changes by `replay` of the records of types 3, 5 to 8 and 16, which
+stand any compacted remainder of a log: a tombstone of what was never seen, a target or a position
+before its member. Answers its shard's questions (`Group`): who may commit, read and delete offsets.
+Never decides, never knows the time; `heartbeat` and `departure` decide. Follows Kafka's
+`ConsumerGroup` and `ModernGroup` (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from broker.coordinator.coordinator_log import Record
+from broker.groups.committed_offset import CommittedOffset
+from broker.groups.consumer.assignors.assignor import NOTHING_ASSIGNED, Assignment
+from broker.groups.consumer.state.group_state import ConsumerGroupState, Situation, state_of
+from broker.groups.consumer.state.member import ConsumerMember, PartitionsPosition, Subscription
+from broker.groups.consumer.state.records import group_tombstones, position_of, target_of
+from broker.groups.group import Committer
+from broker.groups.group_records import ConsumerGroupKey, ConsumerGroupValue
+from broker.groups.reconciliation.member_state import STABLE
+from broker.groups.reconciliation.position import Position
+from controller.metadata.image import TopicsImage
+from protocol.errors import ErrorCode
+from protocol.messages.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from protocol.messages.list_groups import ListedGroup
+
+CONSUMER = "consumer"
+"""The type of these groups, and their protocol type, as ListGroups says."""
+MEMBER_EPOCHS_FROM = 9
+"""OffsetCommit from this version on may come of a member of such a group."""
+FIRST_EPOCH = 1
+"""Of a group for which no record says another."""
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics whose names matched an expression."""
+
+    topics: tuple[str, ...]
+    version: int
+    """The offset of the metadata in which they were looked up."""
+    looked_up_ms: int
+
+
+class ConsumerGroup:
+    """One group."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.epoch = FIRST_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = FIRST_EPOCH
+        self.assigned_at_ms = 0
+        """When the targets were computed, in ms since the epoch; 0: never."""
+        self.members: dict[str, ConsumerMember] = {}
+        self.targets: dict[str, Assignment] = {}
+        self.static_members: dict[str, str] = {}
+        """Member ids by instance id."""
+        self.regexes: dict[str, ResolvedRegex] = {}
+        self.record_offset = -1
+        """Where its last record is: answers wait until that is committed."""
+        self.seen_topics: TopicsImage | None = None
+        """The topics of which the hash was found unchanged. Soft."""
+        self._holders: dict[bytes, dict[int, str]] = {}
+        self._subscribers: dict[str, int] = {}
+        self._regex_subscribers: dict[str, int] = {}
+
+    # -- replay --------------------------------------------------------------------------------
+
+    def replay(self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int) -> None:
+        """Follow a record of this group, which is at `offset`."""
+        self.record_offset = offset
+        if isinstance(key, ConsumerGroupCurrentMemberAssignmentKey):
+            assert value is None or isinstance(value, ConsumerGroupCurrentMemberAssignmentValue)
+            self._set_position(key.member_id, None if value is None else position_of(value))
+        elif isinstance(key, ConsumerGroupTargetAssignmentMemberKey):
+            assert value is None or isinstance(value, ConsumerGroupTargetAssignmentMemberValue)
+            self._set_target(key.member_id, None if value is None else target_of(value))
+        elif isinstance(key, ConsumerGroupMemberMetadataKey):
+            assert value is None or isinstance(value, ConsumerGroupMemberMetadataValue)
+            self._set_subscription(key.member_id, None if value is None else Subscription.of(value))
+        elif isinstance(key, ConsumerGroupMetadataKey):
+            if isinstance(value, ConsumerGroupMetadataValue):
+                self.epoch, self.metadata_hash = value.epoch, value.metadata_hash
+        elif isinstance(key, ConsumerGroupTargetAssignmentMetadataKey):
+            if isinstance(value, ConsumerGroupTargetAssignmentMetadataValue):
+                self.assignment_epoch = value.assignment_epoch
+                self.assigned_at_ms = value.assignment_timestamp
+        elif isinstance(key, ConsumerGroupRegularExpressionKey):
+            assert value is None or isinstance(value, ConsumerGroupRegularExpressionValue)
+            self._set_regex(key.regular_expression, value)
+
+    def _set_position(self, member_id: str, position: PartitionsPosition | None) -> None:
+        member = self.members.get(member_id)
+        if member is None:
+            if position is None:
+                return
+            member = ConsumerMember(member_id)
+        self._release(member)
+        member = member._replace(position=position or Position())
+        self.members[member_id] = member
+        for held in (member.position.assigned, member.position.revoking):
+            for topic_id, partitions in held.items():
+                self._holders.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member_id))
+
+    def _set_target(self, member_id: str, target: Assignment | None) -> None:
+        if target is None:
+            self.targets.pop(member_id, None)
+        else:
+            self.targets[member_id] = target
+
+    def _set_subscription(self, member_id: str, subscription: Subscription | None) -> None:
+        member = self.members.get(member_id)
+        if member is not None:
+            self._count(member, -1)
+        if subscription is None:
+            if member is not None:
+                self._release(member)
+                del self.members[member_id]
+            return
+        member = (member or ConsumerMember(member_id))._replace(subscription=subscription)
+        self.members[member_id] = member
+        self._count(member, 1)
+
+    def _set_regex(self, regex: str, value: ConsumerGroupRegularExpressionValue | None) -> None:
+        if value is None:
+            self.regexes.pop(regex, None)
+        else:
+            self.regexes[regex] = ResolvedRegex(tuple(value.topics), value.version, value.timestamp)
+
+    def _release(self, member: ConsumerMember) -> None:
+        for held in (member.position.assigned, member.position.revoking):
+            for topic_id, partitions in held.items():
+                holders = self._holders.get(topic_id, {})
+                for partition in partitions:
+                    # In a compacted log another may have been given it before this is read.
+                    if holders.get(partition) == member.member_id:
+                        del holders[partition]
+                if not holders:
+                    self._holders.pop(topic_id, None)
+
+    def _count(self, member: ConsumerMember, change: int) -> None:
+        subscription = member.subscription
+        for name in subscription.topics:
+            _add(self._subscribers, name, change)
+        if subscription.regex:
+            _add(self._regex_subscribers, subscription.regex, change)
+        instance_id = subscription.instance_id
+        if instance_id is None:
+            return
+        if change > 0:
+            self.static_members[instance_id] = member.member_id
+        elif self.static_members.get(instance_id) == member.member_id:
+            del self.static_members[instance_id]
+
+    # -- soft state ----------------------------------------------------------------------------
+
+    def saw(self, topics: TopicsImage) -> None:
+        """The metadata hash is that of `topics`."""
+        self.seen_topics = topics
+
+    # -- what decisions ask --------------------------------------------------------------------
+
+    def is_free(self, topic_id: bytes, partition: int) -> bool:
+        """Whether nobody has it, neither for good nor to be given up."""
+        holders = self._holders.get(topic_id)
+        return holders is None or partition not in holders
+
+    def holder(self, topic_id: bytes, partition: int) -> str | None:
+        """Who has it; None where nobody has."""
+        return self._holders.get(topic_id, {}).get(partition)
+
+    def target(self, member_id: str) -> Assignment:
+        """What the member shall have."""
+        return self.targets.get(member_id, NOTHING_ASSIGNED)
+
+    def subscribed_topics(
+        self,
+        before: Iterable[Subscription] = (),
+        after: Iterable[Subscription] = (),
+        found: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> dict[str, None]:
+        """The names that members are subscribed to, by name or expression.
+
+        As it will be when members have subscriptions `after` in place of `before`, and `found` are
+        the topics of expressions.
+        """
+        counts, regexes = self._subscribers, self._regex_subscribers
+        changes: list[tuple[Subscription, int]] = [(one, -1) for one in before]
+        changes += [(one, 1) for one in after]
+        if changes:
+            counts, regexes = dict(counts), dict(regexes)
+        for subscription, change in changes:
+            for name in subscription.topics:
+                _add(counts, name, change)
+            if subscription.regex:
+                _add(regexes, subscription.regex, change)
+        names = dict.fromkeys(counts)
+        for regex in regexes:
+            names.update(dict.fromkeys(found.get(regex, self.topics_of(regex))))
+        return names
+
+    def topics_of(self, regex: str) -> tuple[str, ...]:
+        """The topics that an expression is known to match."""
+        resolved = self.regexes.get(regex)
+        return () if resolved is None else resolved.topics
+
+    def names_of(self, subscription: Subscription) -> Iterator[str]:
+        """The names of a subscription, those of its expression too; some may come twice."""
+        yield from subscription.topics
+        if subscription.regex:
+            yield from self.topics_of(subscription.regex)
+
+    def regex_subscribers(self, regex: str) -> int:
+        """How many members subscribe by `regex`."""
+        return self._regex_subscribers.get(regex, 0)
+
+    def subscribed_regexes(self) -> list[str]:
+        """The expressions by which members subscribe."""
+        return list(self._regex_subscribers)
+
+    # -- what its shard asks (`Group`) ---------------------------------------------------------
+
+    @property
+    def state(self) -> ConsumerGroupState:
+        """What the group is doing."""
+        return state_of(
+            Situation(
+                bool(self.members),
+                self.epoch <= self.assignment_epoch,
+                all(self._is_reconciled(member) for member in self.members.values()),
+            )
+        )
+
+    def _is_reconciled(self, member: ConsumerMember) -> bool:
+        position = member.position
+        return position.state is STABLE and position.epoch == self.assignment_epoch
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is in it: without offsets it is forgotten."""
+        return not self.members
+
+    def commit_error(self, committer: Committer) -> ErrorCode:
+        """Whether this member may commit offsets, with the epoch that it says.
+
+        An older epoch counts for partitions that it has had since then (KIP-1251).
+        """
+        member_id, epoch = committer.member_id, committer.generation_id
+        transactional = committer.is_transactional
+        if epoch < 0 and not member_id and (transactional or not self.members):
+            return ErrorCode.NONE
+        member = self.members.get(member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if committer.api_version < MEMBER_EPOCHS_FROM and not transactional:
+            return ErrorCode.UNSUPPORTED_VERSION
+        position = member.position
+        if epoch == position.epoch:
+            return ErrorCode.NONE
+        if 0 <= epoch < position.epoch and all(
+            position.has_since(epoch, *where) for where in committer.partitions()
+        ):
+            return ErrorCode.NONE
+        # Producers do not know the newer error.
+        return ErrorCode.ILLEGAL_GENERATION if transactional else ErrorCode.STALE_MEMBER_EPOCH
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Whether this member may be told offsets, at the epoch that it says."""
+        if member_id is None and member_epoch < 0:
+            return ErrorCode.NONE
+        member = self.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        current = member_epoch == member.position.epoch
+        return ErrorCode.NONE if current else ErrorCode.STALE_MEMBER_EPOCH
+
+    def delete_error(self) -> ErrorCode:
+        """Whether the whole group may be deleted."""
+        return ErrorCode.NON_EMPTY_GROUP if self.members else ErrorCode.NONE
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """Offsets of topics may be deleted that nobody is subscribed to."""
+        return ErrorCode.NONE
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member is subscribed to `topic`, by name or expression."""
+        if topic in self._subscribers:
+            return True
+        return any(topic in self.topics_of(regex) for regex in self._regex_subscribers)
+
+    def expiry_clock(self) -> Callable[[CommittedOffset], int] | None:
+        """Offsets of topics that nobody is subscribed to expire, counted from their commit."""
+        return _committed_at
+
+    def tombstones(self) -> list[Record]:
+        """The records that delete it."""
+        return group_tombstones(self.group_id)
+
+    def listed(self) -> ListedGroup:
+        """As ListGroups shows it."""
+        return ListedGroup(self.group_id, CONSUMER, self.state.value, CONSUMER)
+
+
+def _add(counts: dict[str, int], name: str, change: int) -> None:
+    count = counts.get(name, 0) + change
+    if count > 0:
+        counts[name] = count
+    else:
+        counts.pop(name, None)
+
+
+def _committed_at(committed: CommittedOffset) -> int:
+    return committed.commit_timestamp_ms

@@ -1,0 +1,148 @@
+"""The records of a group that the broker assigns, as Kafka writes them: types 3 to 8, and 16.
+
+Owns how each is made of what it says; types and versions are in `broker.groups.group_records`.
+Follows Kafka's `GroupCoordinatorRecordHelpers` (KIP-848).
+"""
+
+from __future__ import annotations
+
+from broker.coordinator.coordinator_log import Record
+from broker.groups.consumer.assignors.assignor import Assignment
+from broker.groups.consumer.state.member import PartitionsPosition, Subscription
+from broker.groups.group_records import record, tombstone
+from broker.groups.reconciliation.held import Held
+from broker.groups.reconciliation.member_state import MemberState
+from broker.groups.reconciliation.position import Position
+from protocol.messages.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupCurrentMemberAssignmentValueTopicPartitions,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMemberValueTopicPartition,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+
+
+def member_record(group_id: str, member_id: str, subscription: Subscription) -> Record:
+    """A member, and what it said (type 5)."""
+    return record(ConsumerGroupMemberMetadataKey(group_id, member_id), subscription.value())
+
+
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> Record:
+    """The group's epoch, and what its topics looked like then (type 3)."""
+    return record(
+        ConsumerGroupMetadataKey(group_id), ConsumerGroupMetadataValue(epoch, metadata_hash)
+    )
+
+
+def target_record(group_id: str, member_id: str, target: Assignment) -> Record:
+    """What a member shall have (type 7)."""
+    topics = [
+        ConsumerGroupTargetAssignmentMemberValueTopicPartition(topic_id, list(partitions))
+        for topic_id, partitions in target.items()
+    ]
+    return record(
+        ConsumerGroupTargetAssignmentMemberKey(group_id, member_id),
+        ConsumerGroupTargetAssignmentMemberValue(topics),
+    )
+
+
+def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> Record:
+    """The epoch of all targets, and when they were computed (type 6)."""
+    return record(
+        ConsumerGroupTargetAssignmentMetadataKey(group_id),
+        ConsumerGroupTargetAssignmentMetadataValue(epoch, now_ms),
+    )
+
+
+def position_record(group_id: str, member_id: str, position: PartitionsPosition) -> Record:
+    """Where a member stands (type 8)."""
+    return record(
+        ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id),
+        ConsumerGroupCurrentMemberAssignmentValue(
+            position.epoch,
+            position.previous_epoch,
+            position.state.value,
+            _topics(position.assigned),
+            _topics(position.revoking),
+        ),
+    )
+
+
+def regex_record(group_id: str, regex: str, topics: list[str], version: int, now_ms: int) -> Record:
+    """The topics whose names match, as of one version of the metadata (type 16)."""
+    return record(
+        ConsumerGroupRegularExpressionKey(group_id, regex),
+        ConsumerGroupRegularExpressionValue(topics, version, now_ms),
+    )
+
+
+def regex_tombstone(group_id: str, regex: str) -> Record:
+    """Nobody in the group subscribes by it any more."""
+    return tombstone(ConsumerGroupRegularExpressionKey(group_id, regex))
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[Record]:
+    """A member is gone, with all that it has."""
+    return [
+        tombstone(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)),
+        tombstone(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)),
+        tombstone(ConsumerGroupMemberMetadataKey(group_id, member_id)),
+    ]
+
+
+def group_tombstones(group_id: str) -> list[Record]:
+    """A group without members is gone; type 4 is what brokers before 4.1 wrote besides."""
+    return [
+        tombstone(ConsumerGroupTargetAssignmentMetadataKey(group_id)),
+        tombstone(ConsumerGroupPartitionMetadataKey(group_id)),
+        tombstone(ConsumerGroupMetadataKey(group_id)),
+    ]
+
+
+def position_of(value: ConsumerGroupCurrentMemberAssignmentValue) -> PartitionsPosition:
+    """What a record of type 8 says."""
+    return Position(
+        value.member_epoch,
+        value.previous_member_epoch,
+        MemberState.of(value.state),
+        _held(value.assigned_partitions, value.member_epoch),
+        _held(value.partitions_pending_revocation, value.member_epoch),
+    )
+
+
+def target_of(value: ConsumerGroupTargetAssignmentMemberValue) -> Assignment:
+    """What a record of type 7 says."""
+    return {topic.topic_id: tuple(topic.partitions) for topic in value.topic_partitions}
+
+
+def _topics(
+    held: Held[bytes],
+) -> list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions]:
+    return [
+        ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
+            topic_id, list(partitions), list(partitions.values())
+        )
+        for topic_id, partitions in held.items()
+    ]
+
+
+def _held(
+    topics: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions], epoch: int
+) -> Held[bytes]:
+    """Brokers before 4.3 did not write since when a partition is held: since the member's epoch."""
+    held: dict[bytes, dict[int, int]] = {}
+    for topic in topics:
+        epochs = topic.assignment_epochs or ()
+        if len(epochs) != len(topic.partitions):
+            epochs = [epoch] * len(topic.partitions)
+        held[topic.topic_id] = dict(sorted(zip(topic.partitions, epochs, strict=True)))
+    return held
