@@ -165,7 +165,7 @@ class GroupOffsetsApi:
         for index, group in enumerate(groups):
             if context.rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
                 self._coordinator.fetch_offsets(
-                    group.group_id,
+                    group,
                     self._wanted(group, context.api_version),
                     request.require_stable,
                     partial(fetched, index),

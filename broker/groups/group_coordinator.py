@@ -25,10 +25,18 @@ from broker.coordinator.coordinator_runtime import CoordinatorRuntime
 from broker.coordinator.outcome import Decided, Done, Told, settle
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
+from broker.groups.consumer.heartbeat import refusal
+from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.protocol import not_found
+from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.validation import heartbeat_fault
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_shard import FoundOffsets, GroupShard
 from broker.verification.transaction_verification import txn_offset_commit_operation
-from protocol.errors import ErrorCode
+from protocol.errors import ApiError, ErrorCode
+from protocol.message import replace
+from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -39,11 +47,13 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponse,
     OffsetDeleteResponseTopic,
 )
+from protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponseTopic,
 )
+from protocol.primitives import uuid_to_string
 from storage.log.ordered_work import OrderedWork
 from storage.log.sliced_work import Pace, SlicedWork, Steps, each
 from storage.ports import Scheduler, Timer
@@ -73,11 +83,14 @@ class GroupCoordinator:
         coordinator_log: CoordinatorLog,
         random_bytes: Callable[[int], bytes],
         partition_count: Callable[[], int],
+        surroundings: Surroundings,
         sliced: SlicedWork | None = None,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._partition_count = partition_count
+        self._random_bytes = random_bytes
+        self._surroundings = surroundings
         self._stopped = False
         self._expiry: Timer | None = None
         self._sliced = sliced
@@ -85,7 +98,7 @@ class GroupCoordinator:
             "group coordinator",
             coordinator_log,
             scheduler,
-            lambda context: GroupShard(config, scheduler, random_bytes, context),
+            lambda context: GroupShard(config, scheduler, random_bytes, surroundings, context),
             config.offsets_commit_timeout_ms,
             sliced,
         )
@@ -226,6 +239,32 @@ class GroupCoordinator:
             lambda error: done(LeaveGroupResponse(error_code=error)),
         )
 
+    def consumer_heartbeat(
+        self, beat: Beat, api_version: int, done: Callable[[ConsumerGroupHeartbeatResponse], None]
+    ) -> None:
+        """ConsumerGroupHeartbeat; who comes without a member id gets one."""
+        if not self._surroundings.serves_consumer_groups():
+            done(refusal(ApiError(ErrorCode.UNSUPPORTED_VERSION)))
+            return
+        request = beat.request
+        fault = heartbeat_fault(request, api_version, self._surroundings.assignors.names)
+        if fault is not None:
+            done(refusal(fault))
+            return
+        if not request.member_id:
+            named = replace(request, member_id=uuid_to_string(self._random_bytes(16)))
+            beat = beat._replace(request=named)
+
+        def told(error: ErrorCode, response: ConsumerGroupHeartbeatResponse) -> None:
+            done(refusal(ApiError(error)) if error is not ErrorCode.NONE else response)
+
+        self._submit(
+            request.group_id,
+            lambda shard: shard.consumer_heartbeat(beat),
+            told,
+            lambda error: done(refusal(ApiError(error))),
+        )
+
     # -- offsets -------------------------------------------------------------------------------
 
     def commit_offsets(
@@ -283,20 +322,25 @@ class GroupCoordinator:
 
     def fetch_offsets(
         self,
-        group_id: str,
+        group: OffsetFetchRequestGroup,
         wanted: Wanted | None,
         require_stable: bool,
         done: Callable[[FetchedOffsets | ErrorCode], None],
     ) -> None:
-        """OffsetFetch of one group: of what is `wanted`, or of all that has an offset."""
+        """OffsetFetch of one group: of what is `wanted`, or of all that has an offset.
+
+        Of `group` it matters who it is and who asks: what it asks for stands in `wanted`.
+        """
 
         def told(error: ErrorCode, found: FoundOffsets) -> None:
-            # Consumers before 3.9 do not retry COORDINATOR_NOT_AVAILABLE here.
-            done(found() if error is ErrorCode.NONE else ErrorCode.NOT_COORDINATOR)
+            if error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                # Consumers before 3.9 do not retry it here.
+                error = ErrorCode.NOT_COORDINATOR
+            done(found() if error is ErrorCode.NONE else error)
 
         self._submit(
-            group_id,
-            lambda shard: shard.fetch_offsets(group_id, wanted, require_stable),
+            group.group_id,
+            lambda shard: shard.fetch_offsets(group, wanted, require_stable),
             told,
             done,
             named=False,
@@ -331,6 +375,27 @@ class GroupCoordinator:
     def one_by_one(self, do: Callable[[str], None], group_ids: Sequence[str]) -> None:
         """Do something that may be long for each of some groups, some of them a slice."""
         OrderedWork(self._sliced).take(each(do, group_ids, GROUPS_A_SLICE), _log_failure)
+
+    def describe_consumers(
+        self, group_id: str, done: Callable[[DescribedConsumerGroup], None]
+    ) -> None:
+        """ConsumerGroupDescribe of one group; an error stands in the answer."""
+
+        def refuse(error: ErrorCode, message: str | None = None) -> None:
+            done(DescribedConsumerGroup(error_code=error, error_message=message, group_id=group_id))
+
+        def told(error: ErrorCode, found: DescribedConsumerGroup | None) -> None:
+            if error is not ErrorCode.NONE:
+                refuse(error)
+            elif found is None:
+                refuse(ErrorCode.GROUP_ID_NOT_FOUND, not_found(group_id).message)
+            else:
+                done(found)
+
+        if not self._surroundings.serves_consumer_groups():
+            refuse(ErrorCode.UNSUPPORTED_VERSION)
+            return
+        self._submit(group_id, lambda shard: shard.describe_consumers(group_id), told, refuse)
 
     def delete(self, group_id: str, done: Done) -> None:
         """DeleteGroups of one group."""

@@ -10,7 +10,7 @@ Follows Kafka's `GroupCoordinatorShard`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from broker.config.values import BrokerConfig
@@ -27,9 +27,16 @@ from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.classic.protocol import ClassicProtocol
 from broker.groups.classic.rebalance import Rebalancer
+from broker.groups.consumer.heartbeat import refusal
+from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.protocol import ConsumerProtocol, not_found
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
-from broker.groups.group import Group, commit_error_without_group
+from broker.groups.group import Committer, Group, commit_error_without_group
 from broker.groups.group_records import (
+    ConsumerGroupKey,
+    ConsumerGroupValue,
     OtherRecord,
     group_metadata_record,
     read_group_record,
@@ -37,8 +44,12 @@ from broker.groups.group_records import (
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
 from broker.groups.removal import Found, Removal
 from protocol.errors import ErrorCode
+from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMetadataKey,
     GroupMetadataKey,
     GroupMetadataValue,
     OffsetCommitKey,
@@ -52,11 +63,13 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponseTopic,
 )
+from protocol.primitives import ZERO_UUID
 from storage.log.sliced_work import Pace, Steps
 from storage.ports import Scheduler
 
@@ -74,6 +87,7 @@ class GroupShard:
         config: BrokerConfig,
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
+        surroundings: Surroundings,
         context: ShardContext,
     ) -> None:
         self._config = config
@@ -82,6 +96,10 @@ class GroupShard:
         self._live = False
         self._rebalancer = Rebalancer(config, scheduler, lambda work: context.submit(work, settle))
         self._protocol = ClassicProtocol(config, self._rebalancer, random_bytes)
+        self._consumers = ConsumerProtocol(
+            surroundings, scheduler, self._consumer, lambda *work: context.submit(*work)
+        )
+        self._surroundings = surroundings
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(config.offset_metadata_max_bytes, lambda: context.high_watermark)
         self._loaded_to = -1
@@ -100,8 +118,10 @@ class GroupShard:
         if isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_group(key.group, value, record.offset)
+        elif not isinstance(key, OffsetCommitKey):
+            assert not isinstance(value, GroupMetadataValue | OffsetCommitValue)
+            self._replay_consumer_group(key, value, record.offset)
         else:
-            assert isinstance(key, OffsetCommitKey)
             assert value is None or isinstance(value, OffsetCommitValue)
             if value is not None and key.group not in self.groups:
                 # Offsets without members: a simple consumer's group, which has no record.
@@ -124,10 +144,32 @@ class GroupShard:
         else:
             self.groups[group_id] = ClassicGroup.restore(group_id, value, offset)
 
+    def _replay_consumer_group(
+        self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int
+    ) -> None:
+        group_id = key.group_id
+        group = self._consumer(group_id)
+        if value is None:
+            if isinstance(key, ConsumerGroupMemberMetadataKey):
+                self._consumers.forget(group_id, key.member_id)
+            if group is None:
+                return
+            if isinstance(key, ConsumerGroupMetadataKey):
+                del self.groups[group_id]
+                self._consumers.forget_group(group_id)
+                return
+        elif group is None:
+            group = self.groups[group_id] = ConsumerGroup(group_id)
+        group.replay(key, value, offset)
+
     def on_loaded(self) -> None:
         """The log is replayed: expect signs of life from all members."""
         self._live = True
         self._loaded_to = self._context.last_offset
+        for group_id in list(self.groups):
+            consumers = self._consumer(group_id)
+            if consumers is not None:
+                self._consumers.resume(consumers)
         for group in self._classic_groups():
             self._context.submit(partial(self._rebalancer.resume, group), settle)
         if self._others:
@@ -141,6 +183,7 @@ class GroupShard:
     def on_unloaded(self) -> None:
         """Led elsewhere: everybody who waits looks for the new coordinator."""
         self._live = False
+        self._consumers.stop()
         groups = self._classic_groups()
         self.groups = {}
         for group in groups:
@@ -158,6 +201,10 @@ class GroupShard:
     def join(self, joining: Joining) -> Outcome[Done]:
         """JoinGroup; a new member's group is made on the way."""
         request = joining.request
+        other = self._consumer(request.group_id)
+        if other is not None and not other.is_idle:
+            refuse = partial(joining.refuse, member_id=request.member_id)
+            return Outcome(refuse, error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         group = self._classic(request.group_id)
         if group is not None:
             return self._protocol.join(group, joining)
@@ -174,7 +221,10 @@ class GroupShard:
 
         now = self._scheduler.wall_ms()
         value = GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=now)
-        return Outcome(nobody, [group_metadata_record(request.group_id, value)], then=made)
+        record = group_metadata_record(request.group_id, value)
+        # A consumer group without members gives way.
+        before = [] if other is None else other.tombstones()
+        return Outcome(nobody, [*before, record], then=made)
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Outcome[Done]:
         """SyncGroup."""
@@ -195,6 +245,9 @@ class GroupShard:
         self, request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
     ) -> Outcome[Done]:
         """LeaveGroup: `reply` with an answer for each member."""
+        consumers = self._consumer(request.group_id)
+        if consumers is not None:
+            return self._consumers.leave(consumers, request.members, reply)
         group = self._classic(request.group_id)
         if group is not None:
             return self._protocol.leave(group, request.members, reply)
@@ -204,6 +257,32 @@ class GroupShard:
             for member in request.members
         ]
         return Outcome(lambda _: reply(responses))
+
+    # -- members of consumer groups ------------------------------------------------------------
+
+    def _consumer(self, group_id: str) -> ConsumerGroup | None:
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ConsumerGroup) else None
+
+    def consumer_heartbeat(self, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """ConsumerGroupHeartbeat; a new member's group is made on the way.
+
+        A classic group without members gives way.
+        """
+        group_id = beat.request.group_id
+        classic = self._classic(group_id)
+        if classic is None:
+            return self._consumers.heartbeat(group_id, beat)
+        if not beat.joins or not classic.is_idle:
+            return Outcome(refusal(not_found(group_id)))
+        return self._consumers.heartbeat(group_id, beat, classic.tombstones())
+
+    def describe_consumers(self, group_id: str) -> Outcome[DescribedConsumerGroup | None]:
+        """ConsumerGroupDescribe of one group, as it is when all is committed; None: no such one."""
+        group = self._consumer(group_id)
+        if group is None:
+            return Outcome(None, after=self._loaded_to)
+        return Outcome(self._consumers.describe(group), after=group.record_offset)
 
     # -- offsets -------------------------------------------------------------------------------
 
@@ -242,19 +321,42 @@ class GroupShard:
         group = self.groups.get(request.group_id)
         if group is None:
             return commit_error_without_group(generation, api_version)
-        transactional = isinstance(request, TxnOffsetCommitRequest)
-        member_id, instance_id = request.member_id, request.group_instance_id
-        return group.commit_error(member_id, instance_id, generation, transactional)
+        return group.commit_error(
+            Committer(
+                request.member_id,
+                request.group_instance_id,
+                generation,
+                isinstance(request, TxnOffsetCommitRequest),
+                api_version,
+                partial(self._partitions_of, request),
+            )
+        )
+
+    def _partitions_of(
+        self, request: OffsetCommitRequest | TxnOffsetCommitRequest
+    ) -> Iterator[tuple[bytes, int]]:
+        topics = self._surroundings.topics()
+        for topic in request.topics:
+            found = topics.get(topic.name)
+            topic_id = ZERO_UUID if found is None else found.id
+            for partition in topic.partitions:
+                yield topic_id, partition.partition_index
 
     def fetch_offsets(
-        self, group_id: str, wanted: Wanted | None, require_stable: bool
+        self, asking: OffsetFetchRequestGroup, wanted: Wanted | None, require_stable: bool
     ) -> Outcome[FoundOffsets]:
-        """OffsetFetch of one group: of what is `wanted`, or of all that has an offset.
+        """OffsetFetch by who is `asking`: of what is `wanted`, or of all that has an offset.
 
         With `require_stable` answered when all is committed that was appended before. Without, it
         tells at once what is committed, but on a new leader, which does not know yet how far the
         one before had come: all that it loaded has to be committed first.
         """
+        group_id = asking.group_id
+        group = self.groups.get(group_id)
+        if group is not None:
+            error = group.fetch_error(asking.member_id, asking.member_epoch)
+            if error is not ErrorCode.NONE:
+                return Outcome(partial(FetchedOffsets, group_id, {}), error=error)
         if require_stable:
             stable = self.offsets.fetch(group_id, wanted, require_stable=True)
             return Outcome(lambda: stable, after=self._context.last_offset)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker.apis.api_versions import ApiVersionsApi
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC, AutoTopicCreation
+from broker.apis.consumer_groups import ConsumerGroupsApi
 from broker.apis.deferred import DeferredApis
 from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.fetch.api import FetchApi
@@ -122,6 +123,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             auto_creation.create_internal,
         ),
         GroupMembershipApi(groups),
+        ConsumerGroupsApi(groups),
         GroupOffsetsApi(metadata, groups, answers),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),

@@ -18,7 +18,7 @@ from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.groups.consumer.assignors.assignors import Assignors
+from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.topic_names import TopicNames
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.consumer_assignors import assignors_of_node
@@ -36,6 +36,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
+from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.rights import UNLIMITED
@@ -53,10 +54,6 @@ class BrokerParts:
     fetchers: ReplicaFetcherManager | None
     """None where there are no other nodes."""
     groups: GroupCoordinator
-    assignors: Assignors
-    """What gives out partitions in groups that the broker assigns."""
-    topic_names: TopicNames
-    """What finds the topics of their members' expressions."""
     transactions: NodeTransactions
     verification: AppendVerification
     producer_ids: ProducerIdManager
@@ -109,8 +106,6 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         replicas,
         fetchers,
         groups,
-        assignors_of_node(config, ports.plugins, shared.logs.sliced, lambda: shared.image),
-        TopicNames(shared.logs.sliced),
         transactions,
         verification,
         producer_ids,
@@ -162,8 +157,19 @@ def _groups(
         log,
         ports.random_bytes,
         partial(_offsets_partitions, shared),
+        _consumer_surroundings(shared),
         shared.logs.sliced,
     )
+
+
+def _consumer_surroundings(shared: SharedServer) -> Surroundings:
+    config, work = shared.config, shared.logs.sliced
+
+    def image() -> MetadataImage:
+        return shared.image
+
+    assignors = assignors_of_node(config, shared.ports.plugins, work, image)
+    return Surroundings(config, image, assignors, TopicNames(work))
 
 
 def _ask_itself(

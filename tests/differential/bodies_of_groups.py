@@ -141,6 +141,32 @@ def describe_groups(rng: random.Random, version: int) -> Made:
     return {"groups": groups, "include_authorized_operations": flag}, None
 
 
+def consumer_group_heartbeat(rng: random.Random, version: int) -> Made:
+    """A member that comes, goes, or says an epoch that is not its own: what a group of this kind
+    holds follows from its own members alone, and who is there depends on the sequence."""
+    member = rng.choice(("~m1", "~m2", "")) if version == 0 else rng.choice(("~m1", "~m2", "~m3"))
+    epoch = rng.choice((0, 0, 0, -1, -2, -3, 99))
+    body: Body = {"group_id": _group(rng), "member_id": member, "member_epoch": epoch}
+    if epoch == 0 and rng.random() < 0.9:
+        body["rebalance_timeout_ms"] = 60_000
+        body["subscribed_topic_names"] = []
+        body["topic_partitions"] = []
+    if rng.random() < 0.15:
+        body["server_assignor"] = rng.choice(("uniform", "range", "x", ""))
+    if rng.random() < 0.15:
+        body["instance_id"] = rng.choice(("~i1", "~i2", ""))
+    if rng.random() < 0.1:
+        body["rack_id"] = rng.choice(("r", ""))
+    if version >= 1 and rng.random() < 0.1:
+        body["subscribed_topic_regex"] = rng.choice(("", "("))
+    return body, None
+
+
+def consumer_group_describe(rng: random.Random, version: int) -> Made:
+    groups = list({_group(rng): 0, _group(rng): 0})
+    return {"group_ids": groups, "include_authorized_operations": rng.random() < 0.3}, None
+
+
 def list_groups(rng: random.Random, version: int) -> Made:
     body: Body = {}
     if version >= 4:
@@ -171,6 +197,8 @@ BODIES = {
     "SYNC_GROUP": sync_group,
     "HEARTBEAT": heartbeat,
     "LEAVE_GROUP": leave_group,
+    "CONSUMER_GROUP_HEARTBEAT": consumer_group_heartbeat,
+    "CONSUMER_GROUP_DESCRIBE": consumer_group_describe,
     "OFFSET_COMMIT": offset_commit,
     "OFFSET_FETCH": offset_fetch,
     "DESCRIBE_GROUPS": describe_groups,

@@ -256,6 +256,20 @@ def offsets(listed: list[Body] | None) -> Body:
     return {"groups": [{"group_id": "~g", "topics": listed}]}
 
 
+DESCRIBED: Body = {"group_ids": ["~g"]}
+
+
+def joined(*names: str) -> Body:
+    return {
+        "group_id": "~g",
+        "member_id": "m",
+        "member_epoch": 0,
+        "rebalance_timeout_ms": 60_000,
+        "subscribed_topic_names": list(names),
+        "topic_partitions": [],
+    }
+
+
 GROUPS = (
     Row("FIND_COORDINATOR", 6, coordinator(0, "~g"), (group(DESCRIBE),), "of a group"),
     Row("FIND_COORDINATOR", 6, coordinator(1, "~x"), (transaction(DESCRIBE),), "of a transaction"),
@@ -274,6 +288,31 @@ GROUPS = (
     ),
     Row("SYNC_GROUP", 5, SYNCED, (group(READ),)),
     Row("HEARTBEAT", 4, {"group_id": "~g", "member_id": "m"}, (group(READ),)),
+    Row(
+        *("CONSUMER_GROUP_HEARTBEAT", 1, joined("~t", "~gone")),
+        (group(READ), *ON_BOTH_TOPICS[DESCRIBE]),
+    ),
+    Row("CONSUMER_GROUP_HEARTBEAT", 1, joined(), (group(READ),), "of no topics"),
+    Row(
+        *("CONSUMER_GROUP_DESCRIBE", 1, {"group_ids": ["~g", "~nogroup"]}),
+        (group(DESCRIBE), group(DESCRIBE, "~nogroup"), topic(DESCRIBE)),
+        "",
+        (
+            # Kafka's coordinator knows a topic some time after it was made.
+            Step(
+                "FETCH",
+                12,
+                fetch(topics("topic", ("~t",), **FETCHED), min_bytes=1, max_wait_ms=900),
+            ),
+            Step("CONSUMER_GROUP_HEARTBEAT", 1, joined("~t")),
+        ),
+    ),
+    Row(
+        *("CONSUMER_GROUP_DESCRIBE", 1, {**DESCRIBED, "include_authorized_operations": True}),
+        tuple(group(one) for one in (DESCRIBE, READ, DELETE, DESCRIBE_CONFIGS, ALTER_CONFIGS)),
+        "with operations",
+        (Step("CONSUMER_GROUP_HEARTBEAT", 1, joined()),),
+    ),
     Row("LEAVE_GROUP", 5, {"group_id": "~g", "members": [{"member_id": "m"}]}, (group(READ),)),
     Row("LEAVE_GROUP", 2, {"group_id": "~g", "member_id": "m"}, (group(READ),), "one alone"),
     Row(

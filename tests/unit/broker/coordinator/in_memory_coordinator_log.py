@@ -28,6 +28,8 @@ class InMemoryCoordinatorLog:
         self.load_error = ErrorCode.NONE
         self.hold_loads = False
         self.records: dict[int, list[LogRecord | TransactionMarker]] = {}
+        self.batches: list[list[LogRecord]] = []
+        """Of all partitions, in the order in which they were appended."""
         self.committed: dict[int, int] = {}
         self._waiting: dict[int, list[tuple[int, Callable[[], None]]]] = {}
         self._held_loads: list[Callable[[], None]] = []
@@ -52,10 +54,12 @@ class InMemoryCoordinatorLog:
         log = self.records.setdefault(partition, [])
         first = len(log)
         producer_id = -1 if transaction is None else transaction.producer.producer_id
-        log.extend(
+        batch = [
             LogRecord(first + index, key, value, producer_id)
             for index, (key, value) in enumerate(records)
-        )
+        ]
+        log.extend(batch)
+        self.batches.append(batch)
         if self.commit_at_once:
             self.commit(partition)
         return AppendResult(ErrorCode.NONE, first, len(log) - 1)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from broker.apis.auto_topic_creation import TRANSACTION_TOPIC
+from broker.apis.consumer_groups import ConsumerGroupsApi
 from broker.apis.find_coordinator import Coordinators, FindCoordinatorApi
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_membership import GroupMembershipApi
@@ -45,6 +46,7 @@ from tests.clients.group_conversation import (
     syncing,
 )
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
+from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.sliced_fixture import Turns
 
 TOPIC_ID = bytes(range(100, 116))
@@ -65,7 +67,11 @@ def image_with(**topics: tuple[bytes, int]) -> MetadataImage:
     )
     by_name = {image.name: image for image in images}
     by_id = {image.id: image for image in images}
-    return MetadataImage(topics=TopicsImage(by_name, by_id), brokers={1: broker})
+    return MetadataImage(
+        topics=TopicsImage(by_name, by_id),
+        brokers={1: broker},
+        features={"group.version": 1},
+    )
 
 
 class GroupNode:
@@ -100,6 +106,7 @@ class GroupNode:
             self.log,
             self._random.randbytes,
             lambda: self.config.offsets_topic_num_partitions,
+            surroundings(self.config, lambda: self.image),
         )
         self.apis = {api.key: api for api in self._make_apis()}
         self.epoch += 1
@@ -120,6 +127,7 @@ class GroupNode:
         return [
             *finder.apis(),
             *GroupMembershipApi(self.coordinator).apis(),
+            *ConsumerGroupsApi(self.coordinator).apis(),
             *GroupOffsetsApi(self, self.coordinator, Turns().answers).apis(),
             *GroupAdminApi(self.coordinator, Turns().answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),

@@ -18,9 +18,11 @@ from broker.groups.group_coordinator import GroupCoordinator
 from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from protocol.errors import ErrorCode
+from protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from protocol.messages.txn_offset_commit import TxnOffsetCommitResponseTopic
 from protocol.primitives import ZERO_UUID
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
+from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.replication.replica_cluster import Broker, ReplicaCluster
 
 GROUP, TOPIC = "g", "in"
@@ -60,6 +62,7 @@ class Cluster:
             log,
             broker.cluster.random_bytes,
             lambda: 1,
+            surroundings(),
         )
         self.coordinators[broker.node_id] = coordinator
 
@@ -165,7 +168,8 @@ class Cluster:
             copier.shown = max(copier.shown, offset)
             self.told += 1
 
-        self.coordinators[leader.node_id].fetch_offsets(GROUP, [(TOPIC, [number])], stable, done)
+        group = OffsetFetchRequestGroup(GROUP)
+        self.coordinators[leader.node_id].fetch_offsets(group, [(TOPIC, [number])], stable, done)
 
     # -- faults ----------------------------------------------------------------------------------
 

@@ -314,7 +314,7 @@ def test_records_of_other_kinds_of_groups_are_kept_and_named_once(
 ) -> None:
     node = GroupNode()
     partition = partition_for("g", PARTITIONS)
-    foreign = [LogRecord(n, b"\0\x03\0\1g", b"\0\0\0\0\0\1") for n in range(2)]
+    foreign = [LogRecord(n, b"\0\x11\0\1g", b"\0\0\0\0\0\1") for n in range(2)]
     foreign.append(LogRecord(2, b"\0\x0b\0\1g", b"\0\0\0\0\0\1"))
     node.log.records[partition] = list(foreign)
     node.log.commit(partition)
@@ -322,7 +322,7 @@ def test_records_of_other_kinds_of_groups_are_kept_and_named_once(
         node.restart()
     assert [record.getMessage() for record in caplog.records] == [
         f"__consumer_offsets-{partition} holds records that Ottla keeps but does not understand: "
-        "2 ConsumerGroupMetadata, 1 ShareGroupMetadata"
+        "1 ShareGroupMetadata, 2 StreamsGroupMetadata"
     ]
     assert node.log.records[partition] == foreign
 

@@ -1,0 +1,134 @@
+"""ConsumerGroupHeartbeat v0-1, ConsumerGroupDescribe v0-1: groups that the broker assigns.
+
+Behaviour: see `broker.groups.consumer` (KIP-848). Where `group.version` is 0, or the configuration
+has no `consumer` among `group.coordinator.rebalance.protocols`, both are UNSUPPORTED_VERSION, and
+stay advertised.
+
+ConsumerGroupHeartbeat needs READ of the group (GROUP_AUTHORIZATION_FAILED), and DESCRIBE of each
+topic that it names (TOPIC_AUTHORIZATION_FAILED, whether there is one or not). ConsumerGroupDescribe
+needs DESCRIBE of the group, and of each topic that a member has or shall have; else nothing of that
+group is told.
+
+Versions: ConsumerGroupHeartbeat v1 regular expressions, and member ids of the client's (KIP-1082).
+ConsumerGroupDescribe v1 member types (KIP-1099).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
+from broker.groups.consumer.heartbeat import refusal
+from broker.groups.consumer.membership import Beat
+from broker.groups.group_coordinator import GroupCoordinator
+from broker.requests.context import Api, RequestContext, Respond
+from ottla.plugins.authorizer import Operation, Resource
+from protocol.api_keys import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from protocol.rights import Rights
+
+
+class ConsumerGroupsApi:
+    """Hands requests to the group coordinator."""
+
+    def __init__(self, coordinator: GroupCoordinator) -> None:
+        self._coordinator = coordinator
+
+    def apis(self) -> list[Api]:
+        """The two APIs with their ranges."""
+        return [
+            Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, self.heartbeat),
+            Api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1, self.describe, refuse_describe),
+        ]
+
+    def heartbeat(
+        self, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
+    ) -> None:
+        """ConsumerGroupHeartbeat."""
+        rights, names = context.rights, request.subscribed_topic_names
+        if not rights.allows(Operation.READ, Resource.GROUP, request.group_id):
+            respond(refusal(ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED)))
+            return
+        if names and not rights.unlimited:
+            allowed = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+            if any(name not in allowed for name in names):
+                respond(refusal(ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
+                return
+        # As Java prints an address without a host name; kafka-consumer-groups shows it.
+        beat = Beat(request, context.client_id or "", f"/{context.client_host}")
+        self._coordinator.consumer_heartbeat(beat, context.api_version, respond)
+
+    def describe(
+        self, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
+    ) -> None:
+        """ConsumerGroupDescribe: each group by itself, those that may not be described first."""
+        rights, names = context.rights, request.group_ids
+        allowed = rights.allowed(Operation.DESCRIBE, Resource.GROUP, names)
+        denied = [
+            _failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            for name in names
+            if name not in allowed
+        ]
+        asked = [name for name in names if name in allowed]
+        answers: dict[int, DescribedGroup] = {}
+
+        def done(index: int, group: DescribedGroup) -> None:
+            answers[index] = self._shown(rights, group, request.include_authorized_operations)
+            if len(answers) == len(asked):
+                found = [answers[place] for place in range(len(asked))]
+                respond(ConsumerGroupDescribeResponse(groups=[*denied, *found]))
+
+        if not asked:
+            respond(ConsumerGroupDescribeResponse(groups=denied))
+        for index, name in enumerate(asked):
+            self._coordinator.describe_consumers(name, partial(done, index))
+
+    def _shown(self, rights: Rights, group: DescribedGroup, operations: bool) -> DescribedGroup:
+        group.authorized_operations = OPERATIONS_NOT_ASKED
+        if group.error_code != ErrorCode.NONE:
+            return group
+        topics = _topics_of(group)
+        if not rights.unlimited:
+            described = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, topics)
+            if any(topic not in described for topic in topics):
+                return _failed(
+                    group.group_id,
+                    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+                    "The group has described topic(s) that the client is not authorized to "
+                    "describe.",
+                )
+        if operations:
+            group.authorized_operations = rights.operations(Resource.GROUP, group.group_id)
+        return group
+
+
+def _topics_of(group: DescribedGroup) -> list[str]:
+    names: dict[str, None] = {}
+    for member in group.members:
+        for assignment in (member.assignment, member.target_assignment):
+            names.update((topic.topic_name, None) for topic in assignment.topic_partitions)
+    return list(names)
+
+
+def _failed(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=error,
+        error_message=message,
+        group_id=group_id,
+        authorized_operations=OPERATIONS_NOT_ASKED,
+    )
+
+
+def refuse_describe(
+    request: ConsumerGroupDescribeRequest, code: ErrorCode
+) -> ConsumerGroupDescribeResponse:
+    """`code` for every group."""
+    return ConsumerGroupDescribeResponse(
+        groups=[DescribedGroup(error_code=code, group_id=name) for name in request.group_ids]
+    )

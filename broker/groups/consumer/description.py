@@ -1,0 +1,67 @@
+"""A consumer group as ConsumerGroupDescribe shows it.
+
+Owns the form alone. Partitions that a member still has to give up are shown as its own; topics that
+are gone are left out, for nobody knows their names. Follows KIP-848.
+"""
+
+from __future__ import annotations
+
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.member import ConsumerMember
+from broker.groups.reconciliation.held import Held, Named
+from controller.metadata.image import TopicsImage
+from protocol.messages.consumer_group_describe import (
+    Assignment,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+CLASSIC_MEMBER = 0
+CONSUMER_MEMBER = 1
+
+
+def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> DescribedGroup:
+    """The group with all members; `assignor`: the name of the one that they vote for."""
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=assignor,
+        members=[_member(group, member, topics) for member in group.members.values()],
+    )
+
+
+def _member(group: ConsumerGroup, member: ConsumerMember, topics: TopicsImage) -> Member:
+    subscription, position = member.subscription, member.position
+    return Member(
+        member_id=member.member_id,
+        instance_id=subscription.instance_id,
+        rack_id=subscription.rack_id,
+        member_epoch=position.epoch,
+        client_id=subscription.client_id,
+        client_host=subscription.client_host,
+        subscribed_topic_names=list(subscription.topics),
+        subscribed_topic_regex=subscription.regex,
+        assignment=_assignment(_merged(position.assigned, position.revoking), topics),
+        target_assignment=_assignment(group.target(member.member_id), topics),
+        member_type=CLASSIC_MEMBER if member.uses_classic_protocol else CONSUMER_MEMBER,
+    )
+
+
+def _merged(assigned: Held[bytes], revoking: Held[bytes]) -> Named[bytes]:
+    topic_ids = [*assigned, *(topic_id for topic_id in revoking if topic_id not in assigned)]
+    return {
+        topic_id: tuple(sorted([*assigned.get(topic_id, ()), *revoking.get(topic_id, ())]))
+        for topic_id in topic_ids
+    }
+
+
+def _assignment(named: Named[bytes], topics: TopicsImage) -> Assignment:
+    found = []
+    for topic_id, partitions in named.items():
+        topic = topics.get_by_id(topic_id)
+        if topic is not None:
+            found.append(TopicPartitions(topic_id, topic.name, list(partitions)))
+    return Assignment(found)

@@ -1,0 +1,161 @@
+"""The regular expressions by which a group's members subscribe: when they are looked up, and then.
+
+Owns Kafka's rules of that. An expression is looked up beside the heartbeat that brings it, among
+all names of topics; the result is a record of type 16, and where it gave other topics than before
+also the group's next epoch. All expressions of a group are looked up together: where one is new, or
+topics came or went, but no sooner than 10 s after the last time; and every
+`group.consumer.regex.refresh.interval.ms`. Never matches a name: `lookup` does.
+
+Follows Kafka's `GroupMetadataManager.maybeUpdateRegularExpressions` (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+from broker.coordinator.coordinator_log import Record
+from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.member import Subscription
+from broker.groups.consumer.state.records import epoch_record, regex_record, regex_tombstone
+from broker.groups.consumer.state.topics import metadata_hash
+from controller.metadata.image import MetadataImage, TopicsImage
+from protocol.errors import ApiError, ErrorCode
+
+SOONEST_MS = 10_000
+"""Between two look-ups of one group."""
+
+Found = Mapping[str, Sequence[str]]
+"""Names of topics, sorted, by expression."""
+
+
+class TopicNameLookup(Protocol):
+    """Finds topics by expressions of RE2, which have to match a whole name."""
+
+    def fault(self, expression: str) -> str | None:
+        """Why this is no expression; None where it is one."""
+
+    def look_up(
+        self, expressions: Sequence[str], names: Sequence[str], done: Callable[[Found], None]
+    ) -> None:
+        """Find the matching ones of `names`, off the loop; `done` is called on it, perhaps now."""
+
+
+class Expressions:
+    """The expressions of one shard's groups. `find` a group that is there by its id; `submit` what
+    is to be decided; `image()` is the newest metadata, `wall_ms()` the time."""
+
+    def __init__(
+        self,
+        lookup: TopicNameLookup,
+        find: Callable[[str], ConsumerGroup | None],
+        submit: Callable[[Callable[[], Outcome[Done]]], None],
+        image: Callable[[], MetadataImage],
+        wall_ms: Callable[[], int],
+        refresh_interval_ms: int,
+    ) -> None:
+        self._lookup = lookup
+        self._find = find
+        self._submit = submit
+        self._image = image
+        self._wall_ms = wall_ms
+        self._refresh_interval_ms = refresh_interval_ms
+        self._looking_up: dict[str, None] = {}
+        self._seen: dict[str, TopicsImage] = {}
+        """The topics among which a group's expressions were looked up last. Soft."""
+
+    def change(
+        self,
+        group: ConsumerGroup,
+        before: Subscription | None,
+        after: Subscription,
+        records: list[Record],
+    ) -> bool | ApiError:
+        """Whether what a member's expression gives is another now; or why it is no expression.
+
+        An expression that nobody has any more is taken out of the log (in `records`). Of a new one
+        nothing is known before it is looked up.
+        """
+        old = "" if before is None else before.regex
+        if old == after.regex:
+            return False
+        if after.regex:
+            fault = self._lookup.fault(after.regex)
+            if fault is not None:
+                return ApiError(
+                    ErrorCode.INVALID_REGULAR_EXPRESSION,
+                    f"SubscribedTopicRegex `{after.regex}` is not a valid regular expression: "
+                    f"{fault}.",
+                )
+        if old and group.regex_subscribers(old) == 1:
+            records.append(regex_tombstone(group.group_id, old))
+        return not after.regex or after.regex in group.regexes
+
+    def may_look_up(self, group: ConsumerGroup) -> bool:
+        """Whether the last look-up of the group's expressions is long enough ago."""
+        last = max((one.looked_up_ms for one in group.regexes.values()), default=None)
+        return last is None or self._wall_ms() > last + SOONEST_MS
+
+    def maybe_look_up(self, group_id: str) -> None:
+        """A member that subscribes by an expression was heard of, and `may_look_up` was true before
+        that: look up what is not known, or may be another now."""
+        group = self._find(group_id)
+        if group is None or group_id in self._looking_up:
+            return
+        image = self._image()
+        if not self._is_due(group, image.topics):
+            return
+        self._looking_up[group_id] = None
+        self._seen[group_id] = image.topics
+
+        def done(found: Found) -> None:
+            self._looking_up.pop(group_id, None)
+            self._submit(partial(self._resolved, group_id, found, image.offset))
+
+        names = list(image.topics.by_name)
+        self._lookup.look_up(group.subscribed_regexes(), names, done)
+
+    def forget(self, group_id: str) -> None:
+        """The group is gone."""
+        self._seen.pop(group_id, None)
+
+    def _is_due(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
+        if any(regex not in group.regexes for regex in group.subscribed_regexes()):
+            return True
+        oldest = min((one.looked_up_ms for one in group.regexes.values()), default=0)
+        late = self._wall_ms() > oldest + self._refresh_interval_ms
+        return late or self._other_topics(group, topics)
+
+    def _other_topics(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
+        seen = self._seen.get(group.group_id)
+        if seen is topics:
+            return False
+        if seen is None or seen.by_name.keys() != topics.by_name.keys():
+            return True
+        self._seen[group.group_id] = topics
+        return False
+
+    def _resolved(self, group_id: str, found: Found, version: int) -> Outcome[Done]:
+        group = self._find(group_id)
+        if group is None:
+            return NOTHING
+        now, topics = self._wall_ms(), self._image().topics
+        return Outcome(nobody, resolved_records(group, found, topics, version, now))
+
+
+def resolved_records(
+    group: ConsumerGroup, found: Found, topics: TopicsImage, version: int, now_ms: int
+) -> list[Record]:
+    """The records of a look-up at metadata `version`, and the next epoch where topics differ."""
+    records: list[Record] = []
+    changed = False
+    for regex, names in found.items():
+        if group.regex_subscribers(regex):
+            records.append(regex_record(group.group_id, regex, list(names), version, now_ms))
+            changed = changed or tuple(names) != group.topics_of(regex)
+    if changed:
+        new_hash = metadata_hash(group.subscribed_topics(found=found), topics)
+        records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
+    return records

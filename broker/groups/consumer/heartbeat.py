@@ -1,0 +1,253 @@
+"""ConsumerGroupHeartbeat: a member joins, tells, hears, gives up and takes; one decision each.
+
+    who is it → what it says → the group's epoch → the target → the member's position → the answer
+
+Owns the order of these, and the one batch of records in which they are written. Decides from a
+`ConsumerGroup` and changes nothing: what follows is in the records, and the group follows when they
+are replayed. Follows Kafka's `GroupMetadataManager.consumerGroupHeartbeat` (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.coordinator.coordinator_log import Record
+from broker.coordinator.outcome import Outcome
+from broker.groups.consumer.assignors.assignor import (
+    NOTHING_ASSIGNED,
+    Assignment,
+    GroupAssignment,
+)
+from broker.groups.consumer.computing import Computing
+from broker.groups.consumer.expressions import Expressions
+from broker.groups.consumer.membership import Beat, Found, find_member, updated_subscription
+from broker.groups.consumer.settings import ConsumerGroupSettings
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.member import ConsumerMember, PartitionsPosition, Subscription
+from broker.groups.consumer.state.records import (
+    epoch_record,
+    member_record,
+    member_tombstones,
+    position_record,
+    target_record,
+)
+from broker.groups.consumer.state.topics import metadata_hash
+from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.target import target_records, wants
+from broker.groups.consumer.timers import MemberTimers
+from broker.groups.reconciliation.held import names, same_names
+from broker.groups.reconciliation.member_state import STABLE
+from broker.groups.reconciliation.position import Target, reconcile
+from controller.metadata.image import TopicsImage
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.consumer_group_heartbeat import (
+    Assignment as TopicPartitions,
+)
+from protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupHeartbeatResponseTopicPartitions,
+)
+
+
+def refusal(fault: ApiError) -> ConsumerGroupHeartbeatResponse:
+    """The answer to a heartbeat that is refused."""
+    return ConsumerGroupHeartbeatResponse(error_code=fault.code, error_message=fault.message)
+
+
+class _Turn:
+    """What one heartbeat has decided so far: a group and a member as they will be."""
+
+    def __init__(self, group: ConsumerGroup, found: Found, topics: TopicsImage) -> None:
+        self.group = group
+        self.found = found
+        self.topics = topics
+        self.records: list[Record] = []
+        self.epoch = group.epoch
+        self.assignment_epoch = group.assignment_epoch
+        self.member_id = found.member.member_id
+        source = found.replaced or group.members.get(self.member_id)
+        self.before = None if source is None else source.subscription
+        """What was said by who was there before; None where nobody was."""
+        self.subscription = found.member.subscription
+        self.target: Assignment = group.target(source.member_id) if source else NOTHING_ASSIGNED
+
+    @property
+    def subscription_changed(self) -> bool:
+        """Whether the member is subscribed to something else than before."""
+        before, after = self.before or Subscription(), self.subscription
+        return before.topics != after.topics or before.regex != after.regex
+
+    def members(self) -> list[ConsumerMember]:
+        """The group's members as they will be."""
+        updated = self.found.member._replace(subscription=self.subscription)
+        members = dict(self.group.members)
+        if self.found.replaced is not None:
+            del members[self.found.replaced.member_id]
+        members[self.member_id] = updated
+        return list(members.values())
+
+    def take_place(self) -> None:
+        """A static member goes on under another id, or after it was away."""
+        replaced = self.found.replaced
+        if replaced is None:
+            return
+        group_id = self.group.group_id
+        self.records += member_tombstones(group_id, replaced.member_id)
+        self.records += [
+            member_record(group_id, self.member_id, self.subscription),
+            target_record(group_id, self.member_id, self.target),
+            position_record(group_id, self.member_id, self.found.member.position),
+        ]
+
+    def says(self, subscription: Subscription) -> None:
+        """What the member says now."""
+        if subscription != self.before:
+            self.records.append(member_record(self.group.group_id, self.member_id, subscription))
+        self.subscription = subscription
+
+    def next_epoch(self, new_hash: int) -> None:
+        """The group has to be assigned anew."""
+        self.epoch += 1
+        self.records.append(epoch_record(self.group.group_id, self.epoch, new_hash))
+
+    def assign(self, answer: GroupAssignment, now_ms: int) -> None:
+        """These are the targets from now on."""
+        ids = [member.member_id for member in self.members()]
+        self.records += target_records(self.group, ids, answer, self.epoch, now_ms)
+        self.target = answer.get(self.member_id, NOTHING_ASSIGNED)
+        self.assignment_epoch = self.epoch
+
+
+class HeartbeatHandler:
+    """Heartbeats of one shard's groups."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        computing: Computing,
+        timers: MemberTimers,
+        expressions: Expressions,
+    ) -> None:
+        self._surroundings = surroundings
+        self._computing = computing
+        self._timers = timers
+        self._expressions = expressions
+
+    def heartbeat(
+        self, group: ConsumerGroup, beat: Beat, now_ms: int, ahead: Sequence[Record] = ()
+    ) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """A heartbeat of a member, or of one that joins; `group` may be one that is still to be.
+
+        `ahead`: records in front of its own. `now_ms`: wall-clock time.
+        """
+        found = self._admitted(group, beat)
+        if isinstance(found, ApiError):
+            return Outcome(refusal(found))
+        surroundings = self._surroundings
+        turn = _Turn(group, found, surroundings.topics())
+        turn.records += ahead
+        turn.take_place()
+        turn.says(updated_subscription(turn.subscription, beat))
+        changed = self._expressions.change(group, turn.before, turn.subscription, turn.records)
+        if isinstance(changed, ApiError):
+            return Outcome(refusal(changed))
+        self._advance(turn, changed)
+        settings = surroundings.settings(group.group_id)
+        self._assign(turn, settings, now_ms)
+        position = self._reconcile(turn, beat)
+        return self._answer(turn, beat, position, settings)
+
+    def _admitted(self, group: ConsumerGroup, beat: Beat) -> Found | ApiError:
+        full = len(group.members) >= self._surroundings.config.group_consumer_max_size
+        if full and beat.request.member_id not in group.members:
+            return ApiError(
+                ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum size."
+            )
+        return find_member(group, beat)
+
+    def _advance(self, turn: _Turn, expressions_changed: bool) -> None:
+        """The next epoch, where the names or what is behind them changed."""
+        group, topics = turn.group, turn.topics
+        said = () if turn.before is None else turn.before.topics
+        changed = expressions_changed or said != turn.subscription.topics
+        if not changed and group.seen_topics is topics:
+            return
+        before = [] if turn.before is None else [turn.before]
+        subscribed = group.subscribed_topics(before, [turn.subscription])
+        new_hash = metadata_hash(subscribed, topics)
+        if changed or new_hash != group.metadata_hash:
+            turn.next_epoch(new_hash)
+        else:
+            group.saw(topics)
+
+    def _assign(self, turn: _Turn, settings: ConsumerGroupSettings, now_ms: int) -> None:
+        """The target assignment, where it is behind the group's epoch and the time has come."""
+        group = turn.group
+        if turn.epoch <= group.assignment_epoch:
+            return
+        since = now_ms - group.assigned_at_ms
+        if 0 <= since < settings.assignment_interval_ms:
+            return
+        for answer in self._computing.begin(
+            group, turn.members(), {turn.member_id: turn.target}, turn.epoch
+        ):
+            turn.assign(answer, now_ms)
+
+    def _reconcile(self, turn: _Turn, beat: Beat) -> PartitionsPosition:
+        """The member's next position."""
+        before = turn.found.member.position
+        at_target = before.state is STABLE and before.epoch == turn.assignment_epoch
+        if at_target and not turn.subscription_changed:
+            return before
+        wanted = wants(turn.group, turn.subscription, turn.topics)
+        target = Target(
+            turn.assignment_epoch, turn.target, wanted.__contains__, turn.subscription_changed
+        )
+        position = reconcile(before, target, beat.owned(), turn.group.is_free)
+        if position != before:
+            turn.records.append(position_record(turn.group.group_id, turn.member_id, position))
+        return position
+
+    def _answer(
+        self,
+        turn: _Turn,
+        beat: Beat,
+        position: PartitionsPosition,
+        settings: ConsumerGroupSettings,
+    ) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        before = turn.found.member.position
+        moved = not same_names(before.assigned, position.assigned)
+        response = ConsumerGroupHeartbeatResponse(
+            member_id=turn.member_id,
+            member_epoch=position.epoch,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            assignment=_told(position) if moved or beat.joins or beat.is_full else None,
+        )
+
+        may_look_up = bool(turn.subscription.regex) and self._expressions.may_look_up(turn.group)
+
+        def written(error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                return
+            group_id, member_id = turn.group.group_id, turn.member_id
+            self._timers.heard(group_id, member_id, settings.session_timeout_ms)
+            if position is not before:
+                self._timers.moved(
+                    group_id, member_id, position, turn.subscription.rebalance_timeout_ms
+                )
+            if may_look_up:
+                self._expressions.maybe_look_up(group_id)
+
+        if turn.records:
+            return Outcome(response, turn.records, then=written)
+        written(ErrorCode.NONE)
+        return Outcome(response, after=turn.group.record_offset)
+
+
+def _told(position: PartitionsPosition) -> TopicPartitions:
+    return TopicPartitions(
+        [
+            ConsumerGroupHeartbeatResponseTopicPartitions(topic_id, list(partitions))
+            for topic_id, partitions in names(position.assigned).items()
+        ]
+    )

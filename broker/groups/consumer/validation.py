@@ -1,0 +1,73 @@
+"""What may not be asked for in a ConsumerGroupHeartbeat, whatever the group holds.
+
+Owns the checks that need no group. Follows KIP-848, and Kafka's
+`GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`, with its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.groups.reconciliation.position import (
+    JOIN_EPOCH,
+    LEAVE_GROUP_EPOCH,
+    STATIC_LEAVE_EPOCH,
+)
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+MEMBER_ID_REQUIRED_FROM = 1
+"""From this version on the client makes its member id (KIP-1082)."""
+
+
+def heartbeat_fault(
+    request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
+) -> ApiError | None:
+    """Why `request` is refused; None where the group decides. `assignors`: names that are known."""
+    fault = _name_fault(request, api_version) or _epoch_fault(request)
+    if fault is not None:
+        return fault
+    if request.server_assignor is not None and request.server_assignor not in assignors:
+        return ApiError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {request.server_assignor} is not supported. "
+            f"Supported assignors: {', '.join(assignors)}.",
+        )
+    return None
+
+
+def _name_fault(request: ConsumerGroupHeartbeatRequest, api_version: int) -> ApiError | None:
+    joins = request.member_epoch == JOIN_EPOCH
+    if not request.member_id and (api_version >= MEMBER_ID_REQUIRED_FROM or not joins):
+        return _invalid("MemberId can't be empty.")
+    if not request.group_id:
+        return _invalid("GroupId can't be empty.")
+    if request.instance_id == "":
+        return _invalid("InstanceId can't be empty.")
+    if request.rack_id == "":
+        return _invalid("RackId can't be empty.")
+    return None
+
+
+def _epoch_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
+    if request.member_epoch == JOIN_EPOCH:
+        return _join_fault(request)
+    if request.member_epoch == STATIC_LEAVE_EPOCH:
+        return _invalid("InstanceId can't be null.") if request.instance_id is None else None
+    if request.member_epoch < LEAVE_GROUP_EPOCH:
+        return _invalid("MemberEpoch is invalid.")
+    return None
+
+
+def _join_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
+    if request.rebalance_timeout_ms == -1:
+        return _invalid("RebalanceTimeoutMs must be provided in first request.")
+    if request.topic_partitions is None or request.topic_partitions:
+        return _invalid("TopicPartitions must be empty when (re-)joining.")
+    if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+        return _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null.")
+    return None
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, message)

@@ -1,0 +1,65 @@
+"""Deadlines of members."""
+
+from __future__ import annotations
+
+from broker.groups.consumer.timers import MemberTimers
+from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
+from broker.groups.reconciliation.position import Position
+from broker.testing.simulation.sim_scheduler import SimScheduler
+
+STAYS = Position[bytes](2, 1, STABLE)
+TOLD = Position[bytes](2, 2, UNREVOKED_PARTITIONS)
+
+
+class Watch:
+    """Timers, and what they said."""
+
+    def __init__(self) -> None:
+        self.scheduler = SimScheduler()
+        self.said: list[str] = []
+        self.timers = MemberTimers(
+            self.scheduler,
+            lambda group, member: self.said.append(f"{group} {member} silent"),
+            lambda group, member, epoch: self.said.append(f"{group} {member} late at {epoch}"),
+        )
+
+
+def test_a_session_ends_when_nobody_is_heard() -> None:
+    watch = Watch()
+    watch.timers.heard("g", "m", 100)
+    watch.scheduler.run_for(90)
+    watch.timers.heard("g", "m", 100)
+    watch.scheduler.run_for(99)
+    assert watch.said == []
+    watch.scheduler.run_for(1)
+    assert watch.said == ["g m silent"]
+
+
+def test_what_is_to_be_given_up_has_its_time() -> None:
+    watch = Watch()
+    watch.timers.moved("g", "m", TOLD, 100)
+    watch.scheduler.run_for(100)
+    assert watch.said == ["g m late at 2"]
+
+
+def test_who_moved_on_is_in_time() -> None:
+    watch = Watch()
+    watch.timers.moved("g", "m", TOLD, 100)
+    watch.timers.moved("g", "m", STAYS, 100)
+    watch.timers.moved("g", "n", TOLD, -1)
+    watch.timers.forget("g", "n")
+    watch.scheduler.run_for(1000)
+    assert watch.said == []
+    assert watch.scheduler.pending() == 0
+
+
+def test_nothing_is_expected_of_those_who_are_gone_or_led_elsewhere() -> None:
+    watch = Watch()
+    for member in ("m", "n"):
+        watch.timers.heard("g", member, 100)
+        watch.timers.moved("g", member, TOLD, 100)
+    watch.timers.forget("g", "m")
+    watch.timers.forget("g", "unknown")
+    watch.timers.stop()
+    watch.scheduler.run_for(1000)
+    assert watch.said == []

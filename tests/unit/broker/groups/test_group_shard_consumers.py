@@ -1,0 +1,212 @@
+"""Consumer groups in their shard: restarts, other kinds of groups, offsets, administration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from protocol.errors import ErrorCode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatRequestTopicPartitions,
+)
+from protocol.messages.delete_groups import DeleteGroupsRequest
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from tests.clients.group_conversation import (
+    beat,
+    committing,
+    describing,
+    fetching,
+    joining,
+    leaving,
+)
+from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
+
+NO_INTERVAL = {"group_consumer_assignment_interval_ms": 0}
+
+
+def heartbeat(member: str, epoch: int, owned: list[int] | None = None, **said: Any) -> Any:
+    if owned is not None:
+        parts = ConsumerGroupHeartbeatRequestTopicPartitions(TOPIC_ID, owned)
+        said["topic_partitions"] = [parts] if owned else []
+    return ConsumerGroupHeartbeatRequest("g", member, epoch, **said)
+
+
+def coming(member: str, **said: Any) -> Any:
+    said = {"rebalance_timeout_ms": 30_000, "subscribed_topic_names": ["conversation"], **said}
+    return heartbeat(member, 0, [], **said)
+
+
+def ask(node: GroupNode, request: Any, version: int = 1) -> Any:
+    return node.connect().call(request, version)
+
+
+def described(node: GroupNode) -> Any:
+    return ask(node, ConsumerGroupDescribeRequest(["g"])).groups[0]
+
+
+def committed(node: GroupNode) -> int:
+    found = ask(node, fetching("g", None), 9).groups[0].topics
+    return found[0].partitions[0].committed_offset if found else -1
+
+
+def test_in_the_middle_of_a_revocation_a_restart_changes_nothing() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    ask(node, coming("n"))
+    ask(node, heartbeat("m", 2))
+    before = described(node)
+    node.restart()
+    assert described(node) == before
+    assert ask(node, heartbeat("m", 2)).assignment is None
+    assert ask(node, heartbeat("m", 2, [0])).member_epoch == 3
+    taken = ask(node, heartbeat("n", 3)).assignment
+    assert taken is not None and taken.topic_partitions[0].partitions == [1]
+
+
+def test_time_outs_begin_anew_after_a_restart() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    node.scheduler.run_for(40_000)
+    node.restart()
+    node.scheduler.run_for(44_000)
+    assert len(described(node).members) == 1
+    node.scheduler.run_for(1_000)
+    assert described(node).group_state == "Empty"
+    node.restart()
+    assert (described(node).group_state, described(node).group_epoch) == ("Empty", 3)
+
+
+def test_nobody_is_removed_where_a_group_is_not_led_any_more() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    appended = len(node.log.batches)
+    node.coordinator.on_resigned(node.coordinator.partition_for("g"), node.epoch)
+    node.scheduler.run_for(100_000)
+    assert len(node.log.batches) == appended
+
+
+def test_answers_wait_for_what_they_rest_upon() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    node.log.commit_at_once = False
+    wire = node.connect()
+    wire.send(coming("n"), 1)
+    other = node.connect()
+    other.send(heartbeat("m", 2, None), 1)
+    third = node.connect()
+    third.send(ConsumerGroupDescribeRequest(["g"]), 1)
+    assert not (wire.answered or other.answered or third.answered)
+    node.log.commit_at_once = True
+    node.log.commit(node.coordinator.partition_for("g"))
+    assert wire.receive().member_epoch == 3
+    assert other.receive().assignment is not None
+    assert len(third.receive().groups[0].members) == 2
+
+
+def test_a_group_has_one_type() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert ask(node, joining("g"), 9).error_code == wrong
+    assert ask(node, beat("g", 2, "m"), 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    answer = ask(node, describing("g"), 6).groups[0]
+    assert (answer.error_code, answer.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
+    assert ask(node, describing("g"), 5).groups[0].group_state == "Dead"
+
+
+def test_a_classic_group_with_members_is_no_consumer_group() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, joining("g"), 3)
+    assert ask(node, coming("m")).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert ask(node, heartbeat("m", 2)).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert described(node).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_empty_groups_change_their_type_and_keep_their_offsets() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, committing("g", 7), 9)
+    assert ask(node, coming("m")).member_epoch == 2
+    assert committed(node) == 7
+    assert [key[1] for key, _ in written(node)] == [2, 5, 3, 7, 6, 8]
+    ask(node, heartbeat("m", -1))
+    assert ask(node, joining("g"), 3).error_code == ErrorCode.NONE
+    listed = ask(node, ListGroupsRequest(), 5).groups
+    assert [group.group_type for group in listed] == ["classic"]
+    node.restart()
+    assert committed(node) == 7
+    assert described(node).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def written(node: GroupNode) -> list[tuple[bytes, bytes | None]]:
+    """The last batch."""
+    return [(record.key or b"", record.value) for record in node.log.batches[-1]]
+
+
+def test_groups_are_listed_by_type_and_state() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    ask(node, committing("simple", 1), 9)
+    for states, types, names in (
+        ([], ["Consumer"], ["g"]),
+        (["stable"], [], ["g"]),
+        ([], ["classic"], ["simple"]),
+        (["empty"], ["consumer"], []),
+    ):
+        found = ask(node, ListGroupsRequest(states, types), 5).groups
+        assert [group.group_id for group in found] == names
+    assert ask(node, ListGroupsRequest(["Stable"]), 4).groups[0].protocol_type == "consumer"
+
+
+def test_an_administrator_sends_a_member_away() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("m"))
+    (answer,) = ask(node, leaving("g", ("m", None)), 5).members
+    assert answer.error_code == ErrorCode.NONE
+    assert described(node).group_state == "Empty"
+
+
+def test_offsets_of_a_topic_that_is_subscribed_to_stay() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, committing("g", 7), 9)
+    ask(node, coming("m"))
+    one = OffsetDeleteRequestTopic("conversation", [OffsetDeleteRequestPartition(0)])
+    answer = ask(node, OffsetDeleteRequest("g", [one]), 0)
+    error = answer.topics[0].partitions[0].error_code
+    assert error == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    ask(node, heartbeat("m", -1))
+    ask(node, OffsetDeleteRequest("g", [one]), 0)
+    assert committed(node) == -1
+
+
+def test_offsets_of_live_groups_do_not_expire() -> None:
+    node = GroupNode(**NO_INTERVAL, offsets_retention_minutes=1)
+    ask(node, committing("g", 7), 9)
+    ask(node, coming("m"))
+    for _ in range(40):
+        node.scheduler.run_for(30_000)
+        ask(node, heartbeat("m", 2))
+    assert committed(node) == 7
+    ask(node, heartbeat("m", -1))
+    node.scheduler.run_for(700_000)
+    assert committed(node) == -1
+    assert ask(node, ListGroupsRequest(), 5).groups == []
+    assert described(node).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_a_group_is_deleted_with_all_that_it_has() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, committing("g", 7), 9)
+    ask(node, coming("m"))
+    deleted = DeleteGroupsRequest(["g"])
+    assert ask(node, deleted, 2).results[0].error_code == ErrorCode.NON_EMPTY_GROUP
+    ask(node, heartbeat("m", -1))
+    assert ask(node, deleted, 2).results[0].error_code == ErrorCode.NONE
+    node.restart()
+    assert ask(node, ListGroupsRequest(), 5).groups == []
+    assert ask(node, deleted, 2).results[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
