@@ -144,7 +144,7 @@ def describe_groups(rng: random.Random, version: int) -> Made:
 def consumer_group_heartbeat(rng: random.Random, version: int) -> Made:
     """A member that comes, goes, or says an epoch that is not its own: what a group of this kind
     holds follows from its own members alone, and who is there depends on the sequence."""
-    member = rng.choice(("~m1", "~m2", "")) if version == 0 else rng.choice(("~m1", "~m2", "~m3"))
+    member = rng.choice(("~m1", "~m2", "~m3", "" if version >= 1 else "~m4"))
     epoch = rng.choice((0, 0, 0, -1, -2, -3, 99))
     body: Body = {"group_id": _group(rng), "member_id": member, "member_epoch": epoch}
     if epoch == 0 and rng.random() < 0.9:

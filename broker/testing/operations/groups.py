@@ -171,15 +171,15 @@ async def _described(world: World, group: str, deadline_s: float) -> DescribedGr
         found: DescribedGroup = answer.groups[0]
         if found.error_code not in _LATER or world.now_s() >= deadline_s:
             check(found.error_code, f"group {group} is not described", found.error_message)
-            if found.group_state == "Dead" and world.inside is None:
+            if found.group_state == "Dead":
                 return await _by_its_protocol(world, node, group) or found
             return found
         await world.pause(POLL_S)
 
 
 async def _by_its_protocol(world: World, node: int, group: str) -> DescribedGroup | None:
-    """A group of the newer protocol (KIP-848), which Apache Kafka describes by that alone; None
-    where there is none."""
+    """A group of the newer protocol (KIP-848), which is described by that alone; None where there
+    is none."""
     listed = await world.ask(node, ListGroupsRequest(), LIST_GROUPS_VERSION)
     if not any(one.group_id == group and one.group_state != "Dead" for one in listed.groups):
         return None

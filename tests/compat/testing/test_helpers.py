@@ -265,10 +265,8 @@ def test_how_far_a_group_is(ottla: Broker, client: str) -> None:
         ottla.assert_committed(group, topic, timeout=0.05)
 
 
-def test_a_group_of_the_newer_protocol(ottla: Broker, request: pytest.FixtureRequest) -> None:
-    """KIP-848, which Ottla does not have: a running Apache Kafka may."""
-    if request.config.getoption("--broker") != "apache-kafka":
-        pytest.skip("Ottla has the older group protocol only")
+def test_a_group_of_the_newer_protocol(ottla: Broker) -> None:
+    """KIP-848."""
     topic = ottla.topic("orders")
     group = f"{topic.name}-app"
     topic.seed(["x"])

@@ -1,0 +1,177 @@
+"""confluent-kafka with `group.protocol=consumer` (KIP-848): the broker assigns.
+
+Heartbeats are as short as the broker allows here, so that members hear soon of each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    ConsumerGroupType,
+    Producer,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
+
+PARTITIONS = 6
+RECORDS = 60
+LIMIT_S = 30
+PROPERTIES = {
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "100",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "1500",
+    "group.consumer.assignment.interval.ms": "0",
+}
+
+
+@pytest.fixture(scope="module")
+def ottla(ottla_broker_factory: Callable[..., Any]) -> Iterator[Any]:
+    broker = ottla_broker_factory(properties=PROPERTIES)
+    with closing(broker):
+        yield broker
+
+
+class Member:
+    """A consumer that takes what it is given, and commits what it read."""
+
+    def __init__(self, servers: str, group: str, *topics: str, **more: Any) -> None:
+        self.consumer = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": group,
+                "group.protocol": "consumer",
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                **{name.replace("_", "."): value for name, value in more.items()},
+            }
+        )
+        self.has: set[int] = set()
+        self.read: list[tuple[int, int]] = []
+        self.consumer.subscribe(list(topics), on_assign=self._given, on_revoke=self._taken)
+
+    def _given(self, consumer: Any, partitions: Any) -> None:
+        self.has |= {one.partition for one in partitions}
+
+    def _taken(self, consumer: Any, partitions: Any) -> None:
+        self.has -= {one.partition for one in partitions}
+
+    def poll(self) -> None:
+        message = self.consumer.poll(0.02)
+        if message is not None:
+            assert message.error() is None, message.error()
+            self.read.append((message.partition(), message.offset()))
+            self.consumer.commit(message, asynchronous=False)
+
+
+def until(condition: Callable[[], bool], *members: Member) -> None:
+    """Let the members poll until it is so."""
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < end, [sorted(member.has) for member in members]
+        for member in members:
+            member.poll()
+
+
+def shares(*members: Member) -> list[int]:
+    """How many partitions each has; nobody has one twice."""
+    every = [partition for member in members for partition in member.has]
+    assert len(every) == len(set(every))
+    return sorted(len(member.has) for member in members)
+
+
+def topic_of(servers: str, name: str) -> str:
+    admin = AdminClient({"bootstrap.servers": servers})
+    for made in admin.create_topics([NewTopic(name, PARTITIONS, 1)]).values():
+        made.result()
+    return name
+
+
+def produce(servers: str, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": servers})
+    for number in range(RECORDS):
+        producer.produce(topic, str(number), partition=number % PARTITIONS)
+    assert producer.flush(LIMIT_S) == 0
+
+
+def test_members_come_and_go_and_nothing_is_read_twice(ottla: Any) -> None:
+    servers = ottla.bootstrap_servers
+    topic = topic_of(servers, "come-and-go")
+    first = Member(servers, "g1", topic)
+    until(lambda: shares(first) == [6], first)
+    second = Member(servers, "g1", topic)
+    until(lambda: shares(first, second) == [3, 3], first, second)
+    third = Member(servers, "g1", "^come-.*")
+    until(lambda: shares(first, second, third) == [2, 2, 2], first, second, third)
+    produce(servers, topic)
+    members = [first, second, third]
+    until(lambda: sum(len(member.read) for member in members) == RECORDS, *members)
+    second.consumer.close()
+    until(lambda: shares(first, third) == [3, 3], first, third)
+    produce(servers, topic)
+    until(lambda: sum(len(member.read) for member in members) == 2 * RECORDS, first, third)
+    admin = AdminClient({"bootstrap.servers": servers})
+    described = admin.describe_consumer_groups(["g1"])["g1"].result()
+    assert described.type == ConsumerGroupType.CONSUMER
+    assert described.state == ConsumerGroupState.STABLE
+    assert len(described.members) == 2
+    first.consumer.close()
+    third.consumer.close()
+    asked = [ConsumerGroupTopicPartitions("g1")]
+    offsets = admin.list_consumer_group_offsets(asked)["g1"].result().topic_partitions
+    assert sum(one.offset for one in offsets) == 2 * RECORDS
+    assert len({one for member in members for one in member.read}) == 2 * RECORDS
+    admin.delete_consumer_groups(["g1"])["g1"].result()
+
+
+def test_who_falls_silent_is_replaced(ottla: Any) -> None:
+    servers = ottla.bootstrap_servers
+    topic = topic_of(servers, "silent")
+    first = Member(servers, "g2", topic)
+    until(lambda: shares(first) == [6], first)
+    second = Member(servers, "g2", topic, max_poll_interval_ms=1500)
+    until(lambda: shares(first, second) == [3, 3], first, second)
+    until(lambda: len(first.has) == 6, first)
+    first.consumer.close()
+    second.consumer.close()
+
+
+def test_a_static_member_comes_back_to_its_partitions(ottla: Any) -> None:
+    servers = ottla.bootstrap_servers
+    topic = topic_of(servers, "static")
+    first = Member(servers, "g3", topic, group_instance_id="a")
+    second = Member(servers, "g3", topic, group_instance_id="b")
+    until(lambda: shares(first, second) == [3, 3], first, second)
+    kept, others = set(second.has), set(first.has)
+    second.consumer.close()
+    back = Member(servers, "g3", topic, group_instance_id="b")
+    until(lambda: back.has == kept, first, back)
+    assert first.has == others
+    first.consumer.close()
+    back.consumer.close()
+
+
+def test_a_kill_in_between_changes_nothing(ottla_broker_factory: Callable[..., Any]) -> None:
+    broker = ottla_broker_factory(
+        properties={**PROPERTIES, "group.consumer.session.timeout.ms": "45000"}
+    )
+    with closing(broker):
+        servers = broker.bootstrap_servers
+        topic = topic_of(servers, "killed")
+        first, second = Member(servers, "g4", topic), Member(servers, "g4", topic)
+        until(lambda: shares(first, second) == [3, 3], first, second)
+        before = [set(first.has), set(second.has)]
+        broker.kill()
+        broker.start()
+        produce(servers, topic)
+        until(lambda: len(first.read) + len(second.read) == RECORDS, first, second)
+        assert [first.has, second.has] == before
+        first.consumer.close()
+        second.consumer.close()
