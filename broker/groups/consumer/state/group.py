@@ -264,7 +264,8 @@ class ConsumerGroup:
         """
         member_id, epoch = committer.member_id, committer.generation_id
         transactional = committer.is_transactional
-        if epoch < 0 and not member_id and (transactional or not self.members):
+        nobody = transactional and epoch == -1 and not member_id
+        if nobody or (epoch < 0 and not self.members):
             return ErrorCode.NONE
         member = self.members.get(member_id)
         if member is None:

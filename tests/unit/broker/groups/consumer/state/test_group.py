@@ -169,6 +169,7 @@ def committing(epoch: int, member: str = "m", **said: Any) -> Committer:
         (committing(6, transactional=True), "ILLEGAL_GENERATION"),
         (committing(-1, "", transactional=True), "NONE"),
         (committing(5, "x", transactional=True), "UNKNOWN_MEMBER_ID"),
+        (committing(-2, "", transactional=True), "UNKNOWN_MEMBER_ID"),
     ],
 )
 def test_who_may_commit(committer: Committer, error: str) -> None:
@@ -183,6 +184,9 @@ def test_who_may_commit(committer: Committer, error: str) -> None:
 def test_anybody_may_commit_to_an_empty_group_outside_of_it() -> None:
     group = ConsumerGroup("g")
     assert group.commit_error(committing(-1, "")) is NONE
+    assert group.commit_error(committing(-1, "m")) is NONE
+    assert group.commit_error(committing(-2, "m", version=8)) is NONE
+    assert group.commit_error(committing(-1, "m", transactional=True)) is NONE
     assert group.commit_error(committing(1, "m")) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
