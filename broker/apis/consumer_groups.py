@@ -5,7 +5,8 @@ has no `consumer` among `group.coordinator.rebalance.protocols`, both are UNSUPP
 stay advertised.
 
 ConsumerGroupHeartbeat needs READ of the group (GROUP_AUTHORIZATION_FAILED), and DESCRIBE of each
-topic that it names (TOPIC_AUTHORIZATION_FAILED, whether there is one or not). ConsumerGroupDescribe
+topic that it names (TOPIC_AUTHORIZATION_FAILED, whether there is one or not); of its expression,
+topics that it may not DESCRIBE are left out. ConsumerGroupDescribe
 needs DESCRIBE of the group, and of each topic that a member has or shall have; else nothing of that
 group is told.
 
@@ -62,6 +63,9 @@ class ConsumerGroupsApi:
                 return
         # As Java prints an address without a host name; kafka-consumer-groups shows it.
         beat = Beat(request, context.client_id or "", f"/{context.client_host}")
+        if not rights.unlimited:
+            described = partial(rights.allowed, Operation.DESCRIBE, Resource.TOPIC)
+            beat = beat._replace(may_describe=described)
         self._coordinator.consumer_heartbeat(beat, context.api_version, respond)
 
     def describe(

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
+from broker.groups.consumer.membership import Describable
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.consumer.state.records import epoch_record, regex_record, regex_tombstone
@@ -98,9 +99,11 @@ class Expressions:
         last = max((one.looked_up_ms for one in group.regexes.values()), default=None)
         return last is None or self._wall_ms() > last + SOONEST_MS
 
-    def maybe_look_up(self, group_id: str) -> None:
+    def maybe_look_up(self, group_id: str, may_describe: Describable) -> None:
         """A member that subscribes by an expression was heard of, and `may_look_up` was true before
-        that: look up what is not known, or may be another now."""
+        that: look up what is not known, or may be another now.
+
+        Topics that this member may not DESCRIBE are not found, though others of the group might."""
         group = self._find(group_id)
         if group is None or group_id in self._looking_up:
             return
@@ -112,7 +115,8 @@ class Expressions:
 
         def done(found: Found) -> None:
             self._looking_up.pop(group_id, None)
-            self._submit(partial(self._resolved, group_id, found, image.offset))
+            shown = {regex: _shown(topics, may_describe) for regex, topics in found.items()}
+            self._submit(partial(self._resolved, group_id, shown, image.offset))
 
         names = list(image.topics.by_name)
         self._lookup.look_up(group.subscribed_regexes(), names, done)
@@ -143,6 +147,11 @@ class Expressions:
             return NOTHING
         now, topics = self._wall_ms(), self._image().topics
         return Outcome(nobody, resolved_records(group, found, topics, version, now))
+
+
+def _shown(names: Sequence[str], may_describe: Describable) -> list[str]:
+    allowed = may_describe(names)
+    return [name for name in names if name in allowed]
 
 
 def resolved_records(

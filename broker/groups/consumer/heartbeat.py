@@ -236,7 +236,7 @@ class HeartbeatHandler:
                     group_id, member_id, position, turn.subscription.rebalance_timeout_ms
                 )
             if may_look_up:
-                self._expressions.maybe_look_up(group_id)
+                self._expressions.maybe_look_up(group_id, beat.may_describe)
 
         if turn.records:
             return Outcome(response, turn.records, then=written)

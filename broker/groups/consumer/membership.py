@@ -6,7 +6,8 @@ Kafka's `GroupMetadataManager.getOrMaybeSubscribe…ConsumerMember` (KIP-848, KI
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, TypeAlias
 
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember, Subscription
@@ -16,6 +17,14 @@ from broker.groups.reconciliation.position import JOIN_EPOCH, STATIC_LEAVE_EPOCH
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
+Describable: TypeAlias = Callable[[Sequence[str]], Collection[str]]
+"""Those of some topics, by name, that somebody may DESCRIBE."""
+
+
+def all_of_them(names: Sequence[str]) -> Collection[str]:
+    """What somebody without bounds may describe."""
+    return names
+
 
 class Beat(NamedTuple):
     """A heartbeat, and whose it is."""
@@ -23,6 +32,8 @@ class Beat(NamedTuple):
     request: ConsumerGroupHeartbeatRequest
     client_id: str
     client_host: str
+    may_describe: Describable = all_of_them
+    """Which of some topics its sender may know of: its expression gives no others."""
 
     @property
     def joins(self) -> bool:

@@ -122,3 +122,18 @@ def test_after_a_restart_topics_are_looked_up_again() -> None:
     stage.tell(beat("m", 1))
     kinds = [[key[1] for key, _ in batch] for batch in stage.batches[before:]]
     assert kinds[-1] == [16]
+
+
+def test_a_member_finds_what_it_may_describe() -> None:
+    """Whoever is heard when a look-up is due decides for all of the expression's members."""
+    stage = Stage()
+    of_t = {"rebalance_timeout_ms": 30_000, "subscribed_topic_regex": ".*"}
+    joins = beat("m", 0, {}, **of_t)._replace(may_describe=lambda names: {"t"} & {*names})
+    stage.tell(joins)
+    assert stage.group.topics_of(".*") == ("t",)
+    stage.tell(beat("n", 0, {}, **of_t))
+    assert stage.group.topics_of(".*") == ("t",)
+    stage.image = image_with(t=(T, 4), u=(U, 2), v=(V, 1))
+    stage.wait(10_001)
+    stage.tell(beat("n", 0, {}, **of_t))
+    assert stage.group.topics_of(".*") == ("t", "u", "v")
