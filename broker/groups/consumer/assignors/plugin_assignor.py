@@ -89,26 +89,15 @@ class _Question:
 
     def put_to(self, assignor: ConsumerGroupAssignor) -> GroupAssignment:
         """Its answer, checked. Raises ValueError where it is none."""
-        members = {name: self._member(name, one) for name, one in self._members.items()}
+        names = {topic_id: topic.name for topic_id, topic in self._topics.items()}
+        members = {
+            member_id: _member(member_id, one, names) for member_id, one in self._members.items()
+        }
         topics = {one.name: self._topic(topic_id, one) for topic_id, one in self._topics.items()}
         answer: object = assignor.assign(members, topics)
         if not isinstance(answer, Mapping):
             raise ValueError(f"gave {type(answer).__name__} for an assignment")
         return self._checked(answer)
-
-    def _member(self, member_id: str, subscription: MemberSubscription) -> Member:
-        names = {topic_id: topic.name for topic_id, topic in self._topics.items()}
-        return Member(
-            member_id,
-            subscription.instance_id,
-            subscription.rack_id,
-            tuple(name for topic_id, name in names.items() if topic_id in subscription.topic_ids),
-            {
-                names[topic_id]: partitions
-                for topic_id, partitions in subscription.target.items()
-                if topic_id in names
-            },
-        )
 
     def _topic(self, topic_id: bytes, topic: TopicImage) -> Topic:
         brokers = self._image.brokers
@@ -160,3 +149,17 @@ class _Question:
                 raise ValueError(f"gave partition {number} of {name} twice")
             taken.add(number)
         return tuple(sorted(numbers))
+
+
+def _member(member_id: str, subscription: MemberSubscription, names: Mapping[bytes, str]) -> Member:
+    return Member(
+        member_id,
+        subscription.instance_id,
+        subscription.rack_id,
+        tuple(name for topic_id, name in names.items() if topic_id in subscription.topic_ids),
+        {
+            names[topic_id]: partitions
+            for topic_id, partitions in subscription.target.items()
+            if topic_id in names
+        },
+    )

@@ -14,8 +14,12 @@ from broker.node.consumer_assignors import assignors_of_node
 from broker.plugins.node_plugins import NodePlugins
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import MetadataImage
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
 from storage.config_def import ConfigError
 from storage.log.sliced_work import SlicedWork
+from tests.unit.broker.node_fixture import Running
 
 JAVA = "org.apache.kafka.coordinator.group.assignor"
 MODULE = """
@@ -33,6 +37,17 @@ class Nameless(Mine):
 
 class Uniform(Mine):
     name = "uniform"
+
+fails = False
+
+class Last(ConsumerGroupAssignor):
+    # Who came last has everything.
+    name = "last"
+    def assign(self, members, topics):
+        if fails:
+            raise ValueError("not now")
+        last = list(members)[-1]
+        return {last: {one.name: range(one.partition_count) for one in topics.values()}}
 """
 
 
@@ -86,3 +101,72 @@ def test_what_cannot_be_is_told_in_one_line(folder: Path, text: str, said: str) 
         _made(folder, text)
     assert "\n" not in str(refused.value)
     assert "group.consumer.assignors" in str(refused.value)
+
+
+class Group:
+    """Members of a group of a running node, who ask for the class `Last`."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._epochs: dict[str, int] = {}
+        request = FindCoordinatorRequest(coordinator_keys=["g"])
+        while running.ask(request, 4).coordinators[0].error_code:
+            running.scheduler.run_for(100)
+
+    def beat(self, member: str) -> None:
+        """A heartbeat, the first one to join; and what becomes of it."""
+        epoch = self._epochs.get(member, 0)
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="g",
+            member_id=member,
+            member_epoch=epoch,
+            rebalance_timeout_ms=-1 if epoch else 60_000,
+            subscribed_topic_names=None if epoch else ["t"],
+            server_assignor=None if epoch else "last",
+            topic_partitions=[],
+        )
+        answer = self._running.ask(request, 1)
+        assert answer.error_code == 0, answer
+        self._epochs[member] = answer.member_epoch
+        self._running.scheduler.run_for(100)
+
+    def told(self) -> tuple[str, str, dict[str, list[int]]]:
+        """State, assignor, and who is to have which partitions."""
+        (group,) = self._running.ask(ConsumerGroupDescribeRequest(["g"]), 1).groups
+        targets = {
+            member.member_id: [
+                partition
+                for topic in member.target_assignment.topic_partitions
+                for partition in topic.partitions
+            ]
+            for member in group.members
+        }
+        return group.group_state, group.assignor_name, targets
+
+
+def test_a_group_goes_by_what_its_members_ask_for(folder: Path, tmp_path: Path) -> None:
+    """And keeps the assignment that it has while the class fails."""
+    running = Running(
+        tmp_path / "data",
+        **{
+            "ottla.plugins.path": str(folder),
+            "group.consumer.assignors": "uniform,ottla_test_assignors:Last",
+            "group.consumer.assignment.interval.ms": "0",
+        },
+    )
+    running.create("t")
+    group = Group(running)
+    for _ in range(3):
+        group.beat("a")
+    assert group.told() == ("Stable", "last", {"a": [0]})
+    module = sys.modules["ottla_test_assignors"]
+    module.fails = True  # type: ignore[attr-defined]
+    for _ in range(3):
+        group.beat("b")
+        assert group.told() == ("Assigning", "last", {"a": [0], "b": []})
+    module.fails = False  # type: ignore[attr-defined]
+    for _ in range(3):
+        group.beat("b")
+        group.beat("a")
+    assert group.told() == ("Stable", "last", {"a": [], "b": [0]})
+    running.stop()
