@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from broker.groups.consumer.assignors.assignor import GroupAssignment, MemberSubscription
@@ -7,7 +9,7 @@ from broker.groups.consumer.assignors.assignors import Assignors, SlicedOnTheLoo
 from broker.groups.consumer.assignors.range import RangeAssignor
 from broker.groups.consumer.assignors.uniform import UniformAssignor
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.log.sliced_work import SlicedWork
+from storage.log.sliced_work import SlicedWork, Steps
 
 Told = list[tuple[GroupAssignment | None, Exception | None]]
 
@@ -54,3 +56,27 @@ def test_a_large_group_has_it_later_and_the_same(name: str) -> None:
     assert len(told) == 1
     kind = {"uniform": UniformAssignor, "range": RangeAssignor}[name]
     assert told == [(kind().assign(members, topics), None)]
+
+
+@pytest.mark.parametrize("fails_in_slice", [0, 3])
+def test_one_that_fails_tells_its_group_and_the_log(
+    fails_in_slice: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(UniformAssignor):
+        def steps(
+            self, members: Mapping[str, MemberSubscription], topics: Mapping[bytes, int]
+        ) -> Steps[GroupAssignment]:
+            for _ in range(fails_in_slice):
+                yield None
+            raise ZeroDivisionError("members")
+
+    scheduler = SimScheduler()
+    one = SlicedOnTheLoop(Failing(), SlicedWork(scheduler, SimBlocking(scheduler), 1))
+    told: Told = []
+    assert one.begin({}, {}, lambda *end: told.append(end)) == []
+    scheduler.run_for(10)
+    ((answer, error),) = told
+    assert answer is None
+    assert isinstance(error, ZeroDivisionError)
+    assert "the assignor uniform failed" in caplog.text
+    assert "ZeroDivisionError: members" in caplog.text
