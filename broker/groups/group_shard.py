@@ -97,7 +97,12 @@ class GroupShard:
         self._rebalancer = Rebalancer(config, scheduler, lambda work: context.submit(work, settle))
         self._protocol = ClassicProtocol(config, self._rebalancer, random_bytes)
         self._consumers = ConsumerProtocol(
-            surroundings, scheduler, self._consumer, lambda *work: context.submit(*work)
+            surroundings,
+            scheduler,
+            self._consumer,
+            lambda *work: context.submit(*work),
+            random_bytes,
+            self._became_classic,
         )
         self._surroundings = surroundings
         self.groups: dict[str, Group] = {}
@@ -138,7 +143,8 @@ class GroupShard:
             if group is not None:
                 del self.groups[group_id]
                 if self._live:
-                    self._rebalancer.bury(group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                    # Only a group that becomes a consumer group has members that wait.
+                    self._rebalancer.bury(group, ErrorCode.REBALANCE_IN_PROGRESS)
         elif group is not None and self._live:
             group.install(value, offset, self._scheduler.wall_ms())
         else:
@@ -203,8 +209,7 @@ class GroupShard:
         request = joining.request
         other = self._consumer(request.group_id)
         if other is not None and not other.is_idle:
-            refuse = partial(joining.refuse, member_id=request.member_id)
-            return Outcome(refuse, error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            return self._consumers.join(other, joining)
         group = self._classic(request.group_id)
         if group is not None:
             return self._protocol.join(group, joining)
@@ -228,6 +233,9 @@ class GroupShard:
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Outcome[Done]:
         """SyncGroup."""
+        consumers = self._consumer(request.group_id)
+        if consumers is not None:
+            return self._consumers.sync(consumers, request, reply)
         group = self._classic(request.group_id)
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
@@ -236,6 +244,9 @@ class GroupShard:
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
         """Heartbeat: nothing is ever written for it."""
+        consumers = self._consumer(request.group_id)
+        if consumers is not None:
+            return self._consumers.classic_heartbeat(consumers, request)
         group = self._classic(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -267,15 +278,25 @@ class GroupShard:
     def consumer_heartbeat(self, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
         """ConsumerGroupHeartbeat; a new member's group is made on the way.
 
-        A classic group without members gives way.
+        A classic group without members gives way; one with members is converted.
         """
         group_id = beat.request.group_id
         classic = self._classic(group_id)
         if classic is None:
             return self._consumers.heartbeat(group_id, beat)
-        if not beat.joins or not classic.is_idle:
+        if not beat.joins:
             return Outcome(refusal(not_found(group_id)))
+        if not classic.is_idle:
+            return self._consumers.upgrade(classic, beat)
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
+
+    def _became_classic(self, group_id: str) -> None:
+        """The last members that the broker assigned are gone: those that are left rebalance."""
+        group = self._classic(group_id)
+        if group is not None:
+            self._context.submit(partial(self._rebalancer.resume, group), settle)
+            what = partial(self._rebalancer.prepare, group, "it was a consumer group until now")
+            self._context.submit(what, settle)
 
     def describe_consumers(self, group_id: str) -> Outcome[DescribedConsumerGroup | None]:
         """ConsumerGroupDescribe of one group, as it is when all is committed; None: no such one."""

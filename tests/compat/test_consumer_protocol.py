@@ -175,3 +175,34 @@ def test_a_kill_in_between_changes_nothing(ottla_broker_factory: Callable[..., A
         assert [first.has, second.has] == before
         first.consumer.close()
         second.consumer.close()
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin"])
+def test_a_live_group_is_upgraded_member_by_member_and_goes_back(ottla: Any, assignor: str) -> None:
+    servers, group = ottla.bootstrap_servers, f"g5-{assignor}"
+    topic = topic_of(servers, f"rolling-{assignor}")
+    admin = AdminClient({"bootstrap.servers": servers})
+    classic = {
+        "group_protocol": "classic",
+        "partition_assignment_strategy": assignor,
+        "session_timeout_ms": 6000,
+        "heartbeat_interval_ms": 200,
+    }
+    members = [Member(servers, group, topic, **classic) for _ in range(2)]
+    every = list(members)
+    until(lambda: shares(*members) == [3, 3], *members)
+    for count, more in enumerate(({}, {}, classic, classic), 1):
+        members[0].consumer.close()
+        members = [members[1], Member(servers, group, topic, **more)]
+        every.append(members[1])
+        until(lambda now=members: shares(*now) == [3, 3], *members)
+        produce(servers, topic)
+        wanted = count * RECORDS
+        until(lambda w=wanted: sum(len(one.read) for one in every) >= w, *members)
+        listed = admin.list_consumer_groups().result().valid
+        (kind,) = (one.type for one in listed if one.group_id == group)
+        assert kind == (ConsumerGroupType.CLASSIC if count == 4 else ConsumerGroupType.CONSUMER)
+    for member in members:
+        member.consumer.close()
+    read = [one for member in every for one in member.read]
+    assert len(read) == len(set(read)) == 4 * RECORDS

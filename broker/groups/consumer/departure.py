@@ -8,7 +8,8 @@ while stays, with all that it has. Changes nothing. Follows Kafka's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.outcome import Outcome
@@ -31,8 +32,17 @@ from protocol.messages.consumer_group_heartbeat import (
 )
 
 
+class Removal(NamedTuple):
+    """What is written for members that are gone, and what follows once it is."""
+
+    records: Sequence[Record]
+    then: Callable[[ErrorCode], None] | None = None
+
+
 def leave(
-    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, topics: TopicsImage
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Removal],
 ) -> Outcome[ConsumerGroupHeartbeatResponse]:
     """A heartbeat with epoch −1 or −2."""
     found = leaver(group, request.member_id, request.instance_id)
@@ -41,14 +51,14 @@ def leave(
             ConsumerGroupHeartbeatResponse(error_code=found.code, error_message=found.message)
         )
     if request.member_epoch == STATIC_LEAVE_EPOCH:
-        records = [position_record(group.group_id, found.member_id, found.position.away())]
+        away = position_record(group.group_id, found.member_id, found.position.away())
+        removed = Removal([away])
         epoch = STATIC_LEAVE_EPOCH
     else:
-        records = removal(group, [found], topics)
+        removed = remove(group, [found])
         epoch = LEAVE_GROUP_EPOCH
-    return Outcome(
-        ConsumerGroupHeartbeatResponse(member_id=found.member_id, member_epoch=epoch), records
-    )
+    response = ConsumerGroupHeartbeatResponse(member_id=found.member_id, member_epoch=epoch)
+    return Outcome(response, removed.records, then=removed.then)
 
 
 def leaver(

@@ -21,7 +21,6 @@ from broker.groups.consumer.assignors.assignor import (
 from broker.groups.consumer.computing import Computing
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.membership import Beat, Found, find_member, updated_subscription
-from broker.groups.consumer.settings import ConsumerGroupSettings
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember, PartitionsPosition, Subscription
 from broker.groups.consumer.state.records import (
@@ -35,7 +34,7 @@ from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import target_records, wants
 from broker.groups.consumer.timers import MemberTimers
-from broker.groups.reconciliation.held import names, same_names
+from broker.groups.reconciliation.held import Named, names, same_names
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Target, reconcile
 from controller.metadata.image import TopicsImage
@@ -54,7 +53,7 @@ def refusal(fault: ApiError) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(error_code=fault.code, error_message=fault.message)
 
 
-class _Turn:
+class Turn:
     """What one heartbeat has decided so far: a group and a member as they will be."""
 
     def __init__(self, group: ConsumerGroup, found: Found, topics: TopicsImage) -> None:
@@ -68,6 +67,7 @@ class _Turn:
         source = found.replaced or group.members.get(self.member_id)
         self.before = None if source is None else source.subscription
         """What was said by who was there before; None where nobody was."""
+        self.position = found.member.position
         self.subscription = found.member.subscription
         self.target: Assignment = group.target(source.member_id) if source else NOTHING_ASSIGNED
 
@@ -104,6 +104,11 @@ class _Turn:
         if subscription != self.before:
             self.records.append(member_record(self.group.group_id, self.member_id, subscription))
         self.subscription = subscription
+
+    def moves(self, position: PartitionsPosition) -> None:
+        """Where the member stands from now on."""
+        self.position = position
+        self.records.append(position_record(self.group.group_id, self.member_id, position))
 
     def next_epoch(self, new_hash: int) -> None:
         """The group has to be assigned anew."""
@@ -143,19 +148,33 @@ class HeartbeatHandler:
         found = self._admitted(group, beat)
         if isinstance(found, ApiError):
             return Outcome(refusal(found))
-        surroundings = self._surroundings
-        turn = _Turn(group, found, surroundings.topics())
+        subscription = updated_subscription(found.member.subscription, beat)
+        turn = self.decide(group, found, subscription, beat.owned(), now_ms, ahead)
+        if isinstance(turn, ApiError):
+            return Outcome(refusal(turn))
+        return self._answer(turn, beat)
+
+    def decide(
+        self,
+        group: ConsumerGroup,
+        found: Found,
+        subscription: Subscription,
+        owned: Named[bytes] | None,
+        now_ms: int,
+        ahead: Sequence[Record] = (),
+    ) -> Turn | ApiError:
+        """What becomes of the group and of a member that says `subscription` and `owned`."""
+        turn = Turn(group, found, self._surroundings.topics())
         turn.records += ahead
         turn.take_place()
-        turn.says(updated_subscription(turn.subscription, beat))
+        turn.says(subscription)
         changed = self._expressions.change(group, turn.before, turn.subscription, turn.records)
         if isinstance(changed, ApiError):
-            return Outcome(refusal(changed))
+            return changed
         self._advance(turn, changed)
-        settings = surroundings.settings(group.group_id)
-        self._assign(turn, settings, now_ms)
-        position = self._reconcile(turn, beat)
-        return self._answer(turn, beat, position, settings)
+        self._assign(turn, now_ms)
+        self._reconcile(turn, owned)
+        return turn
 
     def _admitted(self, group: ConsumerGroup, beat: Beat) -> Found | ApiError:
         full = len(group.members) >= self._surroundings.config.group_consumer_max_size
@@ -165,7 +184,7 @@ class HeartbeatHandler:
             )
         return find_member(group, beat)
 
-    def _advance(self, turn: _Turn, expressions_changed: bool) -> None:
+    def _advance(self, turn: Turn, expressions_changed: bool) -> None:
         """The next epoch, where the names or what is behind them changed."""
         group, topics = turn.group, turn.topics
         said = () if turn.before is None else turn.before.topics
@@ -180,12 +199,13 @@ class HeartbeatHandler:
         else:
             group.saw(topics)
 
-    def _assign(self, turn: _Turn, settings: ConsumerGroupSettings, now_ms: int) -> None:
+    def _assign(self, turn: Turn, now_ms: int) -> None:
         """The target assignment, where it is behind the group's epoch and the time has come."""
         group = turn.group
         if turn.epoch <= group.assignment_epoch:
             return
         since = now_ms - group.assigned_at_ms
+        settings = self._surroundings.settings(group.group_id)
         if 0 <= since < settings.assignment_interval_ms:
             return
         for answer in self._computing.begin(
@@ -193,28 +213,23 @@ class HeartbeatHandler:
         ):
             turn.assign(answer, now_ms)
 
-    def _reconcile(self, turn: _Turn, beat: Beat) -> PartitionsPosition:
+    def _reconcile(self, turn: Turn, owned: Named[bytes] | None) -> None:
         """The member's next position."""
         before = turn.found.member.position
         at_target = before.state is STABLE and before.epoch == turn.assignment_epoch
         if at_target and not turn.subscription_changed:
-            return before
+            return
         wanted = wants(turn.group, turn.subscription, turn.topics)
         target = Target(
             turn.assignment_epoch, turn.target, wanted.__contains__, turn.subscription_changed
         )
-        position = reconcile(before, target, beat.owned(), turn.group.is_free)
+        position = reconcile(before, target, owned, turn.group.is_free)
         if position != before:
-            turn.records.append(position_record(turn.group.group_id, turn.member_id, position))
-        return position
+            turn.moves(position)
 
-    def _answer(
-        self,
-        turn: _Turn,
-        beat: Beat,
-        position: PartitionsPosition,
-        settings: ConsumerGroupSettings,
-    ) -> Outcome[ConsumerGroupHeartbeatResponse]:
+    def _answer(self, turn: Turn, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        settings = self._surroundings.settings(turn.group.group_id)
+        position = turn.position
         before = turn.found.member.position
         moved = not same_names(before.assigned, position.assigned)
         response = ConsumerGroupHeartbeatResponse(

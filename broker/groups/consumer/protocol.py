@@ -10,24 +10,39 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody, settle
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.joining import Joining
+from broker.groups.classic.member import SyncReply
+from broker.groups.consumer.classic_members import ClassicMembers
 from broker.groups.consumer.computing import Computing
-from broker.groups.consumer.departure import leave, removal, sent_away
+from broker.groups.consumer.departure import Removal, leave, removal, sent_away
 from broker.groups.consumer.description import described
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.heartbeat import HeartbeatHandler, refusal
 from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.migration import (
+    MigrationPolicy,
+    downgrade_records,
+    leaves_classic_members,
+    upgrade_records,
+)
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import voted_assignor
 from broker.groups.consumer.timers import MemberTimers
-from protocol.errors import ApiError, ErrorCode
+from broker.groups.group_records import read_group_record
+from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.messages.consumer_group_describe import DescribedGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from protocol.messages.group_records import GroupMetadataKey
+from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
+from protocol.messages.sync_group import SyncGroupRequest
 from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -38,7 +53,8 @@ RETRY_MS = 1_000
 
 
 class ConsumerProtocol:
-    """Consumer groups of one shard. `find` one by its id; `submit` takes the work of timers."""
+    """Consumer groups of one shard. `find` one by its id; `submit` takes the work of timers;
+    `became_classic` is told the id of a group that is a classic one from now on."""
 
     def __init__(
         self,
@@ -46,11 +62,14 @@ class ConsumerProtocol:
         scheduler: Scheduler,
         find: Callable[[str], ConsumerGroup | None],
         submit: Submit,
+        random_bytes: Callable[[int], bytes],
+        became_classic: Callable[[str], None],
     ) -> None:
         self._surroundings = surroundings
         self._scheduler = scheduler
         self._find = find
         self._submit = submit
+        self._became_classic = became_classic
         self._timers = MemberTimers(scheduler, self._expired, self._not_revoked)
         at_once = partial(submit_and_settle, submit)
         self._computing = Computing(surroundings, find, at_once, scheduler.wall_ms)
@@ -65,6 +84,7 @@ class ConsumerProtocol:
         self._handler = HeartbeatHandler(
             surroundings, self._computing, self._timers, self._expressions
         )
+        self._classic = ClassicMembers(surroundings, self._handler, self._timers, random_bytes)
 
     # -- members -------------------------------------------------------------------------------
 
@@ -78,7 +98,7 @@ class ConsumerProtocol:
                 return Outcome(refusal(not_found(group_id)))
             group = ConsumerGroup(group_id)
         if beat.request.member_epoch < 0:
-            return leave(group, beat.request, self._surroundings.topics())
+            return leave(group, beat.request, self._removal)
         return self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), ahead)
 
     def leave(
@@ -106,8 +126,79 @@ class ConsumerProtocol:
                 ]
             )
 
-        records = removal(group, list(gone.values()), self._surroundings.topics())
-        return Outcome(told, records)
+        removed = self._removal(group, list(gone.values()))
+        return Outcome(told, removed.records, then=removed.then)
+
+    def _removal(self, group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Removal:
+        """What follows when `members` are gone: a classic group, where only members of that
+        protocol are left and the policy allows it."""
+        group_id, topics = group.group_id, self._surroundings.topics()
+        ids = [member.member_id for member in members]
+        config = self._surroundings.config
+        small = len(group.members) - len(ids) <= config.group_max_size
+        if not (small and self._policy.downgrades and leaves_classic_members(group, ids)):
+            return Removal(removal(group, members, topics))
+
+        def written(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                self._became_classic(group_id)
+
+        log.info("group %s: only classic members are left, it is a classic group", group_id)
+        now = self._scheduler.wall_ms()
+        return Removal(downgrade_records(group, ids, topics, now), written)
+
+    # -- members of the classic protocol -------------------------------------------------------
+
+    @property
+    def _policy(self) -> MigrationPolicy:
+        return MigrationPolicy[self._surroundings.config.group_consumer_migration_policy.upper()]
+
+    def upgrade(self, classic: ClassicGroup, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """A consumer comes to a classic group with members, which becomes a consumer group."""
+        group_id = classic.group_id
+        room = self._surroundings.config.group_consumer_max_size
+        if not self._policy.upgrades or len(classic.members) >= room:
+            return Outcome(refusal(not_found(group_id)))
+        try:
+            records = upgrade_records(classic, self._surroundings.topics())
+        except ProtocolError as error:
+            log.info("group %s cannot become a consumer group: %s", group_id, error)
+            return Outcome(refusal(not_found(group_id)))
+        group = _group_of(group_id, records)
+        outcome = self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), records)
+        if not outcome.records:
+            return outcome
+        log.info("group %s: a classic group until now, it is a consumer group", group_id)
+        return outcome._replace(then=partial(self._upgraded, group_id, outcome.then))
+
+    def _upgraded(
+        self,
+        group_id: str,
+        heard: Callable[[ErrorCode], Any] | None,
+        error: ErrorCode,
+    ) -> None:
+        if heard is not None:
+            heard(error)
+        group = self._find(group_id)
+        if error is not ErrorCode.NONE or group is None:
+            return
+        for member in group.members.values():
+            if member.uses_classic_protocol:
+                self._expect(group, member)
+
+    def join(self, group: ConsumerGroup, joining: Joining) -> Outcome[Done]:
+        """JoinGroup of a classic consumer."""
+        return self._classic.join(group, joining, self._scheduler.wall_ms())
+
+    def sync(
+        self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
+    ) -> Outcome[Done]:
+        """SyncGroup of a classic consumer."""
+        return self._classic.sync(group, request, reply)
+
+    def classic_heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
+        """Heartbeat of a classic consumer."""
+        return self._classic.heartbeat(group, request)
 
     def describe(self, group: ConsumerGroup) -> DescribedGroup:
         """ConsumerGroupDescribe of one group."""
@@ -120,12 +211,17 @@ class ConsumerProtocol:
 
     def resume(self, group: ConsumerGroup) -> None:
         """The log is loaded: all time-outs begin anew."""
-        settings = self._surroundings.settings(group.group_id)
         for member in group.members.values():
-            where = (group.group_id, member.member_id)
-            self._timers.heard(*where, settings.session_timeout_ms)
-            timeout_ms = member.subscription.rebalance_timeout_ms
-            self._timers.moved(*where, member.position, timeout_ms)
+            self._expect(group, member)
+
+    def _expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        where = (group.group_id, member.member_id)
+        subscription = member.subscription
+        session_ms = self._surroundings.settings(group.group_id).session_timeout_ms
+        if subscription.classic is not None:
+            session_ms = subscription.classic.session_timeout_ms
+        self._timers.heard(*where, session_ms)
+        self._timers.moved(*where, member.position, subscription.rebalance_timeout_ms)
 
     def forget(self, group_id: str, member_id: str) -> None:
         """The member is gone from the log."""
@@ -139,8 +235,8 @@ class ConsumerProtocol:
         """The shard is led elsewhere."""
         self._timers.stop()
 
-    def _expired(self, group_id: str, member_id: str) -> None:
-        decide = partial(self._fence, group_id, member_id, "the member's session expired")
+    def _expired(self, group_id: str, member_id: str, reason: str) -> None:
+        decide = partial(self._fence, group_id, member_id, reason)
         self._submit(decide, partial(self._retried, group_id, member_id))
 
     def _not_revoked(self, group_id: str, member_id: str, epoch: int) -> None:
@@ -149,7 +245,7 @@ class ConsumerProtocol:
             member = None if group is None else group.members.get(member_id)
             if member is None or member.position.epoch != epoch:
                 return NOTHING
-            reason = "the member did not give up partitions within its rebalance time-out"
+            reason = "it did not give up partitions within its rebalance time-out"
             return self._fence(group_id, member_id, reason)
 
         self._submit(decide, partial(self._retried, group_id, member_id))
@@ -159,8 +255,9 @@ class ConsumerProtocol:
         member = None if group is None else group.members.get(member_id)
         if group is None or member is None:
             return NOTHING
-        log.info("group %s: %s, removing %s", group_id, reason, member_id)
-        return Outcome(nobody, removal(group, [member], self._surroundings.topics()))
+        log.info("group %s: removing %s: %s", group_id, member_id, reason)
+        removed = self._removal(group, [member])
+        return Outcome(nobody, removed.records, then=removed.then)
 
     def _retried(self, group_id: str, member_id: str, error: ErrorCode, reply: Done) -> None:
         reply(error)
@@ -172,6 +269,17 @@ class ConsumerProtocol:
 def not_found(group_id: str) -> ApiError:
     """There is no such consumer group."""
     return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+
+
+def _group_of(group_id: str, records: Sequence[Record]) -> ConsumerGroup:
+    """The consumer group that these records make."""
+    group = ConsumerGroup(group_id)
+    for record in records:
+        read: Any = read_group_record(*record)
+        key, value = read
+        if not isinstance(key, GroupMetadataKey):
+            group.replay(key, value, -1)
+    return group
 
 
 def submit_and_settle(submit: Submit, decide: Callable[[], Outcome[Done]]) -> None:

@@ -1,9 +1,11 @@
 """How long members may be silent, and how long they may take to give something up.
 
-Owns two deadlines for each member of one shard: the session, which each heartbeat extends, and the
-rebalance time-out, from the answer that told the member what to give up. They are soft: not in the
-log, and begun anew where the log is loaded. A deadline that is reached asks what to do, and that is
-submitted as a request is. Follows KIP-848 and the timers of Kafka's `GroupMetadataManager`.
+Owns the deadlines of each member of one shard: the session, which each heartbeat extends, and the
+rebalance time-out, from the answer that told the member what to give up; of one that speaks the
+classic protocol, also from when it was told to join again, or has an assignment to fetch. They are
+soft: not in the log, and begun anew where the log is loaded. A deadline that is reached asks what
+to do, and that is submitted as a request is. Follows KIP-848 and the timers of Kafka's
+`GroupMetadataManager`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from broker.groups.deadline import Deadline
 from broker.groups.reconciliation.member_state import UNREVOKED_PARTITIONS
 from storage.ports import Scheduler
 
-Expired = Callable[[str, str], None]
-"""Called with group id and member id."""
+Expired = Callable[[str, str, str], None]
+"""Called with group id, member id, and what was waited for."""
 NotRevoked = Callable[[str, str, int], None]
 """Called with group id, member id, and the epoch in which the member was told."""
 
@@ -33,13 +35,14 @@ class MemberTimers:
         self._not_revoked = not_revoked
         self._sessions: dict[_Key, Deadline] = {}
         self._revocations: dict[_Key, Deadline] = {}
+        self._returns: dict[_Key, Deadline] = {}
 
     def heard(self, group_id: str, member_id: str, timeout_ms: int) -> None:
         """The member is alive: expect its next heartbeat within `timeout_ms`."""
         key = (group_id, member_id)
         session = self._sessions.get(key)
         if session is None:
-            expired = partial(self._expired, group_id, member_id)
+            expired = partial(self._expired, group_id, member_id, "its session expired")
             session = self._sessions[key] = Deadline(self._scheduler, expired)
         session.extend(timeout_ms)
 
@@ -56,16 +59,31 @@ class MemberTimers:
             revocation = self._revocations[key] = Deadline(self._scheduler, late)
             revocation.extend(max(timeout_ms, 0))
 
+    def await_return(self, group_id: str, member_id: str, timeout_ms: int) -> None:
+        """The member has something to do, unless that was so already."""
+        key = (group_id, member_id)
+        if key not in self._returns:
+            what = "it did not join or sync within its rebalance time-out"
+            late = partial(self._expired, group_id, member_id, what)
+            deadline = self._returns[key] = Deadline(self._scheduler, late)
+            deadline.extend(max(timeout_ms, 0))
+
+    def came_back(self, group_id: str, member_id: str) -> None:
+        """The member did it."""
+        deadline = self._returns.pop((group_id, member_id), None)
+        if deadline is not None:
+            deadline.cancel()
+
     def forget(self, group_id: str, member_id: str) -> None:
         """The member is gone."""
-        for deadlines in (self._sessions, self._revocations):
+        for deadlines in (self._sessions, self._revocations, self._returns):
             deadline = deadlines.pop((group_id, member_id), None)
             if deadline is not None:
                 deadline.cancel()
 
     def stop(self) -> None:
         """Expect nothing of anybody."""
-        for deadlines in (self._sessions, self._revocations):
+        for deadlines in (self._sessions, self._revocations, self._returns):
             for deadline in deadlines.values():
                 deadline.cancel()
             deadlines.clear()

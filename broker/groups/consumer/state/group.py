@@ -21,6 +21,7 @@ from broker.groups.consumer.state.member import ConsumerMember, PartitionsPositi
 from broker.groups.consumer.state.records import group_tombstones, position_of, target_of
 from broker.groups.group import Committer
 from broker.groups.group_records import ConsumerGroupKey, ConsumerGroupValue
+from broker.groups.reconciliation.held import without
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Position
 from controller.metadata.image import TopicsImage
@@ -186,6 +187,24 @@ class ConsumerGroup:
         """Who has it; None where nobody has."""
         return self._holders.get(topic_id, {}).get(partition)
 
+    def has_something_for(self, member: ConsumerMember) -> bool:
+        """Whether something of the member's target is free."""
+        missing = without(self.target(member.member_id), member.position.assigned)
+        return any(
+            self.is_free(topic_id, partition)
+            for topic_id, partitions in missing.items()
+            for partition in partitions
+        )
+
+    def is_classic_protocol_of_all(self, name: str, but: str) -> bool:
+        """Whether all members of the classic protocol, apart from `but`, know its protocol `name`.
+        Where there are none, every name is known."""
+        return all(
+            any(one.name == name for one in member.subscription.classic.supported_protocols)
+            for member in self.members.values()
+            if member.subscription.classic is not None and member.member_id != but
+        )
+
     def target(self, member_id: str) -> Assignment:
         """What the member shall have."""
         return self.targets.get(member_id, NOTHING_ASSIGNED)
@@ -270,9 +289,12 @@ class ConsumerGroup:
         member = self.members.get(member_id)
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
+        position = member.position
+        if member.uses_classic_protocol:
+            current = epoch == position.epoch
+            return ErrorCode.NONE if current else ErrorCode.ILLEGAL_GENERATION
         if committer.api_version < MEMBER_EPOCHS_FROM and not transactional:
             return ErrorCode.UNSUPPORTED_VERSION
-        position = member.position
         if epoch == position.epoch:
             return ErrorCode.NONE
         if 0 <= epoch < position.epoch and all(

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatRequestTopicPartitions,
+)
+from protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolAssignmentTopicPartition,
+    ConsumerProtocolSubscription,
+    ConsumerProtocolSubscriptionTopicPartition,
 )
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
@@ -17,6 +25,7 @@ from protocol.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from protocol.primitives import MessageBuffer
 from tests.clients.group_conversation import (
     beat,
     committing,
@@ -24,6 +33,7 @@ from tests.clients.group_conversation import (
     fetching,
     joining,
     leaving,
+    syncing,
 )
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 
@@ -113,19 +123,130 @@ def test_a_group_has_one_type() -> None:
     node = GroupNode(**NO_INTERVAL)
     ask(node, coming("m"))
     wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    assert ask(node, joining("g"), 9).error_code == wrong
+    assert ask(node, joining("g", protocol_type="connect"), 9).error_code == wrong
     assert ask(node, beat("g", 2, "m"), 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     answer = ask(node, describing("g"), 6).groups[0]
     assert (answer.error_code, answer.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
     assert ask(node, describing("g"), 5).groups[0].group_state == "Dead"
 
 
-def test_a_classic_group_with_members_is_no_consumer_group() -> None:
-    node = GroupNode(**NO_INTERVAL)
+@pytest.mark.parametrize("policy", ["disabled", "DOWNGRADE"])
+def test_a_classic_group_with_members_stays_where_the_policy_says_so(policy: str) -> None:
+    node = GroupNode(**NO_INTERVAL, group_consumer_migration_policy=policy)
     ask(node, joining("g"), 3)
     assert ask(node, coming("m")).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert ask(node, heartbeat("m", 2)).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert described(node).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def subscription(*owned: int) -> bytes:
+    """Version 1, of the topic `conversation`."""
+    said = ConsumerProtocolSubscription(["conversation"])
+    if owned:
+        topic = ConsumerProtocolSubscriptionTopicPartition("conversation", list(owned))
+        said.owned_partitions = [topic]
+    out = MessageBuffer(b"\0\1")
+    said.write(out, 1)
+    return bytes(out)
+
+
+def share(*partitions: int) -> bytes:
+    """An assignment of version 1."""
+    topic = ConsumerProtocolAssignmentTopicPartition("conversation", list(partitions))
+    out = MessageBuffer(b"\0\1")
+    ConsumerProtocolAssignment([topic] if partitions else []).write(out, 1)
+    return bytes(out)
+
+
+def protocols(*owned: int) -> Any:
+    return [("range", subscription(*owned))]
+
+
+def classic_group(node: GroupNode) -> str:
+    """The id of a member that has both partitions, in generation 1."""
+    member: str = ask(node, joining("g", protocols=protocols()), 3).member_id
+    ask(node, syncing("g", 1, member, {member: share(0, 1)}), 3)
+    return member
+
+
+def test_a_live_group_goes_there_and_back() -> None:
+    """As Kafka was seen to do it: new-member batches, generations, and what members keep."""
+    node = GroupNode(**NO_INTERVAL)
+    c = classic_group(node)
+    ask(node, committing("g", 7, member_id=c, generation_id_or_member_epoch=1), 9)
+    told = ask(node, coming("k"))
+    assert (told.member_epoch, told.assignment.topic_partitions) == (2, [])
+    kinds = [key[1] for key, _ in written(node)]
+    assert kinds == [2, 5, 3, 7, 6, 8, 5, 3, 7, 7, 6, 8]
+    shown = {one.member_id: one for one in described(node).members}
+    assert (shown[c].member_type, shown[c].member_epoch, shown["k"].member_type) == (0, 1, 1)
+
+    rebalance = ErrorCode.REBALANCE_IN_PROGRESS
+    assert ask(node, beat("g", 1, c), 4).error_code == rebalance
+    again = ask(node, joining("g", c, protocols=protocols(0, 1)), 9)
+    assert (again.error_code, again.generation_id, again.leader, again.members) == (0, 1, "", [])
+    assert ask(node, syncing("g", 1, c), 5).assignment == share(0)
+    assert ask(node, beat("g", 1, c), 4).error_code == rebalance
+    assert ask(node, joining("g", c, protocols=protocols(0)), 9).generation_id == 2
+    assert ask(node, syncing("g", 2, c), 5).assignment == share(0)
+    assert ask(node, beat("g", 2, c), 4).error_code == ErrorCode.NONE
+    taken = ask(node, heartbeat("k", 2)).assignment.topic_partitions
+    assert [topic.partitions for topic in taken] == [[1]]
+    for version in (8, 9):
+        commit = committing("g", 8, member_id=c, generation_id_or_member_epoch=2)
+        answer = ask(node, commit, version).topics[0].partitions[0]
+        assert answer.error_code == ErrorCode.NONE
+    node.restart()
+    assert ask(node, beat("g", 2, c), 4).error_code == ErrorCode.NONE
+
+    ask(node, heartbeat("k", -1))
+    assert [key[1] for key, _ in written(node)] == [8, 8, 7, 7, 6, 5, 5, 4, 3, 2]
+    assert described(node).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert ask(node, beat("g", 2, c), 4).error_code == rebalance
+    led = ask(node, joining("g", c, protocols=protocols(0)), 9)
+    assert (led.generation_id, led.leader) == (3, c)
+    assert committed(node) == 8
+
+
+def test_who_waits_in_a_classic_group_that_is_converted_comes_again() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    c = classic_group(node)
+    waiting = node.connect()
+    waiting.send(joining("g", protocols=protocols(), group_instance_id="i"), 9)
+    assert not waiting.answered
+    assert ask(node, coming("k")).error_code == ErrorCode.NONE
+    assert waiting.receive().error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert c in [one.member_id for one in described(node).members]
+
+
+def test_classic_members_that_fall_silent_are_removed_by_their_own_session() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    classic_group(node)
+    ask(node, coming("k"))
+    for _ in range(4):
+        node.scheduler.run_for(7_600)
+        ask(node, heartbeat("k", 2, []))
+    assert [one.member_id for one in described(node).members] == ["k"]
+
+
+def test_a_consumer_that_falls_silent_makes_the_group_classic() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    c = classic_group(node)
+    ask(node, coming("k"))
+    ask(node, joining("g", c, protocols=protocols()), 9)
+    for _ in range(6):
+        node.scheduler.run_for(8_000)
+        answer = ask(node, beat("g", 2, c), 4)
+    assert answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert ask(node, ListGroupsRequest(), 5).groups[0].group_type == "classic"
+
+
+def test_without_downgrades_the_group_stays_with_classic_members_alone() -> None:
+    node = GroupNode(**NO_INTERVAL, group_consumer_migration_policy="upgrade")
+    c = classic_group(node)
+    ask(node, coming("k"))
+    ask(node, heartbeat("k", -1))
+    assert [one.member_id for one in described(node).members] == [c]
 
 
 def test_empty_groups_change_their_type_and_keep_their_offsets() -> None:

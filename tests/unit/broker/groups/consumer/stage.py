@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +21,12 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequestTopicPartitions,
     ConsumerGroupHeartbeatResponse,
 )
+from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMetadataKey,
 )
+from protocol.primitives import MessageBuffer
 from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.groups.playbook import image_with
 
@@ -52,6 +55,18 @@ def joining(member_id: str, *topics: str, **said: Any) -> Beat:
     return beat(member_id, 0, {}, **said)
 
 
+def encoded(message: Any, version: int = 1) -> bytes:
+    """A message of the consumer protocol, behind its version."""
+    out = MessageBuffer(version.to_bytes(2, "big"))
+    message.write(out, version)
+    return bytes(out)
+
+
+def subscribed(*topics: str, version: int = 1, **said: Any) -> bytes:
+    """The subscription of a classic consumer."""
+    return encoded(ConsumerProtocolSubscription(list(topics), **said), version)
+
+
 class Stage:
     """One shard's consumer groups; topics `t` with 4 partitions and `u` with 2."""
 
@@ -64,7 +79,15 @@ class Stage:
         self.refuse = ErrorCode.NONE
         parts = surroundings(single_node_config()._replace(**config), self._image)
         self.surroundings = parts
-        self.protocol = ConsumerProtocol(parts, self.scheduler, self.groups.get, self._submit)
+        self.classic: list[str] = []
+        self.protocol = ConsumerProtocol(
+            parts,
+            self.scheduler,
+            self.groups.get,
+            self._submit,
+            random.Random(7).randbytes,
+            self.classic.append,
+        )
 
     def _image(self) -> MetadataImage:
         return self.image._replace(configs={(ResourceType.GROUP, GROUP): self.configs})

@@ -19,7 +19,7 @@ class Watch:
         self.said: list[str] = []
         self.timers = MemberTimers(
             self.scheduler,
-            lambda group, member: self.said.append(f"{group} {member} silent"),
+            lambda group, member, why: self.said.append(f"{group} {member}: {why}"),
             lambda group, member, epoch: self.said.append(f"{group} {member} late at {epoch}"),
         )
 
@@ -32,7 +32,7 @@ def test_a_session_ends_when_nobody_is_heard() -> None:
     watch.scheduler.run_for(99)
     assert watch.said == []
     watch.scheduler.run_for(1)
-    assert watch.said == ["g m silent"]
+    assert watch.said == ["g m: its session expired"]
 
 
 def test_what_is_to_be_given_up_has_its_time() -> None:
@@ -63,3 +63,17 @@ def test_nothing_is_expected_of_those_who_are_gone_or_led_elsewhere() -> None:
     watch.timers.stop()
     watch.scheduler.run_for(1000)
     assert watch.said == []
+
+
+def test_who_has_to_come_back_has_one_deadline_for_it() -> None:
+    watch = Watch()
+    watch.timers.await_return("g", "m", 100)
+    watch.scheduler.run_for(60)
+    watch.timers.await_return("g", "m", 100)
+    watch.scheduler.run_for(40)
+    assert watch.said == ["g m: it did not join or sync within its rebalance time-out"]
+    watch.timers.await_return("g", "n", 100)
+    watch.timers.came_back("g", "n")
+    watch.timers.came_back("g", "unknown")
+    watch.scheduler.run_for(1000)
+    assert len(watch.said) == 1

@@ -26,6 +26,7 @@ from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
 from protocol.errors import ErrorCode
+from protocol.messages.group_records import ClassicMemberMetadata, ClassicProtocol
 from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, joining
 
 NONE = ErrorCode.NONE
@@ -204,6 +205,48 @@ def test_anybody_may_commit_to_an_empty_group_outside_of_it() -> None:
 def test_who_is_told_offsets(member: str | None, epoch: int, error: str) -> None:
     group = follow(ConsumerGroup("g"), position_record("g", "m", at(5)))
     assert group.fetch_error(member, epoch).name == error
+
+
+def classic(*protocols: str) -> ClassicMemberMetadata:
+    return ClassicMemberMetadata(1000, [ClassicProtocol(name, b"") for name in protocols])
+
+
+def test_a_classic_member_commits_in_its_generation() -> None:
+    group = follow(
+        ConsumerGroup("g"),
+        member_record("g", "m", subscribed("t", classic=classic("range"))),
+        position_record("g", "m", Position(5, 4, STABLE, {T: {0: 4}}, {})),
+    )
+    for version in (8, 9):
+        assert group.commit_error(committing(5, version=version)) is NONE
+        old = group.commit_error(committing(4, version=version))
+        assert old is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_what_all_classic_members_know() -> None:
+    group = follow(
+        ConsumerGroup("g"),
+        member_record("g", "m", subscribed("t", classic=classic("range", "sticky"))),
+        member_record("g", "n", subscribed("t", classic=classic("range"))),
+        member_record("g", "o", subscribed("t")),
+    )
+    assert group.is_classic_protocol_of_all("range", "")
+    assert not group.is_classic_protocol_of_all("sticky", "")
+    assert group.is_classic_protocol_of_all("sticky", "n")
+
+
+def test_what_is_free_of_a_target() -> None:
+    group = follow(
+        ConsumerGroup("g"),
+        position_record("g", "m", at(2, 0)),
+        position_record("g", "n", at(2, 1)),
+        target_record("g", "m", {T: (0, 1)}),
+    )
+    assert not group.has_something_for(group.members["m"])
+    follow(group, *member_tombstones("g", "n"))
+    assert group.has_something_for(group.members["m"])
+    follow(group, position_record("g", "m", at(2, 0, 1)))
+    assert not group.has_something_for(group.members["m"])
 
 
 def test_offsets_expire_from_their_commit() -> None:

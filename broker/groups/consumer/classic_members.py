@@ -1,0 +1,250 @@
+"""Members of a consumer group that speak the classic protocol: while a group migrates.
+
+Owns their JoinGroup, SyncGroup and Heartbeat. Such a member has a position and a target as all
+others: its generation is its member epoch, what it owns it says in its subscription, and that there
+is something to give up or to take it learns from REBALANCE_IN_PROGRESS, upon which it joins again.
+Nobody leads, and nothing is parked. Changes no group. Follows the `classicGroup…ToConsumerGroup` of
+Kafka's `GroupMetadataManager` (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker.coordinator.outcome import Done, Outcome
+from broker.groups.classic.group import CONSUMER_PROTOCOL
+from broker.groups.classic.joining import Joining
+from broker.groups.classic.member import SyncReply, sync_refusal
+from broker.groups.consumer.heartbeat import HeartbeatHandler, Turn
+from broker.groups.consumer.membership import Found, instance_fault
+from broker.groups.consumer.migration import (
+    assignment_bytes,
+    by_id,
+    classic_subscription,
+    read_subscription,
+    version_of,
+)
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.member import ConsumerMember
+from broker.groups.consumer.surroundings import Surroundings
+from broker.groups.consumer.timers import MemberTimers
+from broker.groups.reconciliation.held import Named, names
+from broker.groups.reconciliation.member_state import (
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+)
+from protocol.errors import ApiError, ErrorCode, ProtocolError
+from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from protocol.messages.group_records import ClassicMemberMetadata, ClassicProtocol
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from protocol.primitives import uuid_to_string
+
+MEMBER_ID_REQUIRED_FROM = 4
+
+
+class ClassicMembers:
+    """Of one shard's consumer groups."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        handler: HeartbeatHandler,
+        timers: MemberTimers,
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._surroundings = surroundings
+        self._handler = handler
+        self._timers = timers
+        self._random_bytes = random_bytes
+
+    # -- JoinGroup -----------------------------------------------------------------------------
+
+    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Outcome[Done]:
+        """A classic consumer comes, or comes again because it was told to."""
+        request = joining.request
+        said = self._understood(group, request)
+        config = self._surroundings.config
+        full = len(group.members) >= config.group_consumer_max_size
+        if isinstance(said, ErrorCode):
+            return _refused(joining, said, request.member_id)
+        if full and request.member_id not in group.members:
+            return _refused(joining, ErrorCode.GROUP_MAX_SIZE_REACHED, request.member_id)
+        found = self._find(group, joining)
+        if isinstance(found, ErrorCode):
+            return _refused(joining, found, request.member_id)
+        if isinstance(found, str):
+            return _refused(joining, ErrorCode.MEMBER_ID_REQUIRED, found)
+        return self._join(group, joining, said, found, now_ms)
+
+    def _understood(
+        self, group: ConsumerGroup, request: JoinGroupRequest
+    ) -> ConsumerProtocolSubscription | ErrorCode:
+        """What the member is subscribed to, where it fits in."""
+        if request.protocol_type != CONSUMER_PROTOCOL or not request.protocols:
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        offered = [one.name for one in request.protocols]
+        if not any(group.is_classic_protocol_of_all(name, request.member_id) for name in offered):
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        try:
+            return read_subscription(request.protocols[0].metadata)
+        except ProtocolError:
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+    def _find(self, group: ConsumerGroup, joining: Joining) -> Found | ErrorCode | str:
+        """Who it is; a text: the member id with which it has to come again."""
+        request = joining.request
+        member_id, instance_id = request.member_id, request.group_instance_id
+        is_new = not member_id
+        if is_new:
+            member_id = uuid_to_string(self._random_bytes(16))
+        if instance_id is None:
+            if is_new and joining.api_version >= MEMBER_ID_REQUIRED_FROM:
+                return member_id
+            return Found(group.members.get(member_id, ConsumerMember(member_id)))
+        known = group.static_members.get(instance_id)
+        if known is None:
+            return Found(group.members.get(member_id, ConsumerMember(member_id)))
+        if not is_new:
+            fault = instance_fault(group, member_id, instance_id)
+            return Found(group.members[member_id]) if fault is None else fault.code
+        before = group.members[known]
+        position = before.position.taken_over()._replace(epoch=group.assignment_epoch)
+        return Found(ConsumerMember(member_id, before.subscription, position), before)
+
+    def _join(
+        self,
+        group: ConsumerGroup,
+        joining: Joining,
+        said: ConsumerProtocolSubscription,
+        found: Found,
+        now_ms: int,
+    ) -> Outcome[Done]:
+        request = joining.request
+        protocols = [ClassicProtocol(one.name, one.metadata) for one in request.protocols]
+        known = found.member.subscription._replace(
+            instance_id=request.group_instance_id or found.member.subscription.instance_id,
+            client_id=joining.client_id,
+            client_host=joining.client_host,
+            rebalance_timeout_ms=joining.rebalance_timeout_ms,
+        )
+        metadata = ClassicMemberMetadata(request.session_timeout_ms, protocols)
+        subscription = classic_subscription(known, said, metadata)
+        owned = self._owned(said, found.member)
+        turn = self._handler.decide(group, found, subscription, owned, now_ms)
+        if isinstance(turn, ApiError):
+            return _refused(joining, turn.code, request.member_id)
+        response = JoinGroupResponse(
+            generation_id=turn.position.epoch,
+            protocol_type=CONSUMER_PROTOCOL,
+            protocol_name=protocols[0].name,
+            member_id=turn.member_id,
+        )
+
+        def told(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                joining.reply(response)
+            else:
+                joining.refuse(error, request.member_id)
+
+        def written(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                self._heard(turn, request.session_timeout_ms, joining.rebalance_timeout_ms)
+
+        if turn.records:
+            return Outcome(told, turn.records, then=written)
+        written(ErrorCode.NONE)
+        return Outcome(told, after=group.record_offset)
+
+    def _owned(self, said: ConsumerProtocolSubscription, member: ConsumerMember) -> Named[bytes]:
+        """What it says that it has; nothing where that is of another generation."""
+        if said.generation_id not in (-1, member.position.epoch):
+            return {}
+        listed = ((one.topic, one.partitions) for one in said.owned_partitions)
+        return by_id(listed, self._surroundings.topics())
+
+    def _heard(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
+        where = (turn.group.group_id, turn.member_id)
+        self._timers.heard(*where, session_ms)
+        self._timers.came_back(*where)
+        self._timers.await_return(*where, rebalance_ms)
+
+    # -- SyncGroup -----------------------------------------------------------------------------
+
+    def sync(
+        self, group: ConsumerGroup, request: SyncGroupRequest, reply: SyncReply
+    ) -> Outcome[Done]:
+        """A classic member asks for its assignment: it is there."""
+        found = self._member(
+            group, request.member_id, request.group_instance_id, request.generation_id
+        )
+        if isinstance(found, ErrorCode):
+            return Outcome(lambda error: reply(sync_refusal(error)), error=found)
+        classic = found.subscription.classic
+        assert classic is not None
+        first = classic.supported_protocols[0]
+        wrong_type = request.protocol_type not in (None, CONSUMER_PROTOCOL)
+        error = ErrorCode.NONE
+        if wrong_type or request.protocol_name not in (None, first.name):
+            error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        elif group.epoch > found.position.epoch and (
+            found.position.state is not UNREVOKED_PARTITIONS
+        ):
+            self._is_to_return(group, found)
+            error = ErrorCode.REBALANCE_IN_PROGRESS
+        if error is not ErrorCode.NONE:
+            return Outcome(lambda told: reply(sync_refusal(told)), error=error)
+        self._timers.heard(group.group_id, found.member_id, classic.session_timeout_ms)
+        self._timers.came_back(group.group_id, found.member_id)
+        share = assignment_bytes(
+            names(found.position.assigned), self._surroundings.topics(), version_of(first.metadata)
+        )
+        response = SyncGroupResponse(
+            protocol_type=CONSUMER_PROTOCOL, protocol_name=first.name, assignment=share
+        )
+        return Outcome(
+            lambda error: reply(sync_refusal(error) if error else response),
+            after=group.record_offset,
+        )
+
+    # -- Heartbeat -----------------------------------------------------------------------------
+
+    def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
+        """A classic member is alive, and hears whether it has to join again."""
+        found = self._member(
+            group, request.member_id, request.group_instance_id, request.generation_id
+        )
+        if isinstance(found, ErrorCode):
+            return found
+        classic = found.subscription.classic
+        assert classic is not None
+        self._timers.heard(group.group_id, found.member_id, classic.session_timeout_ms)
+        state = found.position.state
+        behind = found.position.epoch < group.epoch or state is UNREVOKED_PARTITIONS
+        if behind or (state is UNRELEASED_PARTITIONS and group.has_something_for(found)):
+            self._is_to_return(group, found)
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    def _is_to_return(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        timeout_ms = member.subscription.rebalance_timeout_ms
+        self._timers.await_return(group.group_id, member.member_id, timeout_ms)
+
+    def _member(
+        self, group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
+    ) -> ConsumerMember | ErrorCode:
+        if instance_id is not None:
+            fault = instance_fault(group, member_id, instance_id)
+            if fault is not None:
+                return fault.code
+        member = group.members.get(member_id)
+        if member is None or not member.uses_classic_protocol:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if generation != member.position.epoch:
+            return ErrorCode.ILLEGAL_GENERATION
+        return member
+
+
+def _refused(joining: Joining, error: ErrorCode, member_id: str) -> Outcome[Done]:
+    return Outcome(lambda told: joining.refuse(told, member_id), error=error)

@@ -1,0 +1,274 @@
+"""A group with members goes from the classic protocol to the consumer protocol, and back.
+
+Owns what may be converted, and the one batch of records by which it is. Members keep what they
+have: on the way there the group's epoch is its generation, on the way back the other way round.
+Changes nothing. Follows Kafka's `ConsumerGroup.fromClassicGroup`, `ClassicGroup.fromConsumerGroup`
+and `ConsumerGroupMigrationPolicy` (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from struct import Struct
+from struct import error as StructError
+
+from broker.coordinator.coordinator_log import Record
+from broker.groups.classic.group import CONSUMER_PROTOCOL, ClassicGroup
+from broker.groups.classic.member import ClassicMember
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.member import Subscription
+from broker.groups.consumer.state.records import (
+    epoch_record,
+    group_tombstones,
+    member_record,
+    member_tombstones,
+    position_record,
+    target_epoch_record,
+    target_record,
+)
+from broker.groups.consumer.state.topics import metadata_hash
+from broker.groups.group_records import group_metadata_record
+from broker.groups.reconciliation.held import Named, with_given
+from broker.groups.reconciliation.member_state import STABLE
+from broker.groups.reconciliation.position import Position
+from controller.metadata.image import TopicsImage
+from protocol.errors import ProtocolError
+from protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolAssignmentTopicPartition,
+    ConsumerProtocolSubscription,
+)
+from protocol.messages.group_records import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
+    GroupMetadataValue,
+    MemberMetadata,
+)
+from protocol.primitives import MessageBuffer
+
+_VERSION = Struct(">h")
+NOT_COMPUTED = 0
+"""The time of a target that no assignor gave."""
+
+
+class MigrationPolicy(Enum):
+    """Which way groups with members may go (`group.consumer.migration.policy`)."""
+
+    DISABLED = (False, False)
+    UPGRADE = (True, False)
+    DOWNGRADE = (False, True)
+    BIDIRECTIONAL = (True, True)
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether classic groups may become consumer groups."""
+        return self.value[0]
+
+    @property
+    def downgrades(self) -> bool:
+        """Whether consumer groups may become classic groups."""
+        return self.value[1]
+
+
+def version_of(data: bytes) -> int:
+    """The version of a subscription or assignment. ProtocolError where it has none."""
+    try:
+        version: int = _VERSION.unpack_from(data)[0]
+    except StructError:
+        raise ProtocolError("no version of the consumer protocol") from None
+    if version < 0:
+        raise ProtocolError(f"version {version} of the consumer protocol")
+    return version
+
+
+def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
+    """What a classic consumer is subscribed to. ProtocolError where that cannot be read."""
+    version = min(version_of(metadata), ConsumerProtocolSubscription.MAX_VERSION)
+    try:
+        return ConsumerProtocolSubscription.read(memoryview(metadata), 2, version)[0]
+    except (StructError, IndexError) as error:
+        raise ProtocolError(f"subscription too short: {error}") from None
+
+
+def assignment_bytes(named: Named[bytes], topics: TopicsImage, version: int) -> bytes:
+    """An assignment as classic consumers are told it; topics that are gone are left out."""
+    found = []
+    for topic_id, partitions in named.items():
+        topic = topics.get_by_id(topic_id)
+        if topic is not None:
+            found.append(ConsumerProtocolAssignmentTopicPartition(topic.name, list(partitions)))
+    version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
+    out = MessageBuffer()
+    out += _VERSION.pack(version)
+    ConsumerProtocolAssignment(found).write(out, version)
+    return bytes(out)
+
+
+def _read_assignment(data: bytes, topics: TopicsImage) -> Named[bytes]:
+    """ProtocolError where it cannot be read, or holds an assignor's own data."""
+    if not data:
+        return {}
+    version = min(version_of(data), ConsumerProtocolAssignment.MAX_VERSION)
+    try:
+        assignment, _ = ConsumerProtocolAssignment.read(memoryview(data), 2, version)
+    except (StructError, IndexError) as error:
+        raise ProtocolError(f"assignment too short: {error}") from None
+    if assignment.user_data:
+        raise ProtocolError("an assignor of the client's own")
+    return by_id(((one.topic, one.partitions) for one in assignment.assigned_partitions), topics)
+
+
+def by_id(
+    named: Iterable[tuple[str, Sequence[int]]], topics: TopicsImage
+) -> dict[bytes, tuple[int, ...]]:
+    """Partitions by the ids of their topics, of those that exist."""
+    found: dict[bytes, tuple[int, ...]] = {}
+    for name, partitions in named:
+        topic = topics.get(name)
+        if topic is not None and partitions:
+            both = dict.fromkeys([*partitions, *found.get(topic.id, ())])
+            found[topic.id] = tuple(sorted(both))
+    return found
+
+
+def classic_subscription(
+    known: Subscription, said: ConsumerProtocolSubscription, classic: ClassicMemberMetadata
+) -> Subscription:
+    """What a classic consumer says of itself, as a member of a consumer group."""
+    return known._replace(
+        topics=tuple(sorted(dict.fromkeys(said.topics))),
+        regex="",
+        rack_id=said.rack_id or known.rack_id,
+        classic=classic,
+    )
+
+
+# -- there -----------------------------------------------------------------------------------------
+
+
+def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> list[Record]:
+    """The records by which `classic` is a consumer group. ProtocolError where it cannot become one:
+    its members are no consumers, or assign by rules of their own."""
+    if classic.protocol_type != CONSUMER_PROTOCOL:
+        raise ProtocolError(f"protocol type {classic.protocol_type}")
+    group_id, epoch = classic.group_id, classic.generation_id
+    said = {one.member_id: _converted(one) for one in classic.members.values()}
+    has = {
+        one.member_id: _read_assignment(one.assignment, topics) for one in classic.members.values()
+    }
+    names = dict.fromkeys(name for one in said.values() for name in one.topics)
+    return [
+        *classic.tombstones(),
+        *(member_record(group_id, member_id, one) for member_id, one in said.items()),
+        epoch_record(group_id, epoch, metadata_hash(names, topics)),
+        *(target_record(group_id, member_id, target) for member_id, target in has.items()),
+        target_epoch_record(group_id, epoch, NOT_COMPUTED),
+        *(
+            position_record(
+                group_id, member_id, Position(epoch, epoch, STABLE, with_given({}, target, epoch))
+            )
+            for member_id, target in has.items()
+        ),
+    ]
+
+
+def _converted(member: ClassicMember) -> Subscription:
+    if not member.protocols:
+        raise ProtocolError("a member without protocols")
+    said = read_subscription(member.protocols[0].metadata)
+    known = Subscription(
+        instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+    )
+    protocols = [ClassicProtocol(one.name, one.metadata) for one in member.protocols]
+    metadata = ClassicMemberMetadata(member.session_timeout_ms, protocols)
+    return classic_subscription(known, said, metadata)
+
+
+# -- and back --------------------------------------------------------------------------------------
+
+
+def leaves_classic_members(group: ConsumerGroup, leaving: Iterable[str]) -> bool:
+    """Whether without `leaving` there are members, and all of them speak the classic protocol."""
+    gone = set(leaving)
+    rest = [one for one in group.members.values() if one.member_id not in gone]
+    return bool(rest) and all(one.uses_classic_protocol for one in rest)
+
+
+def downgrade_records(
+    group: ConsumerGroup, leaving: Iterable[str], topics: TopicsImage, now_ms: int
+) -> list[Record]:
+    """The records by which the group is a classic one, of its members without `leaving`."""
+    gone = set(leaving)
+    per_member = [member_tombstones(group.group_id, member_id) for member_id in group.members]
+    target_epoch, *metadata = group_tombstones(group.group_id)
+    return [
+        *(records[0] for records in per_member),
+        *(records[1] for records in per_member),
+        target_epoch,
+        *(records[2] for records in per_member),
+        *metadata,
+        _classic_record(group, gone, topics, now_ms),
+    ]
+
+
+def _classic_record(
+    group: ConsumerGroup, gone: set[str], topics: TopicsImage, now_ms: int
+) -> Record:
+    rest = {
+        one.member_id: one.subscription
+        for one in group.members.values()
+        if one.member_id not in gone
+    }
+    protocol = _common_protocol(rest)
+    members = []
+    for member_id, said in rest.items():
+        assert said.classic is not None
+        metadata = _metadata_of(said.classic, protocol)
+        share = assignment_bytes(group.target(member_id), topics, _version_or_0(metadata))
+        members.append(
+            MemberMetadata(
+                member_id,
+                said.instance_id,
+                said.client_id,
+                said.client_host,
+                said.rebalance_timeout_ms,
+                said.classic.session_timeout_ms,
+                metadata,
+                share,
+            )
+        )
+    value = GroupMetadataValue(
+        CONSUMER_PROTOCOL, group.epoch, protocol, next(iter(rest)), now_ms, members
+    )
+    return group_metadata_record(group.group_id, value)
+
+
+def _common_protocol(members: Mapping[str, Subscription]) -> str:
+    """The first that the first member likes, of those that all know."""
+    known = [
+        [one.name for one in said.classic.supported_protocols]
+        for said in members.values()
+        if said.classic is not None
+    ]
+    for name in known[0]:
+        if all(name in names for names in known):
+            return name
+    return known[0][0]
+
+
+def _metadata_of(classic: ClassicMemberMetadata, protocol: str) -> bytes:
+    for one in classic.supported_protocols:
+        if one.name == protocol:
+            return one.metadata
+    return classic.supported_protocols[0].metadata
+
+
+def _version_or_0(metadata: bytes) -> int:
+    try:
+        return version_of(metadata)
+    except ProtocolError:
+        return 0
