@@ -19,8 +19,9 @@ from __future__ import annotations
 from functools import partial
 
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
+from broker.apis.prepared_heartbeat import PreparedHeartbeat, prepare_heartbeat
 from broker.groups.consumer.heartbeat import refusal
-from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from ottla.plugins.authorizer import Operation, Resource
@@ -44,7 +45,7 @@ class ConsumerGroupsApi:
     def apis(self) -> list[Api]:
         """The two APIs with their ranges."""
         return [
-            Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, self.heartbeat),
+            Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, self.heartbeat, prepare=self.prepare),
             Api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1, self.describe, refuse_describe),
         ]
 
@@ -61,12 +62,20 @@ class ConsumerGroupsApi:
             if any(name not in allowed for name in names):
                 respond(refusal(ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
                 return
-        # As Java prints an address without a host name; kafka-consumer-groups shows it.
-        beat = Beat(request, context.client_id or "", f"/{context.client_host}")
+        beat = Beat(request, *_client_of(context))
         if not rights.unlimited:
             described = partial(rights.allowed, Operation.DESCRIBE, Resource.TOPIC)
             beat = beat._replace(may_describe=described)
         self._coordinator.consumer_heartbeat(beat, context.api_version, respond)
+
+    def prepare(
+        self, context: RequestContext, frame: memoryview, request: ConsumerGroupHeartbeatRequest
+    ) -> PreparedHeartbeat | None:
+        """How the next ones of a member are answered that say and change nothing."""
+        sender = Sender(
+            request.group_id, request.member_id, request.instance_id, *_client_of(context)
+        )
+        return prepare_heartbeat(self._coordinator, context.api_version, frame, request, sender)
 
     def describe(
         self, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
@@ -110,6 +119,12 @@ class ConsumerGroupsApi:
         if operations:
             group.authorized_operations = rights.operations(Resource.GROUP, group.group_id)
         return group
+
+
+def _client_of(context: RequestContext) -> tuple[str, str]:
+    """Client id and host as the group keeps them."""
+    # As Java prints an address without a host name; kafka-consumer-groups shows it.
+    return context.client_id or "", f"/{context.client_host}"
 
 
 def _topics_of(group: DescribedGroup) -> list[str]:

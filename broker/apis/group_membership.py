@@ -84,10 +84,14 @@ class GroupMembershipApi:
         self, context: RequestContext, request: HeartbeatRequest, respond: Respond
     ) -> None:
         """Heartbeat."""
-        error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+        def done(error: ErrorCode) -> None:
+            respond(HeartbeatResponse(error_code=error))
+
         if _may_be_member(context, request.group_id):
-            error = self._coordinator.heartbeat(request)
-        respond(HeartbeatResponse(error_code=error))
+            self._coordinator.heartbeat(request, done)
+        else:
+            done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
     def leave(self, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
         """LeaveGroup; before v3 of one member, whose error is the response's."""

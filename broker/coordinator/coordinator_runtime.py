@@ -121,6 +121,11 @@ class ShardContext:
         committed = self._log.high_watermark(self.partition)
         return committed if self._replayed_below is None else min(committed, self._replayed_below)
 
+    @property
+    def is_deciding(self) -> bool:
+        """Whether something is under way here, and its records may be replayed in part."""
+        return self._work.is_behind
+
     def submit(
         self,
         decide: Callable[[], Decided[T]],

@@ -22,11 +22,11 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
-from broker.coordinator.outcome import Decided, Done, Told, settle
+from broker.coordinator.outcome import Decided, Done, Outcome, Told, settle
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.consumer.heartbeat import refusal
-from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.consumer.protocol import not_found
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.validation import heartbeat_fault
@@ -217,16 +217,20 @@ class GroupCoordinator:
             lambda error: reply(sync_refusal(error)),
         )
 
-    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+    def heartbeat(self, request: HeartbeatRequest, done: Done) -> None:
         """Heartbeat; while the group is being loaded, its members need not know."""
-        error = self._error_of(request.group_id)
-        if error is not ErrorCode.NONE:
-            return error
-        shard = self._shard_for(request.group_id)
-        if isinstance(shard, ErrorCode):
-            loading = shard is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            return ErrorCode.NONE if loading else shard
-        return shard.heartbeat(request)
+
+        def refuse(error: ErrorCode) -> None:
+            loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            done(ErrorCode.NONE if loading else error)
+
+        # In turn with what is decided: of a group that is being converted half is there meanwhile.
+        self._submit(
+            request.group_id,
+            lambda shard: Outcome(None, error=shard.heartbeat(request)),
+            lambda error, _: done(error),
+            refuse,
+        )
 
     def leave(self, request: LeaveGroupRequest, done: Callable[[LeaveGroupResponse], None]) -> None:
         """LeaveGroup, of one or several members (`request.members` in every version)."""
@@ -264,6 +268,14 @@ class GroupCoordinator:
             told,
             lambda error: done(refusal(ApiError(error))),
         )
+
+    def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
+        """The interval till the next one, in ms, where a ConsumerGroupHeartbeat that says nothing
+        but `epoch` changes nothing; it is heard. None: nothing was done, it is to be handled."""
+        if not self._surroundings.serves_consumer_groups():
+            return None
+        shard = self._shard_for(sender.group_id)
+        return None if isinstance(shard, ErrorCode) else shard.quiet_heartbeat(sender, epoch)
 
     # -- offsets -------------------------------------------------------------------------------
 

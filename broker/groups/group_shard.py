@@ -28,7 +28,7 @@ from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.classic.protocol import ClassicProtocol
 from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.consumer.heartbeat import refusal
-from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.consumer.protocol import ConsumerProtocol, not_found
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.surroundings import Surroundings
@@ -289,6 +289,16 @@ class GroupShard:
         if not classic.is_idle:
             return self._consumers.upgrade(classic, beat)
         return self._consumers.heartbeat(group_id, beat, classic.tombstones())
+
+    def quiet_heartbeat(self, sender: Sender, epoch: int) -> int | None:
+        """The interval to tell, in ms, where a heartbeat that says nothing but `epoch` changes
+        nothing and need not wait; None where it is to be decided (`consumer_heartbeat`)."""
+        group, context = self._consumer(sender.group_id), self._context
+        if group is None or context.is_deciding:
+            return None
+        if group.record_offset > context.committed_offset:
+            return None
+        return self._consumers.quiet_heartbeat(group, sender, epoch)
 
     def _became_classic(self, group_id: str) -> None:
         """The last members that the broker assigned are gone: those that are left rebalance."""

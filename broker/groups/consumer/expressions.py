@@ -96,8 +96,14 @@ class Expressions:
 
     def may_look_up(self, group: ConsumerGroup) -> bool:
         """Whether the last look-up of the group's expressions is long enough ago."""
-        last = max((one.looked_up_ms for one in group.regexes.values()), default=None)
+        last = group.lookups.newest_ms
         return last is None or self._wall_ms() > last + SOONEST_MS
+
+    def is_due(self, group: ConsumerGroup) -> bool:
+        """Whether a look-up is to be begun when a member is heard of that has an expression."""
+        if group.group_id in self._looking_up or not self.may_look_up(group):
+            return False
+        return self._is_due(group, self._image().topics)
 
     def maybe_look_up(self, group_id: str, may_describe: Describable) -> None:
         """A member that subscribes by an expression was heard of, and `may_look_up` was true before
@@ -126,10 +132,10 @@ class Expressions:
         self._seen.pop(group_id, None)
 
     def _is_due(self, group: ConsumerGroup, topics: TopicsImage) -> bool:
-        if any(regex not in group.regexes for regex in group.subscribed_regexes()):
+        lookups = group.lookups
+        if lookups.are_missing:
             return True
-        oldest = min((one.looked_up_ms for one in group.regexes.values()), default=0)
-        late = self._wall_ms() > oldest + self._refresh_interval_ms
+        late = self._wall_ms() > lookups.oldest_ms + self._refresh_interval_ms
         return late or self._other_topics(group, topics)
 
     def _other_topics(self, group: ConsumerGroup, topics: TopicsImage) -> bool:

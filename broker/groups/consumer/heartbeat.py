@@ -20,7 +20,13 @@ from broker.groups.consumer.assignors.assignor import (
 )
 from broker.groups.consumer.computing import Computing
 from broker.groups.consumer.expressions import Expressions
-from broker.groups.consumer.membership import Beat, Found, find_member, updated_subscription
+from broker.groups.consumer.membership import (
+    Beat,
+    Found,
+    Sender,
+    find_member,
+    updated_subscription,
+)
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember, PartitionsPosition, Subscription
 from broker.groups.consumer.state.records import (
@@ -153,6 +159,25 @@ class HeartbeatHandler:
         if isinstance(turn, ApiError):
             return Outcome(refusal(turn))
         return self._answer(turn, beat)
+
+    def quiet(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
+        """The interval to tell, in ms, where a heartbeat that says nothing but `epoch` changes
+        nothing: then `heartbeat` would write no record and tell no assignment. None where that has
+        to be decided. What this takes does not grow with the group."""
+        member = group.members.get(sender.member_id)
+        if member is None or not sender.is_known(group, member):
+            return None
+        position = member.position
+        arrived = position.state is STABLE and epoch == position.epoch == group.assignment_epoch
+        if not arrived or group.epoch > epoch:
+            return None
+        if group.seen_topics is not self._surroundings.topics():
+            return None
+        if member.subscription.regex and self._expressions.is_due(group):
+            return None
+        settings = self._surroundings.settings(group.group_id)
+        self._timers.heard(group.group_id, member.member_id, settings.session_timeout_ms)
+        return settings.heartbeat_interval_ms
 
     def decide(
         self,

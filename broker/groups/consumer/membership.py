@@ -58,6 +58,27 @@ class Beat(NamedTuple):
         return {topic.topic_id: tuple(topic.partitions) for topic in topics if topic.partitions}
 
 
+class Sender(NamedTuple):
+    """Whose heartbeats come again and again, and say nothing but their epoch."""
+
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+
+    def is_known(self, group: ConsumerGroup, member: ConsumerMember) -> bool:
+        """Whether this is `member`, and the group knows all that it says of itself."""
+        known, instance_id = member.subscription, self.instance_id
+        if instance_id is not None and (
+            group.static_members.get(instance_id) != self.member_id
+            or known.instance_id != instance_id
+        ):
+            return False
+        where = (known.client_id, known.client_host)
+        return where == (self.client_id, self.client_host) and known.classic is None
+
+
 class Found(NamedTuple):
     """A member as it was before its heartbeat."""
 

@@ -23,7 +23,7 @@ from broker.groups.consumer.departure import Removal, leave, removal, sent_away
 from broker.groups.consumer.description import described
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.heartbeat import HeartbeatHandler, refusal
-from broker.groups.consumer.membership import Beat
+from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.consumer.migration import (
     MigrationPolicy,
     downgrade_records,
@@ -100,6 +100,10 @@ class ConsumerProtocol:
         if beat.request.member_epoch < 0:
             return leave(group, beat.request, self._removal)
         return self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), ahead)
+
+    def quiet_heartbeat(self, group: ConsumerGroup, sender: Sender, epoch: int) -> int | None:
+        """See `HeartbeatHandler.quiet`."""
+        return self._handler.quiet(group, sender, epoch)
 
     def leave(
         self,

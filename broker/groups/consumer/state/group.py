@@ -59,6 +59,17 @@ class ResolvedRegex(NamedTuple):
     looked_up_ms: int
 
 
+class LookUps(NamedTuple):
+    """How far a group's expressions are looked up; times in ms since the epoch."""
+
+    newest_ms: int | None
+    """None where none is."""
+    oldest_ms: int
+    """0 where none is."""
+    are_missing: bool
+    """Whether members subscribe by one that was never looked up."""
+
+
 class ConsumerGroup:
     """One group."""
 
@@ -81,6 +92,7 @@ class ConsumerGroup:
         self._holders: dict[bytes, dict[int, str]] = {}
         self._subscribers: dict[str, int] = {}
         self._regex_subscribers: dict[str, int] = {}
+        self._lookups: LookUps | None = None
 
     # -- replay --------------------------------------------------------------------------------
 
@@ -140,6 +152,7 @@ class ConsumerGroup:
         self._count(member, 1)
 
     def _set_regex(self, regex: str, value: ConsumerGroupRegularExpressionValue | None) -> None:
+        self._lookups = None
         if value is None:
             self.regexes.pop(regex, None)
         else:
@@ -162,6 +175,7 @@ class ConsumerGroup:
             _add(self._subscribers, name, change)
         if subscription.regex:
             _add(self._regex_subscribers, subscription.regex, change)
+            self._lookups = None
         instance_id = subscription.instance_id
         if instance_id is None:
             return
@@ -253,6 +267,16 @@ class ConsumerGroup:
     def subscribed_regexes(self) -> list[str]:
         """The expressions by which members subscribe."""
         return list(self._regex_subscribers)
+
+    @property
+    def lookups(self) -> LookUps:
+        """How far its expressions are looked up."""
+        if self._lookups is None:
+            times = [one.looked_up_ms for one in self.regexes.values()]
+            missing = any(regex not in self.regexes for regex in self._regex_subscribers)
+            newest = max(times) if times else None
+            self._lookups = LookUps(newest, min(times, default=0), missing)
+        return self._lookups
 
     # -- what its shard asks (`Group`) ---------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from broker.groups.consumer.membership import Sender
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.reconciliation.position import STATIC_LEAVE_EPOCH
 from protocol.errors import ErrorCode
@@ -101,6 +102,7 @@ class Play:
         self.topics: dict[str, tuple[bytes, int]] = {}
         self.made = 0
         self.epoch = 0
+        self.quiet_ones = 0
         for name in ("a", "b"):
             self.make(name)
 
@@ -122,7 +124,25 @@ class Play:
     # -- what happens --------------------------------------------------------------------------
 
     def send(self, request: Any) -> Any:
-        return self.node.connect().call(request, 1)
+        quiet = self.quiet(request)
+        written = self.node.log.appends
+        answer = self.node.connect().call(request, 1)
+        if quiet is not None:
+            # What is answered without a decision would have been decided alike.
+            self.quiet_ones += 1
+            assert self.node.log.appends == written
+            assert (answer.error_code, answer.assignment) == (0, None)
+            assert answer.member_epoch == request.member_epoch
+            assert answer.heartbeat_interval_ms == quiet
+        return answer
+
+    def quiet(self, request: Any) -> int | None:
+        epoch = request.member_epoch
+        plain = ConsumerGroupHeartbeatRequest("g", request.member_id, epoch, request.instance_id)
+        if request != plain or epoch <= 0:
+            return None
+        sender = Sender("g", request.member_id, request.instance_id, "client", "/127.0.0.1")
+        return self.node.coordinator.quiet_heartbeat(sender, epoch)
 
     def beat(self, client: Client) -> None:
         if client.epoch == 0:
@@ -264,3 +284,4 @@ def test_nothing_is_held_twice_and_all_is_held_in_the_end(seed: int) -> None:
     play.metadata(play.clients[0])
     play.settle()
     play.check_settled()
+    assert play.quiet_ones
