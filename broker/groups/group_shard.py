@@ -300,11 +300,14 @@ class GroupShard:
             return None
         return self._consumers.quiet_heartbeat(group, sender, epoch)
 
-    def _became_classic(self, group_id: str) -> None:
-        """The last members that the broker assigned are gone: those that are left rebalance."""
+    def _became_classic(self, group_id: str, rebalances: bool) -> None:
+        """The last members that the broker assigned are gone: those that are there go on, or
+        rebalance."""
         group = self._classic(group_id)
-        if group is not None:
-            self._context.submit(partial(self._rebalancer.resume, group), settle)
+        if group is None:
+            return
+        self._context.submit(partial(self._rebalancer.resume, group), settle)
+        if rebalances:
             what = partial(self._rebalancer.prepare, group, "it was a consumer group until now")
             self._context.submit(what, settle)
 

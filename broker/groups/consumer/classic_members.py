@@ -9,6 +9,7 @@ Kafka's `GroupMetadataManager` (KIP-848).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from broker.coordinator.outcome import Done, Outcome
@@ -18,9 +19,11 @@ from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.consumer.heartbeat import HeartbeatHandler, Turn
 from broker.groups.consumer.membership import Found, instance_fault
 from broker.groups.consumer.migration import (
+    Remaining,
     assignment_bytes,
     by_id,
     classic_subscription,
+    downgrade_records,
     read_subscription,
     version_of,
 )
@@ -30,6 +33,7 @@ from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.timers import MemberTimers
 from broker.groups.reconciliation.held import Named, names
 from broker.groups.reconciliation.member_state import (
+    STABLE,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
 )
@@ -40,6 +44,8 @@ from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from protocol.primitives import uuid_to_string
+
+log = logging.getLogger(f"ottla.{__name__}")
 
 MEMBER_ID_REQUIRED_FROM = 4
 
@@ -53,8 +59,14 @@ class ClassicMembers:
         handler: HeartbeatHandler,
         timers: MemberTimers,
         random_bytes: Callable[[int], bytes],
+        downgrades: Callable[[ConsumerGroup, Found], bool],
+        became_classic: Callable[[str, bool], None],
     ) -> None:
+        """`downgrades`: whether the group is a classic one when this member has taken its place;
+        `became_classic` is then told its id, and whether it has to rebalance."""
         self._surroundings = surroundings
+        self._downgrades = downgrades
+        self._became_classic = became_classic
         self._handler = handler
         self._timers = timers
         self._random_bytes = random_bytes
@@ -110,7 +122,7 @@ class ClassicMembers:
             fault = instance_fault(group, member_id, instance_id)
             return Found(group.members[member_id]) if fault is None else fault.code
         before = group.members[known]
-        position = before.position.taken_over()._replace(epoch=group.assignment_epoch)
+        position = before.position.taken_over()
         return Found(ConsumerMember(member_id, before.subscription, position), before)
 
     def _join(
@@ -132,21 +144,13 @@ class ClassicMembers:
         metadata = ClassicMemberMetadata(request.session_timeout_ms, protocols)
         subscription = classic_subscription(known, said, metadata)
         owned = self._owned(said, found.member)
-        turn = self._handler.decide(group, found, subscription, owned, now_ms)
+        ends = self._downgrades(group, found)
+        turn = self._handler.decide(group, found, subscription, owned, now_ms, is_assigned=not ends)
         if isinstance(turn, ApiError):
             return _refused(joining, turn.code, request.member_id)
-        response = JoinGroupResponse(
-            generation_id=turn.position.epoch,
-            protocol_type=CONSUMER_PROTOCOL,
-            protocol_name=protocols[0].name,
-            member_id=turn.member_id,
-        )
-
-        def told(error: ErrorCode) -> None:
-            if error is ErrorCode.NONE:
-                joining.reply(response)
-            else:
-                joining.refuse(error, request.member_id)
+        if ends:
+            return self._joined_the_last(joining, turn, now_ms)
+        told = _joined(joining, turn)
 
         def written(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
@@ -156,6 +160,27 @@ class ClassicMembers:
             return Outcome(told, turn.records, then=written)
         written(ErrorCode.NONE)
         return Outcome(told, after=group.record_offset)
+
+    def _joined_the_last(self, joining: Joining, turn: Turn, now_ms: int) -> Outcome[Done]:
+        """In the place of the last member that the broker assigned: a classic group from now on,
+        which goes on as it is unless the next epoch is due or a hand-over is under way."""
+        group, replaced = turn.group, turn.found.replaced
+        assert replaced is not None
+        others = [one.position for one in group.members.values() if one is not replaced]
+        rebalances = turn.epoch > group.assignment_epoch or any(
+            one.epoch != group.epoch or one.state is not STABLE for one in [*others, turn.position]
+        )
+        member = Remaining(turn.member_id, turn.subscription, turn.target)
+        records = downgrade_records(
+            group, [replaced.member_id], turn.topics, now_ms, successor=member
+        )
+
+        def written(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                self._became_classic(group.group_id, rebalances)
+
+        log.info("group %s: its members are classic ones now, and so is it", group.group_id)
+        return Outcome(_joined(joining, turn), [*turn.records, *records], then=written)
 
     def _owned(self, said: ConsumerProtocolSubscription, member: ConsumerMember) -> Named[bytes]:
         """What it says that it has; nothing where that is of another generation."""
@@ -244,6 +269,25 @@ class ClassicMembers:
         if generation != member.position.epoch:
             return ErrorCode.ILLEGAL_GENERATION
         return member
+
+
+def _joined(joining: Joining, turn: Turn) -> Done:
+    """The answer to a member that is in: nobody leads, and it learns of no others."""
+    protocols = joining.request.protocols
+    response = JoinGroupResponse(
+        generation_id=turn.position.epoch,
+        protocol_type=CONSUMER_PROTOCOL,
+        protocol_name=protocols[0].name,
+        member_id=turn.member_id,
+    )
+
+    def told(error: ErrorCode) -> None:
+        if error is ErrorCode.NONE:
+            joining.reply(response)
+        else:
+            joining.refuse(error, joining.request.member_id)
+
+    return told
 
 
 def _refused(joining: Joining, error: ErrorCode, member_id: str) -> Outcome[Done]:

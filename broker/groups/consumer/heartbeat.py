@@ -187,8 +187,12 @@ class HeartbeatHandler:
         owned: Named[bytes] | None,
         now_ms: int,
         ahead: Sequence[Record] = (),
+        *,
+        is_assigned: bool = True,
     ) -> Turn | ApiError:
-        """What becomes of the group and of a member that says `subscription` and `owned`."""
+        """What becomes of the group and of a member that says `subscription` and `owned`.
+
+        Not `is_assigned`: a group of which nobody assigns the next epoch, as it ends with this."""
         turn = Turn(group, found, self._surroundings.topics())
         turn.records += ahead
         turn.take_place()
@@ -197,6 +201,8 @@ class HeartbeatHandler:
         if isinstance(changed, ApiError):
             return changed
         self._advance(turn, changed)
+        if not is_assigned and turn.epoch > group.assignment_epoch:
+            return turn
         self._assign(turn, now_ms)
         self._reconcile(turn, owned)
         return turn

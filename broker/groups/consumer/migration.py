@@ -8,14 +8,16 @@ and `ConsumerGroupMigrationPolicy` (KIP-848).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from struct import Struct
 from struct import error as StructError
+from typing import NamedTuple
 
 from broker.coordinator.coordinator_log import Record
 from broker.groups.classic.group import CONSUMER_PROTOCOL, ClassicGroup
 from broker.groups.classic.member import ClassicMember
+from broker.groups.consumer.assignors.assignor import Assignment
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.consumer.state.records import (
@@ -191,6 +193,14 @@ def _converted(member: ClassicMember) -> Subscription:
 # -- and back --------------------------------------------------------------------------------------
 
 
+class Remaining(NamedTuple):
+    """A member of the classic protocol, and what it shall have."""
+
+    member_id: str
+    subscription: Subscription
+    target: Assignment
+
+
 def leaves_classic_members(group: ConsumerGroup, leaving: Iterable[str]) -> bool:
     """Whether without `leaving` there are members, and all of them speak the classic protocol."""
     gone = set(leaving)
@@ -198,12 +208,35 @@ def leaves_classic_members(group: ConsumerGroup, leaving: Iterable[str]) -> bool
     return bool(rest) and all(one.uses_classic_protocol for one in rest)
 
 
+def replaces_the_last(group: ConsumerGroup, member_id: str) -> bool:
+    """Whether a classic member in the place of `member_id` makes it a group of classic ones."""
+    return all(
+        one.uses_classic_protocol is (one.member_id != member_id) for one in group.members.values()
+    )
+
+
 def downgrade_records(
-    group: ConsumerGroup, leaving: Iterable[str], topics: TopicsImage, now_ms: int
+    group: ConsumerGroup,
+    leaving: Iterable[str],
+    topics: TopicsImage,
+    now_ms: int,
+    successor: Remaining | None = None,
 ) -> list[Record]:
-    """The records by which the group is a classic one, of its members without `leaving`."""
+    """The records by which the group is a classic one, of its members without `leaving`.
+
+    `successor` is in the place of one that leaves, by records that are written before these. The
+    generation is the epoch until then, also where the successor brings the next one."""
     gone = set(leaving)
-    per_member = [member_tombstones(group.group_id, member_id) for member_id in group.members]
+    rest = [
+        Remaining(member_id, one.subscription, group.target(member_id))
+        for member_id, one in group.members.items()
+        if member_id not in gone
+    ]
+    there = list(group.members)
+    if successor is not None:
+        rest.append(successor)
+        there = [one.member_id for one in rest]
+    per_member = [member_tombstones(group.group_id, member_id) for member_id in there]
     target_epoch, *metadata = group_tombstones(group.group_id)
     return [
         *(records[0] for records in per_member),
@@ -211,24 +244,19 @@ def downgrade_records(
         target_epoch,
         *(records[2] for records in per_member),
         *metadata,
-        _classic_record(group, gone, topics, now_ms),
+        _classic_record(group, rest, topics, now_ms),
     ]
 
 
 def _classic_record(
-    group: ConsumerGroup, gone: set[str], topics: TopicsImage, now_ms: int
+    group: ConsumerGroup, rest: Sequence[Remaining], topics: TopicsImage, now_ms: int
 ) -> Record:
-    rest = {
-        one.member_id: one.subscription
-        for one in group.members.values()
-        if one.member_id not in gone
-    }
-    protocol = _common_protocol(rest)
+    protocol = _common_protocol([one.subscription for one in rest])
     members = []
-    for member_id, said in rest.items():
+    for member_id, said, target in rest:
         assert said.classic is not None
         metadata = _metadata_of(said.classic, protocol)
-        share = assignment_bytes(group.target(member_id), topics, _version_or_0(metadata))
+        share = assignment_bytes(target, topics, _version_or_0(metadata))
         members.append(
             MemberMetadata(
                 member_id,
@@ -242,16 +270,16 @@ def _classic_record(
             )
         )
     value = GroupMetadataValue(
-        CONSUMER_PROTOCOL, group.epoch, protocol, next(iter(rest)), now_ms, members
+        CONSUMER_PROTOCOL, group.epoch, protocol, rest[0].member_id, now_ms, members
     )
     return group_metadata_record(group.group_id, value)
 
 
-def _common_protocol(members: Mapping[str, Subscription]) -> str:
+def _common_protocol(members: Sequence[Subscription]) -> str:
     """The first that the first member likes, of those that all know."""
     known = [
         [one.name for one in said.classic.supported_protocols]
-        for said in members.values()
+        for said in members
         if said.classic is not None
     ]
     for name in known[0]:

@@ -23,11 +23,12 @@ from broker.groups.consumer.departure import Removal, leave, removal, sent_away
 from broker.groups.consumer.description import described
 from broker.groups.consumer.expressions import Expressions
 from broker.groups.consumer.heartbeat import HeartbeatHandler, refusal
-from broker.groups.consumer.membership import Beat, Sender
+from broker.groups.consumer.membership import Beat, Found, Sender
 from broker.groups.consumer.migration import (
     MigrationPolicy,
     downgrade_records,
     leaves_classic_members,
+    replaces_the_last,
     upgrade_records,
 )
 from broker.groups.consumer.state.group import ConsumerGroup
@@ -54,7 +55,8 @@ RETRY_MS = 1_000
 
 class ConsumerProtocol:
     """Consumer groups of one shard. `find` one by its id; `submit` takes the work of timers;
-    `became_classic` is told the id of a group that is a classic one from now on."""
+    `became_classic` is told the id of a group that is a classic one from now on, and whether it
+    has to rebalance."""
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class ConsumerProtocol:
         find: Callable[[str], ConsumerGroup | None],
         submit: Submit,
         random_bytes: Callable[[int], bytes],
-        became_classic: Callable[[str], None],
+        became_classic: Callable[[str, bool], None],
     ) -> None:
         self._surroundings = surroundings
         self._scheduler = scheduler
@@ -84,7 +86,11 @@ class ConsumerProtocol:
         self._handler = HeartbeatHandler(
             surroundings, self._computing, self._timers, self._expressions
         )
-        self._classic = ClassicMembers(surroundings, self._handler, self._timers, random_bytes)
+        self._classic = ClassicMembers(
+            *(surroundings, self._handler, self._timers, random_bytes),
+            self._downgrades,
+            became_classic,
+        )
 
     # -- members -------------------------------------------------------------------------------
 
@@ -138,14 +144,13 @@ class ConsumerProtocol:
         protocol are left and the policy allows it."""
         group_id, topics = group.group_id, self._surroundings.topics()
         ids = [member.member_id for member in members]
-        config = self._surroundings.config
-        small = len(group.members) - len(ids) <= config.group_max_size
-        if not (small and self._policy.downgrades and leaves_classic_members(group, ids)):
+        fits = self._may_be_classic(len(group.members) - len(ids))
+        if not (fits and leaves_classic_members(group, ids)):
             return Removal(removal(group, members, topics))
 
         def written(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
-                self._became_classic(group_id)
+                self._became_classic(group_id, True)
 
         log.info("group %s: only classic members are left, it is a classic group", group_id)
         now = self._scheduler.wall_ms()
@@ -156,6 +161,16 @@ class ConsumerProtocol:
     @property
     def _policy(self) -> MigrationPolicy:
         return MigrationPolicy[self._surroundings.config.group_consumer_migration_policy.upper()]
+
+    def _may_be_classic(self, count: int) -> bool:
+        """Whether a group of so many members may be converted to a classic one."""
+        return count <= self._surroundings.config.group_max_size and self._policy.downgrades
+
+    def _downgrades(self, group: ConsumerGroup, found: Found) -> bool:
+        """Whether a classic member takes the place of the last one that the broker assigned."""
+        replaced = found.replaced
+        fits = self._may_be_classic(len(group.members))
+        return fits and replaced is not None and replaces_the_last(group, replaced.member_id)
 
     def upgrade(self, classic: ClassicGroup, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
         """A consumer comes to a classic group with members, which becomes a consumer group."""

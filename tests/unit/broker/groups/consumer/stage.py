@@ -25,6 +25,7 @@ from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMetadataKey,
+    GroupMetadataKey,
 )
 from protocol.primitives import MessageBuffer
 from tests.unit.broker.groups.consumer.surroundings import surroundings
@@ -79,14 +80,14 @@ class Stage:
         self.refuse = ErrorCode.NONE
         parts = surroundings(single_node_config()._replace(**config), self._image)
         self.surroundings = parts
-        self.classic: list[str] = []
+        self.classic: list[tuple[str, bool]] = []
         self.protocol = ConsumerProtocol(
             parts,
             self.scheduler,
             self.groups.get,
             self._submit,
             random.Random(7).randbytes,
-            self.classic.append,
+            lambda *told: self.classic.append(told),
         )
 
     def _image(self) -> MetadataImage:
@@ -130,6 +131,8 @@ class Stage:
         for key_bytes, value_bytes in records:
             read: Any = read_group_record(key_bytes, value_bytes)
             key, value = read
+            if isinstance(key, GroupMetadataKey):
+                continue
             if value is None and isinstance(key, ConsumerGroupMemberMetadataKey):
                 self.protocol.forget(key.group_id, key.member_id)
             if value is None and isinstance(key, ConsumerGroupMetadataKey):

@@ -161,6 +161,59 @@ def test_a_static_member_goes_on_under_a_new_id(stage: Stage) -> None:
     assert join(stage, answer.member_id, group_instance_id="i").error_code == 0
 
 
+def replaced(stage: Stage, *topics: str) -> Any:
+    """A classic member comes in the place of the static consumer `k`."""
+    stage.tell(beat("k", -2, instance_id="i"))
+    return join(stage, "", subscribed(*topics), group_instance_id="i")
+
+
+def keys(stage: Stage) -> list[int]:
+    """The types of the records of the last batch."""
+    return [key[1] for key, _ in stage.batches[-1]]
+
+
+@pytest.fixture
+def static() -> Stage:
+    """A group of the static consumer `k` alone, at epoch 2."""
+    stage = Stage()
+    stage.tell(coming("k", "t", instance_id="i"))
+    return stage
+
+
+def test_the_last_consumer_is_replaced_and_the_group_is_a_classic_one(static: Stage) -> None:
+    answer = replaced(static, "t")
+    assert (answer.error_code, answer.generation_id, answer.leader) == (0, 2, "")
+    assert static.classic == [(GROUP, False)]
+    assert keys(static)[-7:] == [8, 7, 6, 5, 4, 3, 2]
+
+
+def test_with_other_topics_the_classic_group_rebalances(static: Stage) -> None:
+    answer = replaced(static, "t", "u")
+    assert (answer.error_code, answer.generation_id) == (0, 0)
+    assert static.classic == [(GROUP, True)]
+    assert keys(static)[-8:] == [3, 8, 7, 6, 5, 4, 3, 2]
+
+
+def test_in_a_hand_over_the_classic_group_rebalances(static: Stage) -> None:
+    join(static, "c")
+    replaced(static, "t")
+    assert static.classic == [(GROUP, True)], "`c` has not been told its share"
+
+
+def test_beside_a_consumer_the_group_stays_what_it_is(static: Stage) -> None:
+    static.tell(coming("l", "t"))
+    assert replaced(static, "t").error_code == 0
+    assert static.classic == []
+    assert keys(static)[-1] == 8
+
+
+def test_where_the_policy_forbids_it_the_group_stays_what_it_is() -> None:
+    stage = Stage(group_consumer_migration_policy="upgrade")
+    stage.tell(coming("k", "t", instance_id="i"))
+    assert replaced(stage, "t").error_code == 0
+    assert stage.classic == []
+
+
 def test_who_does_not_do_what_it_was_told_is_removed(stage: Stage) -> None:
     join(stage)
     for _ in range(3):
