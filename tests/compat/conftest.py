@@ -21,18 +21,25 @@ from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka
 
-SETTINGS = {"offsets.retention.check.interval.ms": "86400000"}
-"""A group without members and offsets goes at the next check: not amid a test that lists it."""
+PROPERTIES = {
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "offsets.retention.check.interval.ms": "86400000",
+}
+"""Members of consumer groups have the sessions that members of classic groups ask for here. A group
+without members and offsets goes at the next check: not amid a test that lists it."""
 
 
 @pytest.fixture(scope="session")
 def running_broker(request: pytest.FixtureRequest) -> Iterator[tuple[str, Path]]:
     """Bootstrap address and log directory."""
     if request.config.getoption("--broker") == "apache-kafka":
-        with ApacheKafka(properties=SETTINGS, jvm_options=FAST_START, heap="512m") as kafka:
+        with ApacheKafka(jvm_options=FAST_START, heap="512m", properties=PROPERTIES) as kafka:
             yield kafka.bootstrap, kafka.data_dir
     else:
-        ottla = request.getfixturevalue("ottla_broker_factory")(SETTINGS)
+        ottla = request.getfixturevalue("ottla_broker_factory")(properties=PROPERTIES)
         yield ottla.bootstrap_servers, ottla.data_dir
 
 

@@ -1,9 +1,11 @@
-"""One consumer of a group in a process of its own, with any of the three Python clients.
+"""One consumer of a group in a process of its own, with any of the Python clients or Java's.
 
 `python -m tests.compat.group_member '{"client": …, "servers": …, …}'` tells what it sees as lines
 of JSON on stdout: `{"assigned": [[topic, partition], …]}` when that changes, `{"record": [topic,
-partition, offset, value]}`, `{"committed": "sync"}` and `{"failed": "…"}`. It obeys lines on stdin:
-`commit sync`, `commit async`, `close`. `GroupMember` starts one and reads it; `kill` is SIGKILL.
+partition, offset, value]}`, `{"did": "commit sync"}` and `{"failed": "…"}`. It obeys lines on
+stdin: `commit sync`, `commit async`, `pause 0` and `resume 0` by partition, `close`. `GroupMember`
+starts one and reads it; `kill` is SIGKILL. Where a client's name ends in `/consumer`, the broker
+assigns (KIP-848); `tests/java/src/GroupMember.java` is the member of `java`.
 """
 
 from __future__ import annotations
@@ -21,14 +23,27 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from tests.clients.kafka_python_joins import with_whole_joins
+from tests.tools.java_tools import java_command, program_classpath
 
-CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
+CONSUMER_PROTOCOL = "/consumer"
+JAVA = "java"
+CLIENTS = (
+    "confluent-kafka",
+    "confluent-kafka/consumer",
+    "kafka-python",
+    "aiokafka",
+    "java",
+    "java/consumer",
+)
 STRATEGIES = {
     "confluent-kafka": ("range", "roundrobin", "cooperative-sticky"),
     "kafka-python": ("range", "roundrobin", "sticky", "cooperative-sticky"),
     "aiokafka": ("range", "roundrobin", "sticky"),
+    "java": ("range", "roundrobin", "sticky", "cooperative-sticky"),
+    "confluent-kafka/consumer": ("range", "uniform"),
+    "java/consumer": ("range", "uniform"),
 }
-"""The assignment strategies that each client has."""
+"""The assignment strategies that each client has; of the broker's assignors, where it assigns."""
 
 SESSION_MS = 6_000
 HEARTBEAT_MS = 500
@@ -49,6 +64,12 @@ class Consumer(Protocol):
     def commit(self, how: str) -> None:
         """Commit the position, `sync` or `async`."""
 
+    def pause(self, partition: int) -> None:
+        """Read nothing of these partitions until they are resumed."""
+
+    def resume(self, partition: int) -> None:
+        """Read on."""
+
     def close(self) -> None:
         """Leave the group."""
 
@@ -62,9 +83,7 @@ class ConfluentConsumer:
         config = {
             "bootstrap.servers": options["servers"],
             "group.id": options["group"],
-            "partition.assignment.strategy": options.get("strategy", "range"),
-            "session.timeout.ms": SESSION_MS,
-            "heartbeat.interval.ms": HEARTBEAT_MS,
+            **self._protocol(options),
             "topic.metadata.refresh.interval.ms": METADATA_MS,
             "auto.offset.reset": {"none": "error"}.get(options["reset"], options["reset"]),
             "enable.auto.commit": options.get("auto_commit", False),
@@ -75,6 +94,19 @@ class ConfluentConsumer:
         self._consumer = Confluent(config)
         topics = ["^" + options["pattern"]] if options.get("pattern") else options["topics"]
         self._consumer.subscribe(topics)
+
+    @staticmethod
+    def _protocol(options: dict[str, Any]) -> dict[str, Any]:
+        if not options["client"].endswith(CONSUMER_PROTOCOL):
+            return {
+                "partition.assignment.strategy": options.get("strategy", "range"),
+                "session.timeout.ms": SESSION_MS,
+                "heartbeat.interval.ms": HEARTBEAT_MS,
+            }
+        chosen = {"group.protocol": "consumer"}
+        if options.get("strategy"):
+            chosen["group.remote.assignor"] = options["strategy"]
+        return chosen
 
     def poll(self, timeout_s: float) -> list[list[Any]]:
         from confluent_kafka import KafkaError, KafkaException
@@ -95,6 +127,15 @@ class ConfluentConsumer:
 
     def commit(self, how: str) -> None:
         self._consumer.commit(asynchronous=how == "async")
+
+    def _places(self, partition: int) -> list[Any]:
+        return [one for one in self._consumer.assignment() if one.partition == partition]
+
+    def pause(self, partition: int) -> None:
+        self._consumer.pause(self._places(partition))
+
+    def resume(self, partition: int) -> None:
+        self._consumer.resume(self._places(partition))
 
     def close(self) -> None:
         self._consumer.close()
@@ -146,6 +187,15 @@ class KafkaPythonConsumer:
             self._consumer.commit_async()
         else:
             self._consumer.commit()
+
+    def _places(self, partition: int) -> list[Any]:
+        return [one for one in self._consumer.assignment() if one.partition == partition]
+
+    def pause(self, partition: int) -> None:
+        self._consumer.pause(*self._places(partition))
+
+    def resume(self, partition: int) -> None:
+        self._consumer.resume(*self._places(partition))
 
     def close(self) -> None:
         self._consumer.close(autocommit=True)
@@ -208,6 +258,15 @@ class AioKafkaConsumer:
         else:
             self._pending.append(task)
 
+    def _places(self, partition: int) -> list[Any]:
+        return [one for one in self._consumer.assignment() if one.partition == partition]
+
+    def pause(self, partition: int) -> None:
+        self._consumer.pause(*self._places(partition))
+
+    def resume(self, partition: int) -> None:
+        self._consumer.resume(*self._places(partition))
+
     def close(self) -> None:
         for task in self._pending:
             self._loop.run_until_complete(task)
@@ -216,6 +275,7 @@ class AioKafkaConsumer:
 
 MAKERS: dict[str, Callable[[dict[str, Any]], Consumer]] = {
     "confluent-kafka": ConfluentConsumer,
+    "confluent-kafka/consumer": ConfluentConsumer,
     "kafka-python": KafkaPythonConsumer,
     "aiokafka": AioKafkaConsumer,
 }
@@ -253,12 +313,21 @@ def run(options: dict[str, Any]) -> None:
             command = commands.get_nowait()
             if command == "close":
                 break
-            how = command.removeprefix("commit ")
-            consumer.commit(how)
-            _tell(committed=how)
+            what, _, how = command.partition(" ")
+            if what == "commit":
+                consumer.commit(how)
+            else:
+                getattr(consumer, what)(int(how))
+            _tell(did=command)
     with contextlib.suppress(Exception):
         consumer.close()
     _tell(closed=True)
+
+
+def _command(options: dict[str, Any]) -> list[str]:
+    if options["client"].startswith(JAVA):
+        return java_command("GroupMember", json.dumps(options), classpath=program_classpath())
+    return [sys.executable, "-m", "tests.compat.group_member", json.dumps(options)]
 
 
 class GroupMember:
@@ -279,7 +348,7 @@ class GroupMember:
         self.told: list[str] = []
         self.failed: str | None = None
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.compat.group_member", json.dumps(values)],
+            _command(values),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -301,19 +370,24 @@ class GroupMember:
             self.records.append(tuple(what["record"]))
         elif "failed" in what:
             self.failed = what["failed"]
-        else:
-            self.told += [f"{key} {value}" for key, value in what.items()]
+        elif "did" in what:
+            self.told.append(what["did"])
 
     def order(self, command: str) -> None:
-        """`commit sync`, `commit async` or `close`."""
+        """`commit sync`, `commit async`, `pause 0`, `resume 0` or `close`."""
         assert self._process.stdin is not None
         self._process.stdin.write(command + "\n")
         self._process.stdin.flush()
 
     def commit(self, how: str) -> None:
         """Commit, and wait until it was done (sync) or sent (async)."""
-        self.order(f"commit {how}")
-        until(lambda: f"committed {how}" in self.told, f"a commit ({how})")
+        self.obey(f"commit {how}")
+
+    def obey(self, command: str) -> None:
+        """Do as `order` says, and wait until it is done."""
+        before = len(self.told)
+        self.order(command)
+        until(lambda: self.told[before:] == [command], command)
 
     def kill(self) -> None:
         """SIGKILL: it leaves nobody a word."""

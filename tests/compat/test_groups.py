@@ -1,4 +1,7 @@
-"""Consumer groups with the three Python clients: members that die, come back, are many or few."""
+"""Groups with the Python clients and Java's: members that die, come back, are many or few.
+
+Of both protocols: where a client's name ends in `/consumer`, the broker assigns (KIP-848).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,32 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from protocol.errors import ErrorCode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from tests.clients.group_conversation import describing
 from tests.clients.wire_client import WireClient
-from tests.compat.group_member import CLIENTS, STRATEGIES, GroupMember, until
+from tests.compat.group_member import (
+    CLIENTS,
+    CONSUMER_PROTOCOL,
+    JAVA,
+    STRATEGIES,
+    GroupMember,
+    until,
+)
 
-STRATEGY_MATRIX = [(client, name) for client in CLIENTS for name in STRATEGIES[client]]
+MEMBERS = [
+    pytest.param(name, marks=pytest.mark.java if name.startswith(JAVA) else ()) for name in CLIENTS
+]
+STRATEGY_MATRIX = [
+    pytest.param(name, strategy, marks=pytest.mark.java if name.startswith(JAVA) else ())
+    for name in CLIENTS
+    for strategy in STRATEGIES[name]
+]
+
+
+def broker_assigns(member: Any) -> bool:
+    """Of a row of `MEMBERS`: whether the broker assigns."""
+    return bool(member.values[0].endswith(CONSUMER_PROTOCOL))
 
 
 @pytest.fixture
@@ -59,11 +83,13 @@ def values_of(*members: GroupMember) -> set[str]:
 def generation(broker: str, group: str) -> str:
     """State and members' ids of a group."""
     with WireClient(int(broker.rsplit(":", 1)[1])) as wire:
-        described = wire.call(describing(group), 5).groups[0]
+        described = wire.call(ConsumerGroupDescribeRequest([group]), 1).groups[0]
+        if described.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            described = wire.call(describing(group), 5).groups[0]
     return f"{described.group_state} {sorted(m.member_id for m in described.members)}"
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_three_members_and_one_is_killed(client: str, broker: str, admin: AdminClient) -> None:
     topic = create(admin, 6)
     members = [GroupMember(client, broker, topic, topic) for _ in range(3)]
@@ -81,7 +107,7 @@ def test_three_members_and_one_is_killed(client: str, broker: str, admin: AdminC
             member.close()
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_a_static_member_restarts_without_a_rebalance(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -90,7 +116,10 @@ def test_a_static_member_restarts_without_a_rebalance(
         two = GroupMember(client, broker, topic, topic, instance="two")
         until(lambda: shared([one, two], topic, 4), "share for each of two")
         before, changes = list(two.assigned), one.assignments
-        two.kill()
+        if client.endswith(CONSUMER_PROTOCOL):
+            two.close()  # the instance is in use until its member leaves or its session is over
+        else:
+            two.kill()
         with GroupMember(client, broker, topic, topic, instance="two") as again:
             until(lambda: again.assigned == before, "the same share")
             wanted = produce(broker, topic, 4)
@@ -98,7 +127,7 @@ def test_a_static_member_restarts_without_a_rebalance(
             assert one.assignments == changes
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", [one for one in MEMBERS if not broker_assigns(one)])
 def test_a_second_member_of_one_instance_fences_the_first(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -112,6 +141,64 @@ def test_a_second_member_of_one_instance_fences_the_first(
             if client != "aiokafka":  # it logs the error, and rejoins
                 until(lambda: first.failed is not None, "end of the first")
                 assert "fenced" in str(first.failed).lower()
+
+
+@pytest.mark.parametrize("client", [one for one in MEMBERS if broker_assigns(one)])
+def test_a_second_member_of_one_instance_is_not_let_in(
+    client: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 2)
+    with GroupMember(client, broker, topic, topic, instance="me") as first:
+        until(lambda: shared([first], topic, 2), "share")
+        with GroupMember(client, broker, topic, topic, instance="me") as second:
+            until(lambda: second.failed is not None, "end of the second")
+            assert "instance" in str(second.failed).lower()
+        wanted = produce(broker, topic, 2)
+        until(lambda: values_of(first) == wanted, "records of the first")
+
+
+@pytest.mark.parametrize("client", MEMBERS)
+def test_what_is_paused_is_read_when_it_is_resumed(
+    client: str, broker: str, admin: AdminClient
+) -> None:
+    topic = create(admin, 2)
+    with GroupMember(client, broker, topic, topic) as member:
+        until(lambda: shared([member], topic, 2), "share")
+        first = produce(broker, topic, 2)
+        until(lambda: values_of(member) == first, "records")
+        member.obey("pause 0")
+        wanted = first | produce(broker, topic, 2, tag="later")
+        others = {value for value in wanted if not value.startswith("later-0-")}
+        until(lambda: values_of(member) >= others, "records of the other partition")
+        assert values_of(member) == others
+        member.obey("resume 0")
+        until(lambda: values_of(member) == wanted, "records of both")
+
+
+@pytest.mark.parametrize("client", MEMBERS)
+def test_members_restart_one_after_another(client: str, broker: str, admin: AdminClient) -> None:
+    topic = create(admin, 4)
+    members = [GroupMember(client, broker, topic, topic) for _ in range(2)]
+    every = list(members)
+    wanted: set[str] = set()
+    try:
+        until(lambda: shared(members, topic, 4), "share for each of two")
+        for turn in range(2):
+            wanted |= produce(broker, topic, 4, tag=f"turn{turn}")
+            until(lambda now=set(wanted): values_of(*every) == now, "records")
+            for member in members:
+                member.commit("sync")
+            members.pop(0).close()
+            members.append(GroupMember(client, broker, topic, topic))
+            every.append(members[-1])
+            until(lambda: shared(members, topic, 4), "share for each of two again")
+        wanted |= produce(broker, topic, 4, tag="last")
+        until(lambda: values_of(*every) == wanted, "records after the restarts")
+        read = [record[:3] for member in every for record in member.records]
+        assert len(read) == len(set(read)), "what was committed is not read again"
+    finally:
+        for member in every:
+            member.close()
 
 
 @pytest.mark.parametrize(("client", "strategy"), STRATEGY_MATRIX)
@@ -128,7 +215,7 @@ def test_strategies(client: str, strategy: str, broker: str, admin: AdminClient)
 
 
 @pytest.mark.parametrize("how", ["sync", "async", "auto"])
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_a_commit_is_where_the_next_one_goes_on(
     client: str, how: str, broker: str, admin: AdminClient
 ) -> None:
@@ -158,7 +245,7 @@ def committed(broker: str, topic: str) -> int:
         consumer.close()
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_a_pattern_sees_a_new_topic(client: str, broker: str, admin: AdminClient) -> None:
     prefix = f"pattern-{uuid4().hex[:8]}"
     first = create(admin, 1, prefix)
@@ -171,7 +258,7 @@ def test_a_pattern_sees_a_new_topic(client: str, broker: str, admin: AdminClient
         until(lambda: values_of(member) == wanted, "records of the new topic")
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_growth_of_partitions_reaches_the_group(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -183,7 +270,7 @@ def test_growth_of_partitions_reaches_the_group(
         until(lambda: shared([member], topic, 3), "assignment of the new partitions")
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_where_to_start_without_an_offset(client: str, broker: str, admin: AdminClient) -> None:
     topic = create(admin, 1)
     old = produce(broker, topic, 1, tag="old")
@@ -207,7 +294,7 @@ def test_where_to_start_without_an_offset(client: str, broker: str, admin: Admin
         assert not none.records
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", MEMBERS)
 def test_members_that_close_leave_the_group_empty(
     client: str, broker: str, admin: AdminClient
 ) -> None:
