@@ -15,6 +15,11 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.clients.group_conversation import describing
 from tests.clients.wire_client import WireClient
 from tests.compat.group_member import (
@@ -75,6 +80,16 @@ def shared(members: Sequence[GroupMember], topic: str, partitions: int) -> bool:
     return sorted(owned) == everything and all(member.assigned for member in members)
 
 
+def set_session(broker: str, group: str, timeout_ms: int) -> None:
+    """Of members that the broker assigns."""
+    value = str(timeout_ms)
+    config = AlterableConfig("consumer.session.timeout.ms", 0, value)
+    resource = AlterConfigsResource(32, group, [config])
+    with WireClient(int(broker.rsplit(":", 1)[1])) as wire:
+        answer = wire.call(IncrementalAlterConfigsRequest([resource]), 1)
+    assert answer.responses[0].error_code == ErrorCode.NONE, answer
+
+
 def values_of(*members: GroupMember) -> set[str]:
     """What the members read."""
     return {record[3] for member in members for record in member.records}
@@ -112,6 +127,7 @@ def test_a_static_member_restarts_without_a_rebalance(
     client: str, broker: str, admin: AdminClient
 ) -> None:
     topic = create(admin, 4)
+    set_session(broker, topic, 45_000)  # a JVM takes its time to come back
     with GroupMember(client, broker, topic, topic, instance="one") as one:
         two = GroupMember(client, broker, topic, topic, instance="two")
         until(lambda: shared([one, two], topic, 4), "share for each of two")
@@ -306,3 +322,51 @@ def test_members_that_close_leave_the_group_empty(
     for future in admin.delete_consumer_groups([topic]).values():
         future.result(10)
     assert generation(broker, topic).startswith("Dead")
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("client", [JAVA, JAVA + CONSUMER_PROTOCOL])
+def test_copies_in_transactions_come_once(client: str, broker: str, admin: AdminClient) -> None:
+    """Two members copy with their offsets in transactions; one leaves, one takes over."""
+    topic, copies = create(admin, 2), create(admin, 1, "copies")
+
+    def copier(number: int) -> GroupMember:
+        copying = {"copies_to": copies, "transactional_id": f"{topic}-{number}"}
+        return GroupMember(client, broker, topic, topic, **copying)
+
+    def copied() -> list[str]:
+        return read_committed(broker, copies)
+
+    with copier(0) as one, copier(1) as two:
+        until(lambda: shared([one, two], topic, 2), "share for each of two")
+        wanted = produce(broker, topic, 2, 20)
+        until(lambda: values_of(one, two) == wanted, "records")
+        two.close()
+        until(lambda: shared([one], topic, 2), "all for one")
+        wanted |= produce(broker, topic, 2, 20, tag="after")
+        until(lambda: len(copied()) >= len(wanted), "copies")
+        assert one.failed is None and two.failed is None
+    assert sorted(copied()) == sorted(wanted)
+
+
+def read_committed(broker: str, topic: str) -> list[str]:
+    """All values of partition 0 that are committed."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(
+        {"bootstrap.servers": broker, "group.id": "nobody", "isolation.level": "read_committed"}
+    )
+    try:
+        place = TopicPartition(topic, 0, 0)
+        _, end = consumer.get_watermark_offsets(place, timeout=10)
+        consumer.assign([place])
+        found: list[str] = []
+        while consumer.position([place])[0].offset < end:
+            message = consumer.poll(1)
+            if message is None:
+                break  # markers are at the end
+            assert message.error() is None, message.error()
+            found.append((message.value() or b"").decode())
+        return found
+    finally:
+        consumer.close()

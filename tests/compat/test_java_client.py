@@ -11,9 +11,19 @@ from tests.tools.java_tools import run_program
 pytestmark = pytest.mark.java
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_java_round_trip(broker: str, compression: str) -> None:
-    done = run_program("RoundTrip", broker, "1000", compression, timeout=100)
+@pytest.mark.parametrize(
+    ("compression", "protocol"),
+    [
+        ("none", "classic"),
+        ("gzip", "classic"),
+        ("snappy", "classic"),
+        ("lz4", "classic"),
+        ("zstd", "classic"),
+        ("none", "consumer"),
+    ],
+)
+def test_java_round_trip(broker: str, compression: str, protocol: str) -> None:
+    done = run_program("RoundTrip", broker, "1000", compression, protocol, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
     summary = json.loads(done.stdout)
     assert summary["records"] == summary["committed"] == 1010

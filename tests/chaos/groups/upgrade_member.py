@@ -16,7 +16,7 @@ CLASSIC, CONSUMER = "classic", "consumer"
 POLL_S = 0.05
 SESSION_MS = 10_000
 HEARTBEAT_MS = 500
-BATCH = 100
+COMMIT_S = 0.1
 REFUSED = {
     KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError.ILLEGAL_GENERATION,
@@ -74,11 +74,14 @@ class UpgradeMember:
         self.name = f"{place}-{protocol}"
         self.place = place
         self.protocol = protocol
-        self.has = 0
+        self.partitions: set[int] = set()
         self.failure: BaseException | None = None
         self._committed = committed
         self._longest_s = 0.0
         self._last_read: float | None = None
+        self._following: dict[int, int] = {}
+        """What was read and is to be committed."""
+        self._commit_at = 0.0
         self._stopping = threading.Event()
         self._consumer = Consumer(
             {
@@ -92,9 +95,18 @@ class UpgradeMember:
                 **_of_protocol(protocol),
             }
         )
-        self._consumer.subscribe([topic])
+        self._topic = topic
+        # Asked within `poll`: what was read is committed before somebody else may have it.
+        self._consumer.subscribe(
+            [topic], on_assign=self._given, on_revoke=self._to_give_up, on_lost=self._lost
+        )
         self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
         self._thread.start()
+
+    @property
+    def has(self) -> int:
+        """How many partitions."""
+        return len(self.partitions)
 
     def close(self) -> Pause:
         """Leave the group. RuntimeError where something went wrong before."""
@@ -108,29 +120,47 @@ class UpgradeMember:
         try:
             while not self._stopping.is_set():
                 self._read_some()
+            self._commit()
             self._consumer.close()
         except BaseException as error:  # noqa: BLE001 - told to whoever closes it
             self.failure = error
 
+    def _given(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        self.partitions |= {place.partition for place in places}
+
+    def _to_give_up(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        self._commit()
+        self._lost(consumer, places)
+
+    def _lost(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        for place in places:
+            self.partitions.discard(place.partition)
+            self._following.pop(place.partition, None)
+
     def _read_some(self) -> None:
-        messages = self._consumer.consume(BATCH, POLL_S)
-        self.has = len(self._consumer.assignment())
-        records = [one for one in messages if _is_record(one)]
-        if not records:
-            return
+        message = self._consumer.poll(POLL_S)
         now = time.monotonic()
+        if message is not None and _is_record(message):
+            self._note(message, now)
+        if self._following and now >= self._commit_at:
+            self._commit_at = now + COMMIT_S
+            self._commit()
+
+    def _note(self, message: Message, now: float) -> None:
         if self._last_read is not None:
             self._longest_s = max(self._longest_s, now - self._last_read)
         self._last_read = now
-        following: dict[int, TopicPartition] = {}
-        for one in records:
-            partition, offset = one.partition(), one.offset()
-            assert partition is not None and offset is not None
-            self._committed.read(self.name, partition, offset)
-            following[partition] = TopicPartition(one.topic() or "", partition, offset + 1)
-        self._commit(list(following.values()))
+        partition, offset = message.partition(), message.offset()
+        assert partition is not None and offset is not None
+        self._committed.read(self.name, partition, offset)
+        self._following[partition] = offset + 1
 
-    def _commit(self, places: list[TopicPartition]) -> None:
+    def _commit(self) -> None:
+        """What was read, unless that is with somebody else by now."""
+        places = [TopicPartition(self._topic, *one) for one in self._following.items()]
+        self._following = {}
+        if not places:
+            return
         try:
             told = self._consumer.commit(offsets=places, asynchronous=False) or []
         except KafkaException as error:

@@ -15,16 +15,23 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * One consumer of a group: {@code GroupMember '{"servers": …, "group": …}'}.
  *
  * <p>Options, orders on stdin and lines on stdout are those of {@code tests/compat/group_member.py}.
- * The client's name says the protocol: {@code java} or {@code java/consumer}.
+ * The client's name says the protocol: {@code java} or {@code java/consumer}. With
+ * {@code copies_to} and {@code transactional_id} it copies what it reads to partition 0 of a topic,
+ * in one transaction with the offsets of each poll.
  */
 public final class GroupMember {
     private static final Duration POLL = Duration.ofMillis(100);
@@ -40,6 +47,7 @@ public final class GroupMember {
     private final JsonNode options;
     private final boolean broker;
     private List<List<Object>> known = List.of();
+    private KafkaProducer<String, String> producer;
 
     private GroupMember(String text) throws IOException {
         options = json.readTree(text);
@@ -75,8 +83,12 @@ public final class GroupMember {
             boolean open = true;
             while (open) {
                 List<List<Object>> records = new ArrayList<>();
-                for (ConsumerRecord<String, String> one : consumer.poll(POLL)) {
+                ConsumerRecords<String, String> polled = consumer.poll(POLL);
+                for (ConsumerRecord<String, String> one : polled) {
                     records.add(List.of(one.topic(), one.partition(), one.offset(), one.value()));
+                }
+                if (text("copies_to") != null && !polled.isEmpty()) {
+                    copy(consumer, polled);
                 }
                 tellAssignment(consumer);
                 for (List<Object> record : records) {
@@ -88,7 +100,32 @@ public final class GroupMember {
         } catch (RuntimeException e) {
             tell(Map.of("failed", e.toString()));
         }
+        if (producer != null) {
+            producer.close(Duration.ofSeconds(5));
+        }
         tell(Map.of("closed", true));
+    }
+
+    private void copy(
+            KafkaConsumer<String, String> consumer, ConsumerRecords<String, String> records) {
+        if (producer == null) {
+            producer = new KafkaProducer<>(
+                Map.of(
+                    "bootstrap.servers", text("servers"),
+                    "transactional.id", text("transactional_id")),
+                new StringSerializer(), new StringSerializer());
+            producer.initTransactions();
+        }
+        producer.beginTransaction();
+        for (ConsumerRecord<String, String> one : records) {
+            producer.send(new ProducerRecord<>(text("copies_to"), 0, null, one.value()));
+        }
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        for (TopicPartition place : records.partitions()) {
+            offsets.put(place, new OffsetAndMetadata(consumer.position(place)));
+        }
+        producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
+        producer.commitTransaction();
     }
 
     private Map<String, Object> config() {
@@ -99,6 +136,9 @@ public final class GroupMember {
         config.put("enable.auto.commit", options.path("auto_commit").asBoolean(false));
         config.put("auto.commit.interval.ms", 300);
         config.put("metadata.max.age.ms", 1000);
+        if (text("copies_to") != null) {
+            config.put("max.poll.records", 3);
+        }
         if (text("instance") != null) {
             config.put("group.instance.id", text("instance"));
         }

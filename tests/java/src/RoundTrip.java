@@ -24,11 +24,12 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The Java client in one round trip: {@code RoundTrip bootstrap [records] [compression]}.
+ * The Java client in one round trip: {@code RoundTrip bootstrap [records] [compression]
+ * [group.protocol]}.
  *
  * <p>Creates a topic of three partitions, produces with acks=all and idempotence (keys, headers,
- * timestamps, null keys and null values among them), consumes all in a group of the classic
- * protocol, commits, and lets a second member go on from the commit. Prints one line of JSON and
+ * timestamps, null keys and null values among them), consumes all in a group of the classic or the
+ * consumer protocol, commits, and lets a second member go on from the commit. Prints one line of JSON and
  * exits 0, or one line of what went wrong and exits 1.
  */
 public final class RoundTrip {
@@ -40,19 +41,23 @@ public final class RoundTrip {
     private final String bootstrap;
     private final int count;
     private final String compression;
+    private final String protocol;
     private final String topic = "java-" + UUID.randomUUID();
     private final String group = topic + "-group";
 
-    private RoundTrip(String bootstrap, int count, String compression) {
+    private RoundTrip(String bootstrap, int count, String compression, String protocol) {
         this.bootstrap = bootstrap;
         this.count = count;
         this.compression = compression;
+        this.protocol = protocol;
     }
 
     public static void main(String[] args) {
         try {
             int count = args.length > 1 ? Integer.parseInt(args[1]) : 1000;
-            new RoundTrip(args[0], count, args.length > 2 ? args[2] : "none").run();
+            String compression = args.length > 2 ? args[2] : "none";
+            String protocol = args.length > 3 ? args[3] : "classic";
+            new RoundTrip(args[0], count, compression, protocol).run();
             System.exit(0);
         } catch (Throwable e) {
             System.out.println(e.toString().replace('\n', ' '));
@@ -119,6 +124,7 @@ public final class RoundTrip {
         Map<String, Object> config = Map.of(
             "bootstrap.servers", bootstrap,
             "group.id", group,
+            "group.protocol", protocol,
             "auto.offset.reset", "earliest",
             "enable.auto.commit", "false");
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(
