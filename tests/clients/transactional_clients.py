@@ -136,10 +136,9 @@ class ConfluentReader:
             "isolation.level": isolation,
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
-            "session.timeout.ms": session_ms,
-            "heartbeat.interval.ms": HEARTBEAT_MS,
             "fetch.wait.max.ms": 100,
             "topic.metadata.refresh.interval.ms": METADATA_MS,
+            **self._of_protocol(session_ms),
             **_QUIET,
         }
         self._topic = topic
@@ -148,6 +147,10 @@ class ConfluentReader:
             self._consumer.assign([TopicPartition(topic, part, 0) for part in range(partitions)])
         else:
             self._consumer.subscribe([topic])
+
+    @staticmethod
+    def _of_protocol(session_ms: int) -> dict[str, Any]:
+        return {"session.timeout.ms": session_ms, "heartbeat.interval.ms": HEARTBEAT_MS}
 
     def poll(self, timeout_s: float) -> list[Row]:
         messages = self._consumer.consume(500, timeout_s)
@@ -179,13 +182,26 @@ class ConfluentReader:
         self._consumer.close()
 
 
+class ConfluentGroupReader(ConfluentReader):
+    """librdkafka, whose partitions the broker assigns (KIP-848)."""
+
+    @staticmethod
+    def _of_protocol(session_ms: int) -> dict[str, Any]:
+        return {"group.protocol": "consumer"}
+
+
+CONSUMER_PROTOCOL = "/consumer"
+"""A client's name that ends so is the same client in groups of the consumer protocol."""
+
 PRODUCERS: dict[str, type[Any]] = {
     "confluent-kafka": ConfluentProducer,
+    "confluent-kafka/consumer": ConfluentProducer,
     "kafka-python": KafkaPythonProducer,
     "aiokafka": AiokafkaProducer,
 }
 READERS: dict[str, type[Any]] = {
     "confluent-kafka": ConfluentReader,
+    "confluent-kafka/consumer": ConfluentGroupReader,
     "kafka-python": KafkaPythonReader,
     "aiokafka": AiokafkaReader,
 }

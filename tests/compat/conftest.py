@@ -81,8 +81,14 @@ def topic(tools: KafkaTools) -> str:
     return name
 
 
+@pytest.fixture(params=["classic", "consumer"])
+def group_protocol(request: pytest.FixtureRequest) -> str:
+    """Of Kafka's two group protocols one."""
+    return str(request.param)
+
+
 @pytest.fixture
-def group(tools: KafkaTools, topic: str) -> str:
+def group(tools: KafkaTools, topic: str, group_protocol: str) -> str:
     """A group that has read and committed 30 records of `topic`, and is empty now."""
     name = f"group-{uuid.uuid4()}"
     tools.produce(topic, 30)
@@ -90,6 +96,7 @@ def group(tools: KafkaTools, topic: str) -> str:
         "kafka-console-consumer",
         *("--topic", topic, "--group", name, "--from-beginning", "--max-messages", "30"),
         *("--timeout-ms", CONSUME_TIMEOUT_MS),
+        *("--command-property", f"group.protocol={group_protocol}"),
     )
     assert len(consumed.lines) == 30
     return name

@@ -11,7 +11,15 @@ import re
 import pytest
 
 MODULES = ("test_clients.py", "test_admin.py", "test_groups.py", "test_transactions.py")
-CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
+CLIENTS = (
+    "confluent-kafka",
+    "confluent-kafka/consumer",
+    "kafka-python",
+    "aiokafka",
+    "java",
+    "java/consumer",
+)
+"""`/consumer`: in groups of the consumer protocol."""
 NOT_AVAILABLE = "n/a"
 
 _TEST = re.compile(r"([^/]+\.py)::test_([a-z0-9_]+)\[(.*)\]$")
@@ -24,7 +32,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for outcome in ("passed", "skipped", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
             found = _TEST.search(report.nodeid)
-            client = next((one for one in CLIENTS if found and one in found[3]), None)
+            client = _client_of(found[3]) if found else None
             if found is None or client is None or found[1] not in MODULES:
                 continue
             row = table.setdefault((found[1], found[2]), {})
@@ -38,6 +46,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(_line(feature.replace("_", " "), cells))
 
 
+def _client_of(parameters: str) -> str | None:
+    """The client that a test's parameters name: the longest name that fits."""
+    return max((one for one in CLIENTS if one in parameters), key=len, default=None)
+
+
 def _shown(report: pytest.TestReport) -> str:
     if report.passed:
         return "yes"
@@ -47,4 +60,5 @@ def _shown(report: pytest.TestReport) -> str:
 
 
 def _line(feature: str, cells: list[str]) -> str:
-    return f"{feature:64}" + "".join(f"{cell:17}" for cell in cells).rstrip()
+    columns = zip(cells, CLIENTS, strict=True)
+    return f"{feature:64}" + "".join(f"{cell:{len(one) + 2}}" for cell, one in columns).rstrip()

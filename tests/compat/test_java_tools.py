@@ -265,8 +265,26 @@ def described_offsets(tools: KafkaTools, group: str) -> list[dict[str, str]]:
     return [dict(zip(head.split(), row.split(), strict=True)) for row in rows]
 
 
-def test_consumer_groups_list_and_describe(tools: KafkaTools, topic: str, group: str) -> None:
+def listed(tools: KafkaTools, *arguments: str) -> dict[str, list[str]]:
+    """What kafka-consumer-groups says of each group."""
+    lines = tools("kafka-consumer-groups", "--list", *arguments).lines
+    return {row.split()[0]: row.split()[1:] for row in lines[1:]}
+
+
+def test_consumer_groups_list_and_describe(
+    tools: KafkaTools, topic: str, group: str, group_protocol: str
+) -> None:
     assert group in tools("kafka-consumer-groups", "--list").lines
+    kind = group_protocol.capitalize()
+    assert listed(tools, "--type", "--state")[group] == [kind, "Empty"]
+    assert group in listed(tools, "--type", group_protocol)
+    other = "classic" if group_protocol == "consumer" else "consumer"
+    assert group not in listed(tools, "--type", other)
+    assert group not in listed(tools, "--state", "Stable")
+    rows = [row.split() for row in tools("kafka-groups", "--list").lines]
+    assert [group, kind, "consumer"] in rows
+    typed = tools("kafka-groups", "--list", "--group-type", group_protocol).lines
+    assert any(row.split()[0] == group for row in typed)
     states = dict(
         line.split() for line in tools("kafka-consumer-groups", "--list", "--state").lines
     )
@@ -281,14 +299,19 @@ def test_consumer_groups_list_and_describe(tools: KafkaTools, topic: str, group:
     assert state.split()[-2:] == ["Empty", "0"]
 
 
-def test_consumer_groups_describes_members(tools: KafkaTools, topic: str) -> None:
+def test_consumer_groups_describes_members(
+    tools: KafkaTools, topic: str, group_protocol: str
+) -> None:
     name = f"group-{uuid.uuid4()}"
+    broker_assigns = group_protocol == "consumer"
+    key = "group.remote.assignor" if broker_assigns else "partition.assignment.strategy"
     consumer = Consumer(
         {
             "bootstrap.servers": tools.bootstrap,
             "group.id": name,
             "client.id": "the-member",
-            "partition.assignment.strategy": "range",
+            "group.protocol": group_protocol,
+            key: "range",
         }
     )
     try:
@@ -302,11 +325,19 @@ def test_consumer_groups_describes_members(tools: KafkaTools, topic: str) -> Non
         assert head.split()[:5] == ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
         cells = row.split()
         assert cells[0] == name
-        assert cells[1].startswith("the-member-")
+        assert cells[1].startswith("the-member-") or broker_assigns
         assert cells[2] == "/127.0.0.1"
         assert cells[3:5] == ["the-member", "3"]
+        heads = ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
+        assert head.split()[5:] == heads
+        shares = f"{topic}:0,1,2"
+        wanted = ["2", shares, "2", shares] if broker_assigns else ["-", shares, "-", "-"]
+        assert cells[5:] == wanted
         _, state = tools("kafka-consumer-groups", *describe, "--state").lines
         assert state.split()[-3:] == ["range", "Stable", "1"]
+        _, state = tools("kafka-consumer-groups", *describe, "--state", "--verbose").lines
+        epochs = ["2", "2"] if broker_assigns else ["-", "-"]
+        assert state.split()[-5:] == ["range", "Stable", *epochs, "1"]
         arguments = ("--bootstrap-server", tools.bootstrap, "--delete", "--group", name)
         refused = tools.run("kafka-consumer-groups", *arguments)
         assert "GroupNotEmptyException" in refused.stdout
@@ -345,6 +376,28 @@ def test_consumer_groups_delete(tools: KafkaTools, topic: str, group: str) -> No
     assert group not in tools("kafka-consumer-groups", "--list").lines
     again = tools("kafka-consumer-groups", "--delete", "--group", group)
     assert "GroupIdNotFoundException: The group id does not exist." in again.stdout
+
+
+def test_verifiable_consumer(tools: KafkaTools, topic: str, group_protocol: str) -> None:
+    group = f"verified-{uuid.uuid4()}"
+    tools.produce(topic, 30)
+    consumed = tools(
+        "kafka-verifiable-consumer",
+        *("--topic", topic, "--group-id", group, "--group-protocol", group_protocol),
+        *("--max-messages", "30", "--verbose"),
+    )
+    events = [json.loads(line) for line in consumed.lines]
+    named = [event["name"] for event in events]
+    assert (named[0], named[-1]) == ("startup_complete", "shutdown_complete")
+    given = [one for one in events if one["name"] == "partitions_assigned"]
+    assert sorted(p["partition"] for one in given for p in one["partitions"]) == [0, 1, 2]
+    read = [one for one in events if one["name"] == "record_data"]
+    assert sorted(one["value"] for one in read) == sorted(f"value {n}" for n in range(30))
+    commits = [one for one in events if one["name"] == "offsets_committed"]
+    assert commits and all(one["success"] for one in commits)
+    rows = described_offsets(tools, group)
+    assert sum(int(row["CURRENT-OFFSET"]) for row in rows) == 30
+    assert listed(tools, "--type")[group] == [group_protocol.capitalize()]
 
 
 # --- offsets, records, log directories -----------------------------------------------------------

@@ -1,6 +1,7 @@
 """Consume, transform, produce: offsets that move with the records, and generations that are over.
 
-With the clients that tell the broker which consumer a transaction's offsets are of (KIP-447).
+With the clients that tell the broker which consumer a transaction's offsets are of (KIP-447), in
+groups of the classic protocol and of the consumer protocol (KIP-848).
 """
 
 from __future__ import annotations
@@ -13,20 +14,33 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.clients.group_conversation import describing, fetching
-from tests.clients.transactional_clients import open_producer, open_reader, read_until
+from tests.clients.transactional_clients import (
+    CONSUMER_PROTOCOL,
+    open_producer,
+    open_reader,
+    read_until,
+)
 from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.clients.wire_client import WireClient
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
 pytestmark = [
-    pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python"]),
     *CLIENTS_LEAVE_THINGS_OPEN,
 ]
+CLASSIC = ("confluent-kafka", "kafka-python")
+ASSIGNED = "confluent-kafka" + CONSUMER_PROTOCOL
 RECORDS = 60
 LAST = b"last"
-PROPERTIES = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000"}
+PROPERTIES = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "200",
+    "group.consumer.assignment.interval.ms": "0",
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +52,17 @@ def ottla(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield broker
 
 
+def named(client: str) -> str:
+    """The client, in names of topics and groups."""
+    return client.replace("/", "-")
+
+
 @pytest.fixture
 def wire(ottla: Any, client: str) -> Iterator[WireClient]:
     """Topics `client-in` with one partition, and with two for rebalances; `client-out`."""
     with WireClient(ottla.port) as wire:
-        topics = [(f"{client}-in", 1), (f"{client}-out", 1), (f"{client}-shared", 2)]
+        name = named(client)
+        topics = [(f"{name}-in", 1), (f"{name}-out", 1), (f"{name}-shared", 2)]
         for name, partitions in topics:
             wire.call(CreateTopicsRequest([CreatableTopic(name, partitions, 1)], 10_000), 7)
         yield wire
@@ -73,9 +93,11 @@ def poll_some(reader: TopicReader) -> list[Any]:
     raise AssertionError("nothing comes")
 
 
+@pytest.mark.parametrize("client", [*CLASSIC, ASSIGNED])
 def test_offsets_move_with_the_records(ottla: Any, wire: WireClient, client: str) -> None:
     """Every second transaction is aborted, and its records are taken up again."""
-    source, target, group = f"{client}-in", f"{client}-out", f"{client}-copiers"
+    name = named(client)
+    source, target, group = f"{name}-in", f"{name}-out", f"{name}-copiers"
     servers = ottla.bootstrap_servers
     values = [b"%d" % number for number in range(RECORDS)]
     say(servers, source, *values)
@@ -115,6 +137,7 @@ class _Before:
         return self._mark
 
 
+@pytest.mark.parametrize("client", CLASSIC)
 def test_a_generation_that_is_over_is_fenced(ottla: Any, wire: WireClient, client: str) -> None:
     """A copier that lost its partition to another member cannot commit for it any more."""
     source, group = f"{client}-shared", f"{client}-fenced"
@@ -145,6 +168,49 @@ def test_a_generation_that_is_over_is_fenced(ottla: Any, wire: WireClient, clien
         producer.offsets(first, source, {0: 2})
         producer.commit()
         assert committed(wire, group, source) == [2, -1]
+
+
+@pytest.mark.parametrize("client", [ASSIGNED])
+def test_an_epoch_that_is_over_is_fenced_for_what_was_lost(
+    ottla: Any, wire: WireClient, client: str
+) -> None:
+    """By epochs of before a hand-over one commits for what one has kept, and for nothing else."""
+    source, group = f"{named(client)}-shared", f"{named(client)}-fenced"
+    servers = ottla.bootstrap_servers
+    say(servers, source, *[b"%d" % number for number in range(10)])
+    with ExitStack() as opened:
+        first = opened.enter_context(closing(open_reader(client, servers, source, 2, group=group)))
+        poll_some(first)
+        producer = opened.enter_context(closing(open_producer(client, servers, f"{group}-slow")))
+        before = _Before(first)
+        second = opened.enter_context(closing(open_reader(client, servers, source, 2, group=group)))
+        deadline = time.monotonic() + 30
+        while len(shares := _shares(wire, group)) < 2 and time.monotonic() < deadline:
+            first.poll(0.1)
+            second.poll(0.1)
+        assert shares == [[0], [1]], "who was first keeps its first partition"
+        producer.begin()
+        with pytest.raises(Failed) as failed:
+            producer.offsets(before, source, {1: 1})  # type: ignore[arg-type]
+            producer.commit()
+        assert failed.type is not Fenced, "its consumer is fenced, the producer is not"
+        producer.abort()
+        assert committed(wire, group, source) == [-1, -1]
+        producer.begin()
+        producer.offsets(before, source, {0: 1})  # type: ignore[arg-type]
+        producer.commit()
+        assert committed(wire, group, source) == [1, -1]
+
+
+def _shares(wire: WireClient, group: str) -> list[list[int]]:
+    """The partitions of each member, when the group is Stable."""
+    found = wire.call(ConsumerGroupDescribeRequest([group]), 1).groups[0]
+    if found.group_state != "Stable":
+        return []
+    return sorted(
+        [part for topic in one.assignment.topic_partitions for part in topic.partitions]
+        for one in found.members
+    )
 
 
 def _members_at_work(wire: WireClient, group: str) -> int:

@@ -57,6 +57,7 @@ TOOLS: dict[str, str] = {
     "kafka-storage": "kafka.tools.StorageTool",
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
     "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
+    "kafka-verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
 }
 """Kafka's scripts by name, and the class each of them runs in 4.3."""
 
