@@ -184,6 +184,7 @@ class Run:
         deadline = time.monotonic() + PATIENCE_S
         while not condition():
             for member, task in list(self._members.items()):
+                assert member.fenced == [], member.fenced
                 if task.done():
                     task.result()
                     del self._members[member]
@@ -196,8 +197,6 @@ class Run:
 
     async def _judge(self) -> None:
         assert self.ledger.wrong == [], self.ledger.wrong
-        fenced = [one for member in self._members for one in member.fenced]
-        assert fenced == [], fenced
         described = (await self._ask(ConsumerGroupDescribeRequest([GROUP]), 1)).groups[0]
         assert described.group_state == "Stable", described
         shares = {
