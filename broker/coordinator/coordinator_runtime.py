@@ -48,6 +48,8 @@ T = TypeVar("T")
 RECORDS_PER_BATCH = 1_000
 """Of an outcome that is not atomic, so that no batch outgrows max.message.bytes."""
 REPLAYS_A_SLICE = 200
+REPLAYED_BYTES = 64
+"""As many more of a record's value take as long as one more record."""
 
 
 class CoordinatorShard(Protocol):
@@ -219,7 +221,7 @@ class ShardContext:
         pace = Pace(REPLAYS_A_SLICE)
         try:
             for index, (key, value) in enumerate(records):
-                if pace.is_full():
+                if pace.is_full(replays(value)) and index:
                     yield None
                     if self._is_gone():
                         return ErrorCode.NOT_COORDINATOR
@@ -278,7 +280,8 @@ class ShardContext:
         assert self.shard is not None
         pace = Pace(REPLAYS_A_SLICE)
         for record in records:
-            if pace.is_full():
+            value = None if isinstance(record, TransactionMarker) else record.value
+            if pace.is_full(replays(value)):
                 yield None
             if self.state is not ShardState.LOADING:
                 return
@@ -505,6 +508,11 @@ class CoordinatorRuntime(Generic[S]):
             return
         context.state = ShardState.ACTIVE
         shard.on_loaded()
+
+
+def replays(value: bytes | None) -> int:
+    """How many replays of a short record that of one with this value counts for."""
+    return 1 if value is None else 1 + len(value) // REPLAYED_BYTES
 
 
 def _outcome(decided: Decided[T]) -> Steps[Outcome[T]]:

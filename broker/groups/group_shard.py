@@ -21,7 +21,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_runtime import ShardContext
-from broker.coordinator.outcome import Done, Outcome, nobody, settle
+from broker.coordinator.outcome import Decided, Done, Outcome, nobody, settle
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
@@ -275,7 +275,7 @@ class GroupShard:
         group = self.groups.get(group_id)
         return group if isinstance(group, ConsumerGroup) else None
 
-    def consumer_heartbeat(self, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
+    def consumer_heartbeat(self, beat: Beat) -> Decided[ConsumerGroupHeartbeatResponse]:
         """ConsumerGroupHeartbeat; a new member's group is made on the way.
 
         A classic group without members gives way; one with members is converted.

@@ -12,12 +12,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
+from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody
 from broker.groups.consumer.assignors.assignor import Assignment, GroupAssignment
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import question, target_records, voted_assignor
+from storage.log.sliced_work import Steps
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -29,7 +30,7 @@ class Computing:
         self,
         surroundings: Surroundings,
         find: Callable[[str], ConsumerGroup | None],
-        submit: Callable[[Callable[[], Outcome[Done]]], None],
+        submit: Callable[[Callable[[], Decided[Done]]], None],
         wall_ms: Callable[[], int],
     ) -> None:
         self._surroundings = surroundings
@@ -70,10 +71,11 @@ class Computing:
             del self._groups[group_id]
         return at_once
 
-    def _install(self, group_id: str, answer: GroupAssignment, epoch: int) -> Outcome[Done]:
+    def _install(self, group_id: str, answer: GroupAssignment, epoch: int) -> Steps[Outcome[Done]]:
         """The target that was asked for in `epoch`; meanwhile the group may have gone on."""
         group = self._find(group_id)
         if group is None or not group.assignment_epoch < epoch <= group.epoch:
             return NOTHING
-        members = list(group.members)
-        return Outcome(nobody, target_records(group, members, answer, epoch, self._wall_ms()))
+        members, now_ms = list(group.members), self._wall_ms()
+        records = yield from target_records(group, members, answer, epoch, now_ms)
+        return Outcome(nobody, records)

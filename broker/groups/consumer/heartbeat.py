@@ -52,6 +52,7 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupHeartbeatResponseTopicPartitions,
 )
+from storage.log.sliced_work import in_one_go
 
 
 def refusal(fault: ApiError) -> ConsumerGroupHeartbeatResponse:
@@ -124,7 +125,8 @@ class Turn:
     def assign(self, answer: GroupAssignment, now_ms: int) -> None:
         """These are the targets from now on."""
         ids = [member.member_id for member in self.members()]
-        self.records += target_records(self.group, ids, answer, self.epoch, now_ms)
+        # The assignor was done with its first slice, so there is not much to write.
+        self.records += in_one_go(target_records(self.group, ids, answer, self.epoch, now_ms))
         self.target = answer.get(self.member_id, NOTHING_ASSIGNED)
         self.assignment_epoch = self.epoch
 

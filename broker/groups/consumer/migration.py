@@ -48,10 +48,14 @@ from protocol.messages.group_records import (
     MemberMetadata,
 )
 from protocol.primitives import MessageBuffer
+from storage.log.sliced_work import Pace, Steps
 
 _VERSION = Struct(">h")
 NOT_COMPUTED = 0
 """The time of a target that no assignor gave."""
+# Of a slice: what a member takes, and how many bytes of its assignment take one more piece.
+_PIECES_A_MEMBER = 20
+_BYTES_A_PIECE = 10
 
 
 class MigrationPolicy(Enum):
@@ -149,29 +153,34 @@ def classic_subscription(
 # -- there -----------------------------------------------------------------------------------------
 
 
-def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> list[Record]:
+def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Record]]:
     """The records by which `classic` is a consumer group. ProtocolError where it cannot become one:
     its members are no consumers, or assign by rules of their own."""
     if classic.protocol_type != CONSUMER_PROTOCOL:
         raise ProtocolError(f"protocol type {classic.protocol_type}")
     group_id, epoch = classic.group_id, classic.generation_id
-    said = {one.member_id: _converted(one) for one in classic.members.values()}
-    has = {
-        one.member_id: _read_assignment(one.assignment, topics) for one in classic.members.values()
-    }
-    names = dict.fromkeys(name for one in said.values() for name in one.topics)
+    names: dict[str, None] = {}
+    subscriptions: list[Record] = []
+    targets: list[Record] = []
+    positions: list[Record] = []
+    pace = Pace()
+    for member in list(classic.members.values()):
+        if pace.is_full(_PIECES_A_MEMBER + len(member.assignment) // _BYTES_A_PIECE):
+            yield None
+        member_id, subscription = member.member_id, _converted(member)
+        target = _read_assignment(member.assignment, topics)
+        position = Position(epoch, epoch, STABLE, with_given({}, target, epoch))
+        names.update(dict.fromkeys(subscription.topics))
+        subscriptions.append(member_record(group_id, member_id, subscription))
+        targets.append(target_record(group_id, member_id, target))
+        positions.append(position_record(group_id, member_id, position))
     return [
         *classic.tombstones(),
-        *(member_record(group_id, member_id, one) for member_id, one in said.items()),
+        *subscriptions,
         epoch_record(group_id, epoch, metadata_hash(names, topics)),
-        *(target_record(group_id, member_id, target) for member_id, target in has.items()),
+        *targets,
         target_epoch_record(group_id, epoch, NOT_COMPUTED),
-        *(
-            position_record(
-                group_id, member_id, Position(epoch, epoch, STABLE, with_given({}, target, epoch))
-            )
-            for member_id, target in has.items()
-        ),
+        *positions,
     ]
 
 

@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any
 
 from broker.coordinator.coordinator_log import Record
-from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody, settle
+from broker.coordinator.coordinator_runtime import REPLAYS_A_SLICE, replays
+from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody, settle
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply
@@ -44,11 +45,12 @@ from protocol.messages.group_records import GroupMetadataKey
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
+from storage.log.sliced_work import Pace, Steps
 from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 
-Submit = Callable[[Callable[[], Outcome[Done]], Callable[[ErrorCode, Done], None]], None]
+Submit = Callable[[Callable[[], Decided[Done]], Callable[[ErrorCode, Done], None]], None]
 RETRY_MS = 1_000
 """After a removal could not be written."""
 
@@ -172,18 +174,20 @@ class ConsumerProtocol:
         fits = self._may_be_classic(len(group.members))
         return fits and replaced is not None and replaces_the_last(group, replaced.member_id)
 
-    def upgrade(self, classic: ClassicGroup, beat: Beat) -> Outcome[ConsumerGroupHeartbeatResponse]:
+    def upgrade(
+        self, classic: ClassicGroup, beat: Beat
+    ) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
         """A consumer comes to a classic group with members, which becomes a consumer group."""
         group_id = classic.group_id
         room = self._surroundings.config.group_consumer_max_size
         if not self._policy.upgrades or len(classic.members) >= room:
             return Outcome(refusal(not_found(group_id)))
         try:
-            records = upgrade_records(classic, self._surroundings.topics())
+            records = yield from upgrade_records(classic, self._surroundings.topics())
         except ProtocolError as error:
             log.info("group %s cannot become a consumer group: %s", group_id, error)
             return Outcome(refusal(not_found(group_id)))
-        group = _group_of(group_id, records)
+        group = yield from _group_of(group_id, records)
         outcome = self._handler.heartbeat(group, beat, self._scheduler.wall_ms(), records)
         if not outcome.records:
             return outcome
@@ -290,10 +294,13 @@ def not_found(group_id: str) -> ApiError:
     return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
 
 
-def _group_of(group_id: str, records: Sequence[Record]) -> ConsumerGroup:
+def _group_of(group_id: str, records: Sequence[Record]) -> Steps[ConsumerGroup]:
     """The consumer group that these records make."""
     group = ConsumerGroup(group_id)
+    pace = Pace(REPLAYS_A_SLICE)
     for record in records:
+        if pace.is_full(replays(record[1])):
+            yield None
         read: Any = read_group_record(*record)
         key, value = read
         if not isinstance(key, GroupMetadataKey):
@@ -301,6 +308,6 @@ def _group_of(group_id: str, records: Sequence[Record]) -> ConsumerGroup:
     return group
 
 
-def submit_and_settle(submit: Submit, decide: Callable[[], Outcome[Done]]) -> None:
+def submit_and_settle(submit: Submit, decide: Callable[[], Decided[Done]]) -> None:
     """Have somebody decide of whom nobody waits for an answer."""
     submit(decide, settle)

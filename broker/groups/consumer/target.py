@@ -23,6 +23,7 @@ from broker.groups.consumer.state.member import ConsumerMember, Subscription
 from broker.groups.consumer.state.records import target_epoch_record, target_record
 from broker.groups.consumer.state.topics import ids_of
 from controller.metadata.image import TopicsImage
+from storage.log.sliced_work import Pace, Steps
 
 
 class Question(NamedTuple):
@@ -82,12 +83,15 @@ def target_records(
     answer: GroupAssignment,
     epoch: int,
     now_ms: int,
-) -> list[Record]:
+) -> Steps[list[Record]]:
     """The records by which `answer` is the target of `epoch`: of each of `members` whose own
     differs, or who has none yet, and of the group."""
     records = []
+    pace = Pace()
     for member_id in members:
         target = answer.get(member_id, NOTHING_ASSIGNED)
+        if pace.is_full(1 + len(target)):
+            yield None
         if group.targets.get(member_id) != target:
             records.append(target_record(group.group_id, member_id, target))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))

@@ -15,6 +15,7 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.coordinator_runtime import (
     RECORDS_PER_BATCH,
+    REPLAYED_BYTES,
     REPLAYS_A_SLICE,
     CoordinatorRuntime,
     ShardContext,
@@ -442,6 +443,19 @@ def test_what_is_committed_ends_before_an_append_that_is_replayed_in_part() -> N
     while world.scheduler.step():
         seen.append(shard.context.high_watermark)
     assert seen[:3] == [1, 1, 1 + records]
+
+
+def test_the_replay_of_a_long_record_counts_for_several() -> None:
+    world = sliced()
+    shard = world.shard()
+    value = bytes(9 * REPLAYED_BYTES)
+    a_slice = REPLAYS_A_SLICE // 10
+    shard.submit(Outcome("long", [(b"%d" % number, value) for number in range(a_slice + 1)]))
+    assert len(shard.seen) == 1 + a_slice
+    world.scheduler.run_for(0)
+    assert len(shard.seen) == 1 + a_slice + 1
+    shard.submit(Outcome("alone", [(b"alone", bytes(2 * REPLAYS_A_SLICE * REPLAYED_BYTES))]))
+    assert len(shard.seen) == 1 + a_slice + 2, "one record is short work, however long it is"
 
 
 def test_a_long_decision_sees_one_state() -> None:

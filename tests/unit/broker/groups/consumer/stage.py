@@ -8,7 +8,7 @@ from typing import Any
 
 from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import Record
-from broker.coordinator.outcome import Done, Outcome
+from broker.coordinator.outcome import Decided, Done, Outcome
 from broker.groups.consumer.membership import Beat
 from broker.groups.consumer.protocol import ConsumerProtocol
 from broker.groups.consumer.state.group import ConsumerGroup
@@ -28,6 +28,7 @@ from protocol.messages.group_records import (
     GroupMetadataKey,
 )
 from protocol.primitives import MessageBuffer
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.groups.playbook import image_with
 
@@ -109,9 +110,10 @@ class Stage:
         return told[0]
 
     def _submit(
-        self, decide: Callable[[], Outcome[Done]], done: Callable[[ErrorCode, Done], None]
+        self, decide: Callable[[], Decided[Done]], done: Callable[[ErrorCode, Done], None]
     ) -> None:
-        self._write(decide(), done)
+        decided = decide()
+        self._write(decided if isinstance(decided, Outcome) else in_one_go(decided), done)
 
     def _write(self, outcome: Outcome[Any], done: Callable[[ErrorCode, Any], None]) -> None:
         if outcome.records:

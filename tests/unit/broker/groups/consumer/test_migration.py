@@ -27,6 +27,7 @@ from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignmentTopicPartition,
 )
 from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import encoded, subscribed
 from tests.unit.broker.groups.playbook import image_with
 
@@ -48,6 +49,10 @@ def classic(*members: Any, protocol_type: str = "consumer") -> ClassicGroup:
     return ClassicGroup.restore("g", value, 0)
 
 
+def upgraded(group: ClassicGroup) -> Any:
+    return in_one_go(upgrade_records(group, TOPICS))
+
+
 def followed(records: Any) -> ConsumerGroup:
     group = ConsumerGroup("g")
     for one in records:
@@ -59,13 +64,12 @@ def followed(records: Any) -> ConsumerGroup:
 
 def test_members_keep_what_they_have_at_the_generation_s_epoch() -> None:
     group = followed(
-        upgrade_records(
+        upgraded(
             classic(
                 member("a", subscribed("t", "u"), share(t=[1, 0], u=[1])),
                 member("b", subscribed("t", rack_id="r", version=3), share(t=[2]), "i"),
                 member("c", subscribed("gone"), b""),
-            ),
-            TOPICS,
+            )
         )
     )
     assert (group.epoch, group.assignment_epoch, group.assigned_at_ms) == (5, 5, 0)
@@ -94,14 +98,22 @@ def test_members_keep_what_they_have_at_the_generation_s_epoch() -> None:
 )
 def test_what_cannot_become_a_consumer_group(group: ClassicGroup) -> None:
     with pytest.raises(ProtocolError):
-        upgrade_records(group, TOPICS)
+        upgraded(group)
+
+
+def test_a_large_group_is_converted_in_slices() -> None:
+    members = [member(f"m{one}", subscribed("t"), share(t=[0])) for one in range(50)]
+    steps = upgrade_records(classic(*members), TOPICS)
+    slices = sum(1 for _ in steps) + 1
+    assert 5 <= slices <= 20
+    assert len(upgraded(classic(*members))) == 3 + 3 * len(members)
 
 
 def test_back_again_members_keep_their_targets() -> None:
     first = classic(
         member("a", subscribed("t"), share(t=[0, 1])), member("b", subscribed("t"), share(t=[2, 3]))
     )
-    group = followed(upgrade_records(first, TOPICS))
+    group = followed(upgraded(first))
     assert leaves_classic_members(group, [])
     assert leaves_classic_members(group, ["b"])
     assert not leaves_classic_members(group, ["a", "b"])
@@ -118,7 +130,7 @@ def test_a_member_that_the_broker_assigns_keeps_the_group_as_it_is() -> None:
     from broker.groups.consumer.state.member import Subscription
     from broker.groups.consumer.state.records import member_record
 
-    records = upgrade_records(classic(member("a", subscribed("t"), share(t=[0]))), TOPICS)
+    records = upgraded(classic(member("a", subscribed("t"), share(t=[0]))))
     group = followed([*records, member_record("g", "k", Subscription(topics=("t",)))])
     assert not leaves_classic_members(group, [])
     assert leaves_classic_members(group, ["k"])

@@ -9,6 +9,7 @@ from broker.groups.consumer.state.member import ConsumerMember, Subscription
 from broker.groups.consumer.state.records import regex_record, target_record
 from broker.groups.consumer.target import question, target_records, voted_assignor, wants
 from broker.groups.group_records import read_group_record
+from storage.log.sliced_work import PIECES_AT_ONCE, in_one_go
 from tests.unit.broker.groups.consumer.stage import Stage, T, U
 
 NAMES = ["uniform", "range"]
@@ -62,7 +63,24 @@ def test_only_what_differs_is_written() -> None:
     stage.groups["g"] = group
     stage.replay([target_record("g", "m", {T: (0,)}), target_record("g", "n", {})])
     answer = {"m": {T: (0,)}, "n": {T: (1,)}}
-    written = target_records(group, ["m", "n", "o"], answer, 4, 99)
+    written = in_one_go(target_records(group, ["m", "n", "o"], answer, 4, 99))
     read = [read_group_record(*one) for one in written]
     assert [key[1] for key, _ in written] == [7, 7, 6]
     assert [one[0].member_id for one in read[:2]] == ["n", "o"]  # type: ignore[index,union-attr]
+
+
+def test_the_records_of_a_large_target_are_made_in_slices() -> None:
+    members = 2 * PIECES_AT_ONCE
+    answer = {f"m{number}": {T: (number,)} for number in range(members)}
+    steps = target_records(ConsumerGroup("g"), list(answer), answer, 4, 99)
+    slices = 0
+    while True:
+        slices += 1
+        try:
+            next(steps)
+        except StopIteration as end:
+            records = end.value
+            break
+    assert len(records) == members + 1
+    # A member with one topic is two pieces.
+    assert slices == 4
