@@ -17,7 +17,7 @@ at most. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past sta
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import partial
@@ -441,6 +441,10 @@ class CoordinatorRuntime(Generic[S]):
         for context, shard in list(self._shards.values()):
             if context.state is ShardState.ACTIVE:
                 yield shard
+
+    def partition_counts(self) -> Counter[ShardState]:
+        """How many partitions are coordinated here, by how far they are."""
+        return Counter(context.state for context, _ in self._shards.values())
 
     def is_loading(self) -> bool:
         """Whether some shard is still being loaded."""

@@ -9,6 +9,7 @@ group, and the timer of offset expiry. Never changes a group: `GroupShard` does.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -21,7 +22,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_partitions import partition_for
-from broker.coordinator.coordinator_runtime import CoordinatorRuntime
+from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardState
 from broker.coordinator.outcome import Decided, Done, Outcome, Told, settle
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
@@ -31,6 +32,7 @@ from broker.groups.consumer.protocol import not_found
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.validation import heartbeat_fault
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
+from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_shard import FoundOffsets, GroupShard
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ApiError, ErrorCode
@@ -64,6 +66,8 @@ T = TypeVar("T")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
+COUNTED_FOR_MS = 1_000
+"""How long a count of all groups is good."""
 GROUPS_A_SLICE = 3
 """Of one request, which each may take a slice of its own."""
 
@@ -94,11 +98,16 @@ class GroupCoordinator:
         self._stopped = False
         self._expiry: Timer | None = None
         self._sliced = sliced
+        self.metrics = metrics = GroupMetrics()
+        self._counts: Counter[tuple[str, str]] | None = None
+        self._counted_ms = 0.0
         self._runtime = CoordinatorRuntime(
             "group coordinator",
             coordinator_log,
             scheduler,
-            lambda context: GroupShard(config, scheduler, random_bytes, surroundings, context),
+            lambda context: GroupShard(
+                config, scheduler, random_bytes, surroundings, metrics, context
+            ),
             config.offsets_commit_timeout_ms,
             sliced,
         )
@@ -418,6 +427,28 @@ class GroupCoordinator:
             done,
             named=False,
         )
+
+    def group_counts(self) -> Counter[tuple[str, str]]:
+        """How many groups are led here, by type and state as ListGroups says them.
+
+        They are counted at most once a second, for who asks several times about them.
+        """
+        now_ms = self._scheduler.monotonic_ms()
+        if self._counts is None or now_ms - self._counted_ms >= COUNTED_FOR_MS:
+            self._counts, self._counted_ms = Counter(), now_ms
+            for shard in self._runtime.active_shards():
+                for group in shard.groups.values():
+                    listed = group.listed()
+                    self._counts[listed.group_type, listed.group_state] += 1
+        return self._counts
+
+    def offset_count(self) -> int:
+        """How many committed offsets are led here."""
+        return sum(shard.offsets.count for shard in self._runtime.active_shards())
+
+    def partition_counts(self) -> Counter[ShardState]:
+        """How many partitions of `__consumer_offsets` are led here, by how far they are."""
+        return self._runtime.partition_counts()
 
     def list_groups(self, request: ListGroupsRequest) -> Steps[ListGroupsResponse]:
         """ListGroups: all groups led here, or those in one of the states and of one of the types;

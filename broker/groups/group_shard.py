@@ -10,7 +10,7 @@ Follows Kafka's `GroupCoordinatorShard`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 
 from broker.config.values import BrokerConfig
@@ -34,6 +34,7 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group import Committer, Group, commit_error_without_group
+from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import (
     ConsumerGroupKey,
     ConsumerGroupValue,
@@ -88,14 +89,16 @@ class GroupShard:
         scheduler: Scheduler,
         random_bytes: Callable[[int], bytes],
         surroundings: Surroundings,
+        metrics: GroupMetrics,
         context: ShardContext,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._context = context
+        self._metrics = metrics
         self._live = False
         self._rebalancer = Rebalancer(config, scheduler, lambda work: context.submit(work, settle))
-        self._protocol = ClassicProtocol(config, self._rebalancer, random_bytes)
+        self._protocol = ClassicProtocol(config, self._rebalancer, random_bytes, metrics)
         self._consumers = ConsumerProtocol(
             surroundings,
             scheduler,
@@ -103,6 +106,7 @@ class GroupShard:
             lambda *work: context.submit(*work),
             random_bytes,
             self._became_classic,
+            metrics,
         )
         self._surroundings = surroundings
         self.groups: dict[str, Group] = {}
@@ -333,6 +337,7 @@ class GroupShard:
             # A sign of life, as a heartbeat is.
             self._rebalancer.extend_session(group, group.members[request.member_id])
         records, answers = yield from self.offsets.commit(request, self._scheduler.wall_ms())
+        self._metrics.committed(len(records))
         return Outcome(answers, records)
 
     def commit_transactional_offsets(
@@ -344,6 +349,7 @@ class GroupShard:
             return Outcome([], error=error)
         now = self._scheduler.wall_ms()
         records, answers = yield from self.offsets.commit_transactional(request, now)
+        self._metrics.committed(len(records))
         return Outcome(answers, records, transaction=transaction)
 
     def _commit_error(
@@ -420,6 +426,7 @@ class GroupShard:
                 if not subscribed:
                     records += self.offsets.delete(request.group_id, topic.name, index)
             answers.append(OffsetDeleteResponseTopic(topic.name, partitions))
+        self._metrics.deleted(len(records))
         return Outcome(answers, records)
 
     # -- administration ------------------------------------------------------------------------
@@ -453,11 +460,25 @@ class GroupShard:
             clock = group.expiry_clock()
             if clock is None:
                 continue
-            nothing_left = yield from self.offsets.expire(
-                group.group_id, group.is_subscribed_to, clock, now, retention
+            nothing_left = yield from self._counted(
+                self.offsets.expire(group.group_id, group.is_subscribed_to, clock, now, retention)
             )
             if nothing_left and group.is_idle:
                 yield from group.tombstones()
+
+    def _counted(
+        self, found: Generator[Record | None, None, bool]
+    ) -> Generator[Record | None, None, bool]:
+        """The same, each tombstone counted as an expired offset."""
+        while True:
+            try:
+                one = next(found)
+            except StopIteration as end:
+                nothing_left: bool = end.value
+                return nothing_left
+            if one is not None:
+                self._metrics.expired()
+            yield one
 
     def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
         """Topics were deleted: so are the offsets committed for them."""

@@ -49,6 +49,11 @@ class OffsetStore:
         self._table = OffsetTable(committed_below)
         self._pending = PendingOffsets()
 
+    @property
+    def count(self) -> int:
+        """How many there are, without those of open transactions."""
+        return self._table.count
+
     # -- replay --------------------------------------------------------------------------------
 
     def replay(

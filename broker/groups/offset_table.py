@@ -21,6 +21,8 @@ class OffsetTable:
 
     def __init__(self, committed_below: Callable[[], int]) -> None:
         self._committed_below = committed_below
+        self.count = 0
+        """Of all offsets, as appended."""
         self._groups: dict[str, dict[str, _Partitions]] = {}
         self._changes: deque[tuple[int, Key]] = deque()
         self._before: dict[Key, deque[CommittedOffset | None]] = {}
@@ -100,7 +102,9 @@ class OffsetTable:
         """The record at `position` sets an offset. Positions never go back."""
         self._remember(key, position)
         group_id, topic, partition = key
-        self._to_change(group_id, topic)[partition] = committed.plain()
+        partitions = self._to_change(group_id, topic)
+        self.count += partition not in partitions
+        partitions[partition] = committed.plain()
 
     def remove(self, key: Key, position: int) -> None:
         """The record at `position` removes an offset, if there is one."""
@@ -112,6 +116,7 @@ class OffsetTable:
         self._remember(key, position)
         partitions = self._to_change(group_id, topic)
         del partitions[partition]
+        self.count -= 1
         if not partitions:
             del topics[topic]
         if not topics:

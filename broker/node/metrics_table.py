@@ -12,6 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker.coordinator.coordinator_runtime import ShardState
+from broker.groups.classic.group import CLASSIC
+from broker.groups.classic.group_state import ClassicGroupState
+from broker.groups.consumer.state.group import CONSUMER
+from broker.groups.consumer.state.group_state import ConsumerGroupState
 from broker.metrics import Labels, RecentShare, Sample
 from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.connection_state import State
@@ -22,6 +27,8 @@ from controller.metadata.image import NO_LEADER, PartitionRegistration
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
+    from broker.groups.group_coordinator import GroupCoordinator
+    from broker.groups.group_metrics import GroupMetrics
     from broker.loop_turns import LoopTurns
     from broker.metrics import Metrics
     from broker.network.acceptor import Acceptor
@@ -68,6 +75,25 @@ _PARTITION_COUNTS: tuple[tuple[str, str, Callable[[Partition], bool]], ...] = (
 )
 
 
+_GROUPS = "kafka_server_group_coordinator_metrics"
+_CLASSIC_GROUPS = "kafka_coordinator_group_groupmetadatamanager"
+_GROUP_COUNTS: tuple[tuple[str, str, Callable[[GroupMetrics], int]], ...] = (
+    ("offset_commit", "Offsets that were committed", lambda one: one.offset_commits),
+    ("offset_deletion", "Offsets that OffsetDelete took away", lambda one: one.offset_deletions),
+    ("offset_expiration", "Offsets that expired", lambda one: one.offset_expirations),
+    (
+        "group_completed_rebalance",
+        "Generations of classic groups that their leaders assigned",
+        lambda one: one.completed_rebalances,
+    ),
+    (
+        "consumer_group_rebalance",
+        "Epochs of consumer groups that heartbeats began",
+        lambda one: one.consumer_rebalances,
+    ),
+)
+
+
 _QUOTA_LEVELS = {
     QuotaKind.PRODUCE: ("byte_rate", "Bytes a second that a client with a quota produces"),
     QuotaKind.FETCH: ("byte_rate", "Bytes a second that a client with a quota fetches"),
@@ -99,6 +125,7 @@ def register_node_metrics(
         _shares(node, servers)
     if node.broker is not None:
         _replicas(node, node.broker)
+        _groups(node.metrics, node.broker.parts.groups)
         _requests(node.metrics, node.broker.requests)
     elif node.controller_server is not None:
         _requests(node.metrics, node.controller_server.requests)
@@ -158,6 +185,52 @@ def _replicas(node: Node, broker: BrokerServer) -> None:
     )
     for name, help_text, read in _LOG_VALUES:
         metrics.gauges(f"kafka_log_log_{name}", help_text, partial(_per_log, replicas, read))
+
+
+def _groups(metrics: Metrics, groups: GroupCoordinator) -> None:
+    for word, help_text, read in _GROUP_COUNTS:
+        metrics.counters(f"{_GROUPS}_{word}", help_text, partial(_counted, groups.metrics, read))
+
+    def by_protocol() -> Iterator[Sample]:
+        counts = groups.group_counts()
+        for protocol in (CLASSIC, CONSUMER):
+            of_it = (count for (kind, _), count in counts.items() if kind == protocol)
+            yield {"protocol": protocol}, float(sum(of_it))
+
+    def by_state() -> Iterator[Sample]:
+        counts = groups.group_counts()
+        for state in ConsumerGroupState:
+            yield {"state": state.value}, float(counts[CONSUMER, state.value])
+
+    def in_state(state: str) -> float:
+        return groups.group_counts()[CLASSIC, state]
+
+    def by_load() -> Iterator[Sample]:
+        counts = groups.partition_counts()
+        for state in (ShardState.ACTIVE, ShardState.FAILED, ShardState.LOADING):
+            yield {"state": state.value.lower()}, float(counts[state])
+
+    metrics.gauges(f"{_GROUPS}_group_count", "Groups by protocol", by_protocol)
+    metrics.gauges(f"{_GROUPS}_consumer_group_count", "Consumer groups by state", by_state)
+    metrics.gauges(
+        f"{_GROUPS}_num_partitions", "Partitions of __consumer_offsets led here", by_load
+    )
+    metrics.gauge(f"{_CLASSIC_GROUPS}_numoffsets", "Committed offsets", groups.offset_count)
+    metrics.gauge(
+        f"{_CLASSIC_GROUPS}_numgroups",
+        "Classic groups",
+        lambda: sum(count for (kind, _), count in groups.group_counts().items() if kind == CLASSIC),
+    )
+    for one in ClassicGroupState:
+        metrics.gauge(
+            f"{_CLASSIC_GROUPS}_numgroups{one.value.lower()}",
+            f"Classic groups that are {one.value}",
+            partial(in_state, one.value),
+        )
+
+
+def _counted(counted: GroupMetrics, read: Callable[[GroupMetrics], int]) -> tuple[Sample, ...]:
+    return (({}, float(read(counted))),)
 
 
 def _controller(node: Node) -> None:

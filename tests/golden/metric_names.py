@@ -1,4 +1,4 @@
-"""The MBeans of a broker's network, handlers and quotas, as Apache Kafka 4.3.0 has them.
+"""The MBeans of a broker's network, handlers, quotas and groups, as Apache Kafka 4.3.0 has them.
 
 `python -m tests.golden.metric_names` records `metric_names_kafka_4_3_0.json` anew: Kafka's own
 JmxTool lists them on a broker whose clients are over each kind of quota. One row each: domain,
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 
 from protocol.messages.alter_client_quotas import (
@@ -19,8 +20,15 @@ from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequestEntryData,
     OpData,
 )
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
 from tests.batches import build_batch
@@ -33,21 +41,24 @@ TYPES = (
     "Acceptor",
     "ControllerMutation",
     "Fetch",
+    "GroupMetadataManager",
     "KafkaRequestHandlerPool",
     "Processor",
     "Produce",
     "Request",
     "RequestChannel",
     "SocketServer",
+    "group-coordinator-metrics",
     "socket-server-metrics",
 )
+COORDINATOR_S = 60.0
 QUOTAS = {
     "producer_byte_rate": 1000.0,
     "consumer_byte_rate": 1000.0,
     "request_percentage": 1.0,
     "controller_mutation_rate": 0.5,
 }
-_LINE = re.compile(r"(kafka\.\w+):type=([^,:]+)((?:,[^:]*)?):([^=]+)=")
+_LINE = re.compile(r"(kafka[\w.]*):type=([^,:]+)((?:,[^:]*)?):([^=]+)=")
 
 Row = tuple[str, str, str, tuple[str, ...]]
 
@@ -100,6 +111,20 @@ def use_up(port: int) -> None:
         client.close()
 
 
+def use_groups(port: int) -> None:
+    """One that the broker assigns, and offsets without a group."""
+    offsets = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5)])]
+    joining = ConsumerGroupHeartbeatRequest("g", "m", 0, rebalance_timeout_ms=9_000)
+    joining.subscribed_topic_names, joining.topic_partitions = ["t"], []
+    with WireClient(port, "c") as client:
+        client.call(FindCoordinatorRequest("g", 0), 2)
+        deadline = time.monotonic() + COORDINATOR_S
+        while client.call(joining, 1).error_code:
+            assert time.monotonic() < deadline, "no coordinator"
+            time.sleep(0.2)
+        client.call(OffsetCommitRequest("s", -1, "", topics=offsets), 8)
+
+
 def main() -> None:
     """Ask a Kafka, and write down what it says."""
     port = free_port()
@@ -118,6 +143,7 @@ def main() -> None:
         set_quotas(client)
         client.close()
         use_up(kafka.port)
+        use_groups(kafka.port)
         url = f"service:jmx:rmi:///jndi/rmi://{HOST}:{port}/jmxrmi"
         tool = [java, "-cp", kafka_classpath(), "org.apache.kafka.tools.JmxTool", "--jmx-url", url]
         tool += ["--one-time", "--report-format", "properties"]

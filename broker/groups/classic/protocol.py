@@ -33,6 +33,7 @@ from broker.groups.classic.member import (
     sync_refusal,
 )
 from broker.groups.classic.rebalance import Rebalancer
+from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import group_metadata_record
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
@@ -57,10 +58,12 @@ class ClassicProtocol:
         config: BrokerConfig,
         rebalancer: Rebalancer,
         random_bytes: Callable[[int], bytes],
+        metrics: GroupMetrics,
     ) -> None:
         self._config = config
         self._rebalancer = rebalancer
         self._random_bytes = random_bytes
+        self._metrics = metrics
 
     # -- JoinGroup -----------------------------------------------------------------------------
 
@@ -265,6 +268,7 @@ class ClassicProtocol:
                 group, f"assignment not stored: {error.name}"
             )
 
+        self._metrics.rebalance_completed()
         assignments = {share.member_id: share.assignment for share in request.assignments}
         record = group_metadata_record(group.group_id, group.record(assignments))
         return Outcome(nobody, [record], then=written)

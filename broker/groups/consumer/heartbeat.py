@@ -40,6 +40,7 @@ from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import target_records, wants
 from broker.groups.consumer.timers import MemberTimers
+from broker.groups.group_metrics import GroupMetrics
 from broker.groups.reconciliation.held import Named, names, same_names
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Target, reconcile
@@ -140,11 +141,13 @@ class HeartbeatHandler:
         computing: Computing,
         timers: MemberTimers,
         expressions: Expressions,
+        metrics: GroupMetrics,
     ) -> None:
         self._surroundings = surroundings
         self._computing = computing
         self._timers = timers
         self._expressions = expressions
+        self._metrics = metrics
 
     def heartbeat(
         self, group: ConsumerGroup, beat: Beat, now_ms: int, ahead: Sequence[Record] = ()
@@ -229,6 +232,7 @@ class HeartbeatHandler:
         new_hash = metadata_hash(subscribed, topics)
         if changed or new_hash != group.metadata_hash:
             turn.next_epoch(new_hash)
+            self._metrics.rebalance_began()
         else:
             group.saw(topics)
 

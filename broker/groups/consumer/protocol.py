@@ -37,6 +37,7 @@ from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import voted_assignor
 from broker.groups.consumer.timers import MemberTimers
+from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import read_group_record
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.messages.consumer_group_describe import DescribedGroup
@@ -68,6 +69,7 @@ class ConsumerProtocol:
         submit: Submit,
         random_bytes: Callable[[int], bytes],
         became_classic: Callable[[str, bool], None],
+        metrics: GroupMetrics,
     ) -> None:
         self._surroundings = surroundings
         self._scheduler = scheduler
@@ -86,7 +88,7 @@ class ConsumerProtocol:
             surroundings.config.group_consumer_regex_refresh_interval_ms,
         )
         self._handler = HeartbeatHandler(
-            surroundings, self._computing, self._timers, self._expressions
+            surroundings, self._computing, self._timers, self._expressions, metrics
         )
         self._classic = ClassicMembers(
             *(surroundings, self._handler, self._timers, random_bytes),

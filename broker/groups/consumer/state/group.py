@@ -93,12 +93,15 @@ class ConsumerGroup:
         self._subscribers: dict[str, int] = {}
         self._regex_subscribers: dict[str, int] = {}
         self._lookups: LookUps | None = None
+        self._state: ConsumerGroupState | None = None
+        """None where it is to be looked for anew."""
 
     # -- replay --------------------------------------------------------------------------------
 
     def replay(self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int) -> None:
         """Follow a record of this group, which is at `offset`."""
         self.record_offset = offset
+        self._state = None
         if isinstance(key, ConsumerGroupCurrentMemberAssignmentKey):
             assert value is None or isinstance(value, ConsumerGroupCurrentMemberAssignmentValue)
             self._set_position(key.member_id, None if value is None else position_of(value))
@@ -283,13 +286,15 @@ class ConsumerGroup:
     @property
     def state(self) -> ConsumerGroupState:
         """What the group is doing."""
-        return state_of(
-            Situation(
-                bool(self.members),
-                self.epoch <= self.assignment_epoch,
-                all(self._is_reconciled(member) for member in self.members.values()),
+        if self._state is None:
+            self._state = state_of(
+                Situation(
+                    bool(self.members),
+                    self.epoch <= self.assignment_epoch,
+                    all(self._is_reconciled(member) for member in self.members.values()),
+                )
             )
-        )
+        return self._state
 
     def _is_reconciled(self, member: ConsumerMember) -> bool:
         position = member.position

@@ -52,6 +52,13 @@ def test_what_is_appended_is_told_when_it_is_committed() -> None:
     assert seen == [(4, None), (4, 1), (4, 2), (4, None), (4, 4)]
 
 
+def test_all_that_is_appended_is_counted() -> None:
+    table = Table()
+    for key, offset in ((A, 1), (A, 2), (B, 1), (OTHER, 1), (B, None), (B, None)):
+        table.set(key, offset)
+    assert table.count == 2
+
+
 def test_keys_as_appended_and_as_committed() -> None:
     table = Table()
     table.set(A, 1)

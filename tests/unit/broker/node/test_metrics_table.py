@@ -30,9 +30,14 @@ async def test_values_are_read_from_their_owners_when_asked(tmp_path: Path) -> N
         counted[named["request"]] = value
     assert counted["Fetch"] == 0
     server.node.broker.requests.metrics[1].requests += 3
+    server.node.broker.parts.groups.metrics.committed(3)
     again = {f.name: f for f in server.node.metrics.families()}
     samples = again["kafka_network_requestmetrics_requests"].samples
     assert ({"request": "Fetch"}, 3.0) in samples
+    commits = again["kafka_server_group_coordinator_metrics_offset_commit"]
+    assert commits.samples == (({}, 3.0),)
+    by_protocol = again["kafka_server_group_coordinator_metrics_group_count"]
+    assert by_protocol.samples == (({"protocol": "classic"}, 0.0), ({"protocol": "consumer"}, 0.0))
     waiting = families["kafka_server_delayedoperationpurgatory_purgatorysize"].samples
     assert ({"delayedOperation": "Fetch"}, 0.0) in waiting
     assert ({"request": "OffsetForLeaderEpoch"}, 0.0) in samples

@@ -1,4 +1,4 @@
-"""What Apache Kafka 4.3 tells of its network, its handlers and quotas is in `/metrics`, too."""
+"""What Apache Kafka 4.3 tells of network, handlers, quotas and groups is in `/metrics`, too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.golden.metric_names import QUOTAS, Row, recorded
 from tests.unit.broker.network.conftest import until
 from tests.unit.broker.process.server_fixture import config
 
-SOCKETS = "socket-server-metrics"
+SOCKETS, GROUPS = "socket-server-metrics", "group-coordinator-metrics"
 NOT_SHOWN = {
     # One loop looks at all sockets: the shares of processors and the histogram of turns tell of it.
     r"socket-server-metrics (io|select|MemoryPool|network-io).*",
@@ -31,9 +31,19 @@ NOT_SHOWN = {
     r"ControllerMutation mutation-rate",
     # A node has one pool for jobs that block.
     r"KafkaRequestHandlerPool (Broker|Controller)RequestHandlerAvgIdlePercent",
+    # Coordinators have no threads and no queue of their own, and write each decision as a batch.
+    r"group-coordinator-metrics (background|batch|event|thread)-.*",
+    # What is being loaded is told by num-partitions.
+    r"group-coordinator-metrics partition-load-time-(avg|max)",
+    # There are no such groups.
+    r"group-coordinator-metrics (share|streams)-group-.*",
     # Shown where a listener asks who is there: `register_login_metrics`.
     r"socket-server-metrics (successful|failed)-(re)?authentication-(rate|total)",
 }
+
+RATES_OF_GROUPS = [
+    name for _, kind, name, _ in recorded() if kind == GROUPS and name.endswith("-rate")
+]
 
 
 def is_left_out(row: Row) -> bool:
@@ -42,14 +52,18 @@ def is_left_out(row: Row) -> bool:
 
 
 def is_of_a_count(row: Row) -> bool:
-    """Kafka's rates and totals of its sockets: a count, of which who reads it makes a rate."""
-    return row[1] == SOCKETS and row[2].endswith(("-rate", "-total"))
+    """Kafka's rates and totals of its sockets and groups: a count, of which who reads it makes a
+    rate."""
+    _, kind, name, _ = row
+    if kind == GROUPS:
+        return re.sub(r"-count$", "-rate", name) in RATES_OF_GROUPS
+    return kind == SOCKETS and name.endswith(("-rate", "-total"))
 
 
 def name_of(row: Row) -> str:
     """In Prometheus, `_total` left out."""
     domain, kind, name, _ = row
-    word = re.sub(r"-(rate|total)$", "", name) if is_of_a_count(row) else name
+    word = re.sub(r"-(rate|total|count)$", "", name) if is_of_a_count(row) else name
     return re.sub(r"\W", "_", f"{domain}_{kind}_{word}").lower()
 
 

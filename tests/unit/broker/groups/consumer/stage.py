@@ -12,6 +12,7 @@ from broker.coordinator.outcome import Decided, Done, Outcome
 from broker.groups.consumer.membership import Beat
 from broker.groups.consumer.protocol import ConsumerProtocol
 from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import read_group_record
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import MetadataImage, ResourceType
@@ -82,6 +83,7 @@ class Stage:
         parts = surroundings(single_node_config()._replace(**config), self._image)
         self.surroundings = parts
         self.classic: list[tuple[str, bool]] = []
+        self.metrics = GroupMetrics()
         self.protocol = ConsumerProtocol(
             parts,
             self.scheduler,
@@ -89,6 +91,7 @@ class Stage:
             self._submit,
             random.Random(7).randbytes,
             lambda *told: self.classic.append(told),
+            self.metrics,
         )
 
     def _image(self) -> MetadataImage:

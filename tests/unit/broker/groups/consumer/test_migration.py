@@ -102,7 +102,8 @@ def test_what_cannot_become_a_consumer_group(group: ClassicGroup) -> None:
 
 
 def test_a_large_group_is_converted_in_slices() -> None:
-    members = [member(f"m{one}", subscribed("t"), share(t=[0])) for one in range(50)]
+    names = ["a", *(f"m{number}" for number in range(49))]
+    members = [member(name, subscribed("t"), share(t=[0])) for name in names]
     steps = upgrade_records(classic(*members), TOPICS)
     slices = sum(1 for _ in steps) + 1
     assert 5 <= slices <= 20
