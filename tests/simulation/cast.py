@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from broker.testing.simulation.machines.cluster_view import ClusterView
+from tests.simulation.consumer_groups.consumer_member import ConsumerMember
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.copiers import Copier
 from tests.simulation.group_members import GroupMember
@@ -22,6 +23,8 @@ SOURCE = "orders"
 CHURNING = ["gusts", "showers"]
 GROUPS = ["readers", "writers"]
 COPIERS = "copiers"
+ASSIGNED = "assigned"
+"""The group that the broker assigns."""
 
 
 class Stage(Protocol):
@@ -87,6 +90,15 @@ def add_to_cluster(stage: Stage) -> GroupMember | None:
         GroupMember, "twin-1", group=GROUPS[0], topics=both, instance_id="instance-1"
     )
     return twin
+
+
+def add_consumers(stage: Stage) -> None:
+    """As many members as get a partition each; one is static, one subscribes by an expression."""
+    both = list(stage.plain)
+    for number in range(3):
+        stage.add(ConsumerMember, f"assigned-{number}", group=ASSIGNED, topics=both,
+                  instance_id="assigned" if number == 1 else None,
+                  expression="|".join(both) if number == 2 else None)  # fmt: skip
 
 
 def add_transactions(stage: Stage) -> None:

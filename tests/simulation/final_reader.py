@@ -7,6 +7,7 @@ from typing import Any
 from broker.testing.simulation.sim_client import Topic, Waits
 from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, Member
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.list_offsets import (
@@ -42,11 +43,16 @@ class FinalReader(GroupMember):
         steady: list[str],
         skipped: tuple[str, ...] = (),
         transactional: tuple[str, ...] = (),
+        assigned: tuple[str, ...] = (),
     ) -> None:
-        """`transactional` groups commit their offsets in transactions."""
+        """`transactional` groups commit their offsets in transactions; of `groups` those that are
+        `assigned` by the broker are described as such."""
         super().__init__(name, *where, group=groups[0], topics=steady, instance_id=None)
         self.group_names = [*groups, *transactional]
         self._transactional = transactional
+        self._assigned = assigned
+        self.members: dict[str, list[Member]] = {}
+        """Of groups that the broker assigns."""
         self.steady = steady
         self.skipped = (*INTERNAL_TOPICS, *skipped)
         self.partitions: dict[Place, ReadPartition] = {}
@@ -159,6 +165,8 @@ class FinalReader(GroupMember):
         if self.coordinator is None:
             yield from self._find()
             return ""
+        if group in self._assigned:
+            return (yield from self._state_of_assigned(group))
         version = self.chance.randint(0, 6)
         response = yield from self._ask(DescribeGroupsRequest([group]), version)
         if response is None:
@@ -167,4 +175,19 @@ class FinalReader(GroupMember):
         if told.error_code in ELSEWHERE:
             yield from self._react(ErrorCode(told.error_code))
             return ""
+        return told.group_state
+
+    def _state_of_assigned(self, group: str) -> Waits:
+        """As `_state`, of a group that the broker assigns; its members are kept."""
+        request = ConsumerGroupDescribeRequest([group])
+        response = yield from self._ask(request, self.chance.randint(0, 1))
+        if response is None:
+            return ""
+        told = response.groups[0]
+        if told.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            return "Dead"
+        if told.error_code:
+            yield from self._react(ErrorCode(told.error_code))
+            return ""
+        self.members[group] = told.members
         return told.group_state

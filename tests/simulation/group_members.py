@@ -286,7 +286,7 @@ class GroupMember(SimClient):
                 offsets[key] = self.positions.get(key, 0) + self.chance.randint(1, 5)
         if not offsets:
             return ErrorCode.NONE
-        version = self.chance.choice([7, 8, 9, 10] if self.instance_id else [2, 5, 6, 8, 9, 10])
+        version = self._commit_version()
         topics = []
         known = yield from self.know(*(name for name, _ in offsets))
         for topic, ((name, partition), offset) in zip(known, offsets.items(), strict=True):
@@ -308,6 +308,14 @@ class GroupMember(SimClient):
             self.positions.update(offsets)
         return ErrorCode(next((one for one in errors if one), 0))
 
+    def _commit_version(self) -> int:
+        """Of the next OffsetCommit."""
+        return self.chance.choice([7, 8, 9, 10] if self.instance_id else [2, 5, 6, 8, 9, 10])
+
+    def _reader(self, version: int) -> tuple[str | None, int]:
+        """As whom it reads offsets, from v9 on: member id and epoch."""
+        return None, -1
+
     def _read_offsets(self) -> Waits:
         """Go on from where the group has committed."""
         offsets = yield from self.committed(self.assigned)
@@ -324,7 +332,7 @@ class GroupMember(SimClient):
                 OffsetFetchRequestTopics(name, partition_indexes=[p]) for name, p in partitions
             ]
             request = OffsetFetchRequest(
-                groups=[OffsetFetchRequestGroup(self.group, None, -1, topics)]
+                groups=[OffsetFetchRequestGroup(self.group, *self._reader(version), topics)]
             )
         else:
             request = OffsetFetchRequest(

@@ -33,6 +33,12 @@ def is_secured(seed: int) -> bool:
     return seed % 6 >= 4
 
 
+def is_assigned(seed: int) -> bool:
+    """Whether a seed has a group that the broker assigns, where nobody says it: every twelfth,
+    without transactions and rights."""
+    return seed % 12 == 9
+
+
 def is_limited(seed: int) -> bool:
     """Whether a seed's cluster has quotas: every seventh, with all else that a seed may have."""
     return seed % 7 == 3
@@ -63,6 +69,8 @@ class Plan:
     """Whether all may do what no ACL speaks about."""
     limited: bool = False
     """Whether clients have quotas, which come and go."""
+    assigned: bool = False
+    """Whether there is a group that the broker assigns (KIP-848)."""
 
     @property
     def is_cluster(self) -> bool:
@@ -92,6 +100,7 @@ class Plan:
             trusts_state=kind != 4,
             log_dirs=log_dirs,
             transactional=kind != 4 and is_transactional(seed),
+            assigned=is_assigned(seed),
         )
 
     @staticmethod
@@ -134,4 +143,5 @@ class Plan:
             secured=is_secured(seed),
             everyone=seed % 5 == 0,
             limited=is_limited(seed),
+            assigned=is_assigned(seed),
         )

@@ -28,6 +28,7 @@ from tests.simulation.acls.principals import NODES, principal_of, settings
 from tests.simulation.acls.stranger import Rereader, Stranger
 from tests.simulation.admins import SimAdmin
 from tests.simulation.cast import (
+    ASSIGNED,
     CHURNING,
     CLUSTER_STEADY,
     COPIERS,
@@ -35,10 +36,13 @@ from tests.simulation.cast import (
     SOURCE,
     STEADY,
     TRANSACTIONAL,
+    add_consumers,
     add_to_cluster,
     add_to_one_broker,
     add_transactions,
 )
+from tests.simulation.consumer_groups.consumer_invariants import CONSUMER_INVARIANTS
+from tests.simulation.consumer_groups.consumer_member import SETTINGS as CONSUMER_SETTINGS
 from tests.simulation.copiers import Copier
 from tests.simulation.data_invariants import DATA_INVARIANTS
 from tests.simulation.final_reader import FinalReader
@@ -91,11 +95,13 @@ class Simulation(SimulatedCluster):
             *INVARIANTS,
             *(CLUSTER_INVARIANTS if plan.is_cluster else ()),
             *(TRANSACTION_INVARIANTS if plan.transactional else ()),
+            *(CONSUMER_INVARIANTS if plan.assigned else ()),
         )
         properties = {
             "log.dirs": plan.log_dirs,
             **(settings(plan.everyone) if plan.secured else {}),
             **(SETTINGS if plan.limited else {}),
+            **(CONSUMER_SETTINGS if plan.assigned else {}),
             **plan.properties,
         }
         super().__init__(
@@ -118,6 +124,7 @@ class Simulation(SimulatedCluster):
         if plan.transactional:
             self.promises.transactional_topics = (SOURCE, *TRANSACTIONAL)
         self.groups = GROUPS[:1] if plan.is_cluster else GROUPS
+        self._assigned = (ASSIGNED,) if plan.assigned else ()
         self.last_reader: FinalReader | None = None
         self._where = (str(seed), self.world, self.network)
 
@@ -179,6 +186,8 @@ class Simulation(SimulatedCluster):
             self._twin = add_to_one_broker(self)
         if self.plan.transactional:
             add_transactions(self)
+        if self.plan.assigned:
+            add_consumers(self)
         if self.plan.limited:
             self.add(QuotaChanger, "quotas", think_ms=QUOTAS_CHANGE_MS)
 
@@ -250,8 +259,9 @@ class Simulation(SimulatedCluster):
         )
 
     def read_everything(self, name: str) -> None:
-        reader = self.add(FinalReader, name, groups=self.groups, steady=list(self.steady),
-                          skipped=self.promises.unclean_topics,
+        reader = self.add(FinalReader, name, groups=[*self.groups, *self._assigned],
+                          steady=list(self.steady), skipped=self.promises.unclean_topics,
+                          assigned=self._assigned,
                           transactional=(COPIERS,) if self.plan.transactional else ())  # fmt: skip
         self.run_until(lambda: reader.done, 45_000)
         # The end of a transaction that ran out of time may be on its way to followers.

@@ -1,0 +1,297 @@
+"""Invariants of groups that the broker assigns (KIP-848): I23, I24, I25.
+
+I23 and I24 look from two sides: at what a coordinator holds after each decision, and at what
+members were told. A member believes that it has a partition from the answer that gives it until it
+says that it has it no more; one that was not heard for a session is out of the group, whatever it
+believes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.group_shard import GroupShard
+from broker.groups.reconciliation.member_state import STABLE
+from broker.testing.simulation.invariants.invariant import Invariant
+from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH
+from tests.simulation.group_members import SESSION_MS, Committing
+
+Place = tuple[bytes, int]
+"""Topic id and partition."""
+
+
+@dataclass(slots=True)
+class Belief:
+    """What one client believes that it has; times in ms."""
+
+    heard_ms: float
+    """When it sent the last heartbeat that was answered without an error."""
+    since_ms: dict[Place, float] = field(default_factory=dict)
+    """When each partition was given."""
+
+
+def consumer_groups(broker: SimBroker) -> Iterator[ConsumerGroup]:
+    """Those that a broker coordinates, but where something is half done."""
+    assert broker.node is not None
+    if broker.node.broker is None:
+        return
+    runtime = broker.node.broker.parts.groups._runtime
+    for shard in runtime.active_shards():
+        assert isinstance(shard, GroupShard)
+        if not shard._context.is_deciding:
+            for group in shard.groups.values():
+                if isinstance(group, ConsumerGroup):
+                    yield group
+
+
+class OfConsumerGroups(Invariant):
+    """What both sides have in common."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._replaced: dict[Exchange, None] = {}
+        """Answers of a coordinator that had been replaced, and could not know: old news."""
+        self._seen: dict[tuple[str, str], tuple[ConsumerGroup, int]] = {}
+        """What was looked at: a group, as of its last record."""
+
+    def answered(self, exchange: Exchange) -> None:
+        view = self.promises.view
+        if view is None or exchange.key is not ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            return
+        if view.is_replaced(view.at(exchange.node), OFFSETS_TOPIC, 0):
+            self._replaced[exchange] = None
+
+    def is_news(self, exchange: Exchange) -> bool:
+        """Whether it is a coordinator's answer to a heartbeat."""
+        right = exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT
+        return right and exchange not in self._replaced
+
+    def node_ran(self, broker: SimBroker) -> None:
+        for group in consumer_groups(broker):
+            now = (group, group.record_offset)
+            if self._seen.get((broker.address, group.group_id)) != now:
+                self._seen[broker.address, group.group_id] = now
+                self.look_at(group)
+
+    def look_at(self, group: ConsumerGroup) -> None:
+        """A record of it was replayed."""
+
+
+class HeldByOne(OfConsumerGroups):
+    """I23: a partition is one member's, by the coordinator's state and by what members believe."""
+
+    name = "I23"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._beliefs: dict[str, dict[str, Belief]] = {}
+        """By group and client."""
+
+    def look_at(self, group: ConsumerGroup) -> None:
+        holders: dict[Place, str] = {}
+        for member in group.members.values():
+            for held in (member.position.assigned, member.position.revoking):
+                for topic_id, partitions in held.items():
+                    for partition in partitions:
+                        other = holders.setdefault((topic_id, partition), member.member_id)
+                        if other != member.member_id:
+                            raise self.broken(
+                                f"{group.group_id} has {partition} of {topic_id.hex()} twice: "
+                                f"{other} and {member.member_id}"
+                            )
+
+    def sent(self, exchange: Exchange) -> None:
+        if exchange.key is not ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            return
+        request = exchange.request
+        beliefs = self._beliefs.setdefault(request.group_id, {})
+        if request.member_epoch <= JOIN_EPOCH:
+            beliefs.pop(exchange.client, None)
+        elif request.topic_partitions is not None and exchange.client in beliefs:
+            says = {(t.topic_id, p) for t in request.topic_partitions for p in t.partitions}
+            since_ms = beliefs[exchange.client].since_ms
+            for place in [one for one in since_ms if one not in says]:
+                del since_ms[place]
+
+    def received(self, exchange: Exchange) -> None:
+        if not self.is_news(exchange):
+            return
+        response, group_id = exchange.response, exchange.request.group_id
+        beliefs = self._beliefs.setdefault(group_id, {})
+        if response.error_code:
+            if response.error_code not in (
+                ErrorCode.NOT_COORDINATOR,
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+            ):
+                beliefs.pop(exchange.client, None)
+            return
+        if exchange.request.member_epoch < JOIN_EPOCH:
+            return
+        belief = beliefs.setdefault(exchange.client, Belief(exchange.sent_ms))
+        belief.heard_ms = max(belief.heard_ms, exchange.sent_ms)
+        if response.assignment is None:
+            return
+        given = [(t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions]
+        assert exchange.answered_ms is not None
+        for place in given:
+            self._check(group_id, exchange.client, place, exchange.answered_ms)
+        # What it is to give up it has until it says so.
+        for place in given:
+            belief.since_ms.setdefault(place, exchange.answered_ms)
+
+    def _check(self, group_id: str, client: str, place: Place, when_ms: float) -> None:
+        for other, belief in self._beliefs[group_id].items():
+            since_ms = belief.since_ms.get(place)
+            if other == client or since_ms is None or since_ms > when_ms:
+                continue
+            if belief.heard_ms + SESSION_MS > when_ms:
+                raise self.broken(
+                    f"{client} is given {place[1]} of {place[0].hex()} in {group_id}, and {other}, "
+                    f"heard at {belief.heard_ms:.0f}, has it since {since_ms:.0f}"
+                )
+
+    def power_lost(self, broker: SimBroker) -> None:
+        if not self.in_cluster:
+            self._beliefs.clear()
+
+
+class EpochsRise(OfConsumerGroups):
+    """I24: member ≤ assignment ≤ group; none falls; who is at the target has nothing to give up,
+    and at rest the target has each partition of what is subscribed to, once."""
+
+    name = "I24"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._told: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        """By group and member id: when which epochs were told."""
+
+    def look_at(self, group: ConsumerGroup) -> None:
+        if group.assignment_epoch > group.epoch:
+            raise self.broken(f"{group.group_id} is assigned ahead of its epoch {group.epoch}")
+        for member in group.members.values():
+            position = member.position
+            if position.epoch > group.assignment_epoch:
+                raise self.broken(f"{member.member_id} is ahead of {group.group_id}'s target")
+            if position.state is STABLE and position.revoking:
+                raise self.broken(f"{member.member_id} is stable, and has something to give up")
+        self._look_at_targets(group)
+
+    def _look_at_targets(self, group: ConsumerGroup) -> None:
+        targeted: dict[Place, None] = {}
+        for member_id in group.members:
+            for topic_id, partitions in group.target(member_id).items():
+                for partition in partitions:
+                    if (topic_id, partition) in targeted:
+                        raise self.broken(
+                            f"{partition} of {topic_id.hex()} is meant for two in {group.group_id}"
+                        )
+                    targeted[topic_id, partition] = None
+
+    def received(self, exchange: Exchange) -> None:
+        response = exchange.response
+        if not self.is_news(exchange) or response.error_code or response.member_epoch <= 0:
+            return
+        key = (exchange.request.group_id, response.member_id)
+        told = self._told.setdefault(key, [])
+        for when_ms, epoch in told:
+            if when_ms < exchange.sent_ms and epoch > response.member_epoch:
+                raise self.broken(
+                    f"{response.member_id} of {key[0]} was at epoch {epoch}, and is told "
+                    f"{response.member_epoch}"
+                )
+        if not told or told[-1][1] < response.member_epoch:
+            told.append((self.world.now_ms, response.member_epoch))
+
+    def at_end(self, final: Any) -> None:
+        for group_id, members in final.members.items():
+            if not members or final.groups[group_id] != "Stable":
+                continue
+            has = Counter(
+                (topic.topic_name, partition)
+                for member in members
+                for topic in member.assignment.topic_partitions
+                for partition in topic.partitions
+            )
+            names = dict.fromkeys(name for one in members for name in one.subscribed_topic_names)
+            wanted = {
+                (topic.name, partition)
+                for topic in final.topics.all_of(names)
+                for partition in topic.leaders
+            }
+            by_name = all(not one.subscribed_topic_regex for one in members)
+            if max(has.values(), default=1) > 1 or (by_name and set(has) != wanted):
+                raise self.broken(f"{group_id} is stable, and has {dict(has)} of {sorted(wanted)}")
+
+    def power_lost(self, broker: SimBroker) -> None:
+        if not self.in_cluster:
+            self._told.clear()
+
+
+class CommitsOfOwners(OfConsumerGroups):
+    """I25: who has been told that a partition is its own commits for it, and nobody who had it
+    before."""
+
+    name = "I25"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._owners: dict[tuple[str, Place], tuple[float, float, str]] = {}
+        """By group and partition: when the last owner was given it, when it knew, and who it is."""
+        self._ids: dict[str, bytes] = {}
+        """Topic ids by name, as members were told them."""
+
+    def received(self, exchange: Exchange) -> None:
+        if exchange.key is ApiKey.METADATA:
+            for topic in exchange.response.topics:
+                if not topic.error_code and topic.name is not None:
+                    self._ids[topic.name] = topic.topic_id
+        elif isinstance(exchange.about, Committing):
+            self._take_commit(exchange)
+        elif self.is_news(exchange):
+            self._take_assignment(exchange)
+
+    def _take_assignment(self, exchange: Exchange) -> None:
+        response = exchange.response
+        if response.error_code or response.assignment is None:
+            return
+        assert exchange.answered_ms is not None
+        now = (exchange.answered_ms, self.world.now_ms, exchange.client)
+        for topic in response.assignment.topic_partitions:
+            for partition in topic.partitions:
+                key = (exchange.request.group_id, (topic.topic_id, partition))
+                known = self._owners.get(key)
+                if known is None or known[2] != exchange.client and known[0] < now[0]:
+                    self._owners[key] = now
+
+    def _take_commit(self, exchange: Exchange) -> None:
+        group_id = exchange.about.group
+        names = {one.topic_id: one.name for one in exchange.request.topics}
+        for topic in exchange.response.topics:
+            topic_id = self._ids.get(topic.name or names[topic.topic_id])
+            for told in topic.partitions:
+                if told.error_code or topic_id is None:
+                    continue
+                owner = self._owners.get((group_id, (topic_id, told.partition_index)))
+                if owner is not None and owner[2] != exchange.client and owner[1] < exchange.sent_ms:
+                    raise self.broken(
+                        f"{exchange.client} could commit for {told.partition_index} of "
+                        f"{topic_id.hex()} in {group_id}, which is {owner[2]}'s since {owner[0]:.0f}"
+                    )
+
+    def power_lost(self, broker: SimBroker) -> None:
+        if not self.in_cluster:
+            self._owners.clear()
+
+
+CONSUMER_INVARIANTS = (HeldByOne, EpochsRise, CommitsOfOwners)
