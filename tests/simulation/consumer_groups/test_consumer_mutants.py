@@ -29,5 +29,5 @@ def test_members_come_to_have_partitions_again_and_again() -> None:
     simulation.run()
     members = [one for one in simulation.clients if isinstance(one, ConsumerMember)]
     assert len(members) == 3
-    assert sum(one.joined for one in members) > 6
-    assert sum(one.lives for one in members) > 3
+    assert sum(one.joined for one in members) > 3
+    assert any(one.lives for one in members)

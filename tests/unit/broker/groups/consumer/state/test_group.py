@@ -297,3 +297,18 @@ def _shown(group: ConsumerGroup) -> Any:
     holders = {(t, p): group.holder(t, p) for t in (T, bytes([2]) * 16) for p in range(4)}
     members = sorted(group.members.items())
     return group.epoch, group.assignment_epoch, members, sorted(group.targets.items()), holders
+
+
+def test_how_far_its_expressions_are_looked_up() -> None:
+    group = ConsumerGroup("g")
+    assert group.lookups == (None, 0, False)
+    follow(group, member_record("g", "m", subscribed(regex="x.*")))
+    assert group.lookups == (None, 0, True)
+    follow(group, regex_record("g", "x.*", ["xa"], 3, 50))
+    assert group.lookups == (50, 50, False)
+    follow(group, member_record("g", "n", subscribed(regex="y.*")))
+    assert group.lookups == (50, 50, True)
+    follow(group, regex_record("g", "y.*", [], 4, 70))
+    assert group.lookups == (70, 50, False)
+    follow(group, *member_tombstones("g", "m"), regex_tombstone("g", "x.*"))
+    assert group.lookups == (70, 70, False)
