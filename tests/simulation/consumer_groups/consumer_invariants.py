@@ -122,6 +122,12 @@ class HeldByOne(OfConsumerGroups):
             for place in [one for one in since_ms if one not in says]:
                 del since_ms[place]
 
+    def handled(self, exchange: Exchange) -> None:
+        if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT and exchange.outcome is not None:
+            # Its sender has long asked again: what the coordinator makes of it is not what that
+            # believes, in Kafka neither.
+            self._beliefs.setdefault(exchange.request.group_id, {}).pop(exchange.client, None)
+
     def received(self, exchange: Exchange) -> None:
         if not self.is_news(exchange):
             return
