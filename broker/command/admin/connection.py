@@ -11,17 +11,14 @@ import os
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
-from broker.config.file import load_client_security
 from broker.config.start_error import StartError
-from broker.network.blocking_client import ApiNotServed, BlockingClient
-from broker.node.client_guards import asking_guard
+from broker.network.blocking_client import ApiNotServed, BlockingClient, Request
 from broker.process.standard_streams import say
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
-from storage.config_def import ConfigError
 
 DEFAULT_PORT = 9092
 TIMEOUT_S = 30.0
@@ -49,6 +46,10 @@ def command_guard(command_config: str | None) -> ClientGuard:
     """How a command gets into listeners, by a file of client properties. Raises StartError."""
     if command_config is None:
         return PLAINTEXT_GUARD
+    from broker.config.file import load_client_security
+    from broker.node.client_guards import asking_guard
+    from storage.config_def import ConfigError
+
     security, warnings = load_client_security(command_config)
     for warning in warnings:
         say(f"ottla: warning: {warning}", error=True)
@@ -63,12 +64,6 @@ def explain(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -
     if isinstance(error, TimeoutError):
         return f"no answer within {timeout_s:g} s"
     return guard.explain(error, host)
-
-
-class Request(Protocol):
-    """One of the generated requests."""
-
-    API_KEY: ClassVar[int]
 
 
 class AdminClient:

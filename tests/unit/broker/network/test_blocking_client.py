@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from broker.config.security_settings import ClientSecurity, MechanismSettings
-from broker.network.blocking_client import RESPONSE_BYTES_MAX, ApiNotServed, BlockingClient
+from broker.network.blocking_client import (
+    RESPONSE_BYTES_MAX,
+    ApiNotServed,
+    BlockingClient,
+    wait_for_answers,
+)
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin, SpeaksTls
 from broker.security.tls.contexts import server_context
@@ -65,6 +70,28 @@ def peer() -> Iterator[Callable[..., int]]:
     for thread in threads:
         thread.join(10)
     listener.close()
+
+
+def test_several_requests_are_on_their_way(peer: Callable[..., int]) -> None:
+    seen: list[int] = []
+
+    def answer(header: RequestHeader) -> bytes:
+        seen.append(header.request_api_version)
+        cluster_id = f"cluster {len(seen)}"
+        version = header.request_api_version
+        return framed(
+            DescribeClusterResponse(cluster_id=cluster_id), version, header.correlation_id, 1
+        )
+
+    with BlockingClient("127.0.0.1", peer(api_versions, answer, answer), 5) as client:
+        client.send(DescribeClusterRequest())
+        client.send(DescribeClusterRequest(), version_max=0)
+        assert client.waiting == 2
+        assert wait_for_answers([client], 5) == [client]
+        assert client.receive(DescribeClusterResponse).cluster_id == "cluster 1"
+        assert client.receive(DescribeClusterResponse).cluster_id == "cluster 2"
+        assert seen == [1, 0] and client.waiting == 0
+        assert wait_for_answers([client], 0) in ([], [client])  # the peer hangs up about now
 
 
 def test_it_agrees_on_the_highest_common_version(peer: Callable[..., int]) -> None:
