@@ -1,4 +1,4 @@
-"""The command `ottla`: serve, cluster, status, user, acl, format, dump-log.
+"""The command `ottla`: serve, cluster, status, format and dump-log; others have files of their own.
 
 Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a
 way that a person can mend is one line, `ottla: …`, with exit code 2; what a cluster refuses is 1.
@@ -8,6 +8,7 @@ not need is imported where it is used: from the command to accepting connections
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config
 from broker.command.admin.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
-from broker.config.file import load_config
+from broker.command.command_list import Commands
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say
 from storage.config_def import ConfigError
@@ -27,15 +28,13 @@ if TYPE_CHECKING:
 
 EXIT_REFUSED = 2
 
-_HELP = """Ottla, a Kafka broker in Python.
+_HELP = """Ottla, a Kafka broker in Python, and commands for any Kafka cluster.
 
 \b
-Start one on localhost:9092, with its data in ./data:
-    ottla serve
-Start one on another port with its data elsewhere:
-    ottla serve --override listeners=PLAINTEXT://localhost:19092 --override log.dirs=/var/ottla
-Start one from a file with Kafka's own keys:
-    ottla serve --config conf/server.properties
+  ottla serve                          a broker on localhost:9092, its data in ./data
+  ottla topic create greetings
+  echo hello | ottla produce greetings
+  ottla consume greetings
 """
 
 _CONFIG_HELP = (
@@ -59,22 +58,38 @@ _OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May 
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command; the exit code. Prints one line for what stops it."""
     try:
-        code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False)
+        color = False if os.environ.get("NO_COLOR") else None
+        code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False, color=color)
+    except click.UsageError as error:
+        if error.ctx is not None and _wants_a_command(error):
+            click.echo(error.ctx.get_help(), err=True)
+            return EXIT_REFUSED
+        return _refused(_usage(error))
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        command = context.command_path if context is not None else "ottla"
-        return _refused(f"{error.format_message()} (see: {command} --help)")
+        return _refused(error.format_message())
     except (StartError, ConfigError) as error:
         return _refused(str(error))
     except Refused as error:
         _refused(str(error))
         return EXIT_REFUSED_BY_CLUSTER
+    except BrokenPipeError:
+        return 0  # who reads has enough
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _refused(f"{named}{error.strerror or str(error) or type(error).__name__}")
     except (click.Abort, KeyboardInterrupt):
         return 130
     return code if isinstance(code, int) else 0  # click gives the code of an Exit back
+
+
+def _usage(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx is not None else "ottla"
+    return f"{error.format_message()} (see: {command} --help)"
+
+
+def _wants_a_command(error: click.UsageError) -> bool:
+    """Whether a group of commands was given alone: then its help is the answer."""
+    return type(error).__name__ == "NoArgsIsHelpError"
 
 
 def _refused(reason: str) -> int:
@@ -109,34 +124,8 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-def _acl() -> click.Command:
-    from broker.command.admin.acl_command import acl
-
-    return acl
-
-
-def _user() -> click.Command:
-    from broker.command.admin.user_command import user
-
-    return user
-
-
-_GROUPS = {"acl": _acl, "user": _user}
-
-
-class _Commands(click.Group):
-    """The commands of this file, and groups of commands that are imported when they are used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_GROUPS])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        group = _GROUPS.get(cmd_name)
-        return super().get_command(ctx, cmd_name) if group is None else group()
-
-
 @click.group(
-    cls=_Commands,
+    cls=Commands,
     help=_HELP,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -323,6 +312,8 @@ def dump_log(file: str, records: bool) -> None:
 
 
 def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig:
+    from broker.config.file import load_config
+
     config = load_config(config_file, overrides)
     if config.profile_name is not None:
         folders = ", ".join(

@@ -20,6 +20,7 @@ SHELL = (
     "broker/command/admin/connection.py",
     "broker/command/admin/user_command.py",
     "broker/command/cli.py",
+    "broker/command/client/cluster.py",
     "broker/command/cluster_certificates.py",
     "broker/command/cluster_command.py",
     "broker/command/cluster_credentials.py",

@@ -3,7 +3,9 @@
     PRINCIPAL   OPERATION
     User:alice  READ
 
-With --json each row is one line, an object with the headings in lower case for names. Pure text.
+With --json each row is one line, an object with the headings in lower case for names. Numbers of
+bytes and times are numbers there, and words for people; what is not known is null, and `-`. Pure
+text.
 """
 
 from __future__ import annotations
@@ -12,8 +14,25 @@ import json
 from collections.abc import Iterator, Sequence
 
 GAP = "  "
+UNKNOWN = "-"
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_STEP = 1000
 
-Cell = str | int
+
+class ByteCount(int):
+    """A number of bytes."""
+
+
+Cell = str | int | None
+
+
+def size_text(count: float) -> str:
+    """`1.2 MB`; units count by thousands."""
+    unit = 0
+    while count >= _STEP and unit < len(_UNITS) - 1:
+        count /= _STEP
+        unit += 1
+    return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} B"
 
 
 def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
@@ -32,15 +51,23 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: b
         return list(_objects(headings, rows))
     if not rows:
         return []
-    texts = [[_printable(str(cell)) for cell in row] for row in rows]
+    texts = [[printable(_text(cell)) for cell in row] for row in rows]
     return aligned([[heading.upper() for heading in headings], *texts])
+
+
+def printable(text: str) -> str:
+    """What others have named must not move the cursor, nor begin a line."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return UNKNOWN
+    return size_text(cell) if isinstance(cell, ByteCount) else str(cell)
 
 
 def _objects(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     for row in rows:
         yield json.dumps(dict(zip(headings, row, strict=True)), ensure_ascii=False)
-
-
-def _printable(text: str) -> str:
-    """What others have named must not move the cursor, nor begin a line."""
-    return "".join(one if one.isprintable() else "?" for one in text)

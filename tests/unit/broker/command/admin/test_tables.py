@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from broker.command.admin.tables import aligned, table
+import pytest
+
+from broker.command.admin.tables import ByteCount, aligned, size_text, table
 
 HEADINGS = ("user", "iterations")
 
@@ -33,3 +35,17 @@ def test_a_name_begins_no_line_of_its_own() -> None:
 
 def test_a_column_that_is_empty_everywhere_is_left_out() -> None:
     assert aligned([["1", "", "x"], ["22", "", "y"]], "  ") == ["  1   x", "  22  y"]
+
+
+def test_sizes_and_what_is_not_known() -> None:
+    row = [ByteCount(1_234_567), None]
+    assert table(("size", "of"), [row], as_json=False) == ["SIZE    OF", "1.2 MB  -"]
+    assert table(("size", "of"), [row], as_json=True) == ['{"size": 1234567, "of": null}']
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (5e9, "5.0 GB"), (2e18, "2000.0 PB")],
+)
+def test_units_count_by_thousands(count: float, text: str) -> None:
+    assert size_text(count) == text

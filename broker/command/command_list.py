@@ -1,0 +1,66 @@
+"""Which commands there are, in the order of the help, and where those are that cli.py has not.
+
+A command that is asked for is imported then, with what it needs; the help of all imports none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+ELSEWHERE = {
+    "topic": ("broker.command.topics.topic_command", "List, make, show, change, remove topics."),
+    "user": ("broker.command.admin.user_command", "Make, list and remove users of SCRAM."),
+    "acl": ("broker.command.admin.acl_command", "Say who may do what, list it, take it back."),
+}
+"""By name of the command: its module, and its line in the help."""
+
+SECTIONS = {
+    "Run": ("serve", "cluster", "format"),
+    "Look": ("status", "dump-log"),
+    "Topics and records": ("topic",),
+    "Users": ("user", "acl"),
+}
+
+
+class Commands(click.Group):
+    """Those of cli.py, and ELSEWHERE."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for names in SECTIONS.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        module, _ = ELSEWHERE[cmd_name]
+        found = getattr(import_module(module), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed. Raises UsageError, which names one that is like it."""
+        if args and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
+            like = get_close_matches(args[0], self.list_commands(ctx), 1)
+            hint = f" Did you mean {like[0]!r}?" if like else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A section for each kind, their columns one below the other."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(width), self._line(ctx, name)) for name in names]
+                formatter.write_dl(rows)
+
+    def _line(self, ctx: click.Context, name: str) -> str:
+        if name in ELSEWHERE:
+            return ELSEWHERE[name][1]
+        command = super().get_command(ctx, name)
+        assert command is not None
+        return command.get_short_help_str(80)
