@@ -72,8 +72,6 @@ def run_cli(arguments: Sequence[str]) -> int:
     except Refused as error:
         _refused(str(error))
         return EXIT_REFUSED_BY_CLUSTER
-    except BrokenPipeError:
-        return 0  # who reads has enough
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _refused(f"{named}{error.strerror or str(error) or type(error).__name__}")

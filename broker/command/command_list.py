@@ -9,8 +9,12 @@ from importlib import import_module
 
 import click
 
+_RECORDS = "broker.command.records"
+
 ELSEWHERE = {
     "topic": ("broker.command.topics.topic_command", "List, make, show, change, remove topics."),
+    "produce": (f"{_RECORDS}.produce_command", "Write records: lines, JSON or files."),
+    "consume": (f"{_RECORDS}.consume_command", "Print records, from anywhere, and follow."),
     "user": ("broker.command.admin.user_command", "Make, list and remove users of SCRAM."),
     "acl": ("broker.command.admin.acl_command", "Say who may do what, list it, take it back."),
 }
@@ -19,7 +23,7 @@ ELSEWHERE = {
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
     "Look": ("status", "dump-log"),
-    "Topics and records": ("topic",),
+    "Topics and records": ("topic", "produce", "consume"),
     "Users": ("user", "acl"),
 }
 

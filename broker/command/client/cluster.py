@@ -10,7 +10,7 @@ Follows Kafka's `NetworkClient` and `AdminApiDriver` for who is asked what.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -34,7 +34,11 @@ RETRY_AFTER_S = 0.05
 LEADERS_WITHIN_S = 10.0
 """How long a partition without a leader is waited for: an election takes less."""
 
-_NOT_YET = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+_NOT_YET = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 M = TypeVar("M", bound=Message)
 Address = tuple[str, int]
@@ -140,18 +144,39 @@ class Cluster:
             FindCoordinatorResponse,
         )
 
+        request = FindCoordinatorRequest(coordinator_keys=[group])
+        answer = self.settled(
+            lambda: self.call(request, FindCoordinatorResponse),
+            lambda found: found.coordinators[0].error_code,
+        )
+        found = answer.coordinators[0]
+        if found.error_code:
+            reason = why(found.error_code, found.error_message, f"Describe on group {group}")
+            raise Refused(f"group {group}: {reason}")
+        self._addresses.setdefault(found.node_id, (found.host, found.port))
+        return found.node_id
+
+    def at_coordinator(
+        self,
+        group: str,
+        request: Request,
+        kind: type[M],
+        code_of: Callable[[M], int],
+        version_max: int | None = None,
+    ) -> M:
+        """The answer of the broker that keeps the group, whose error `code_of` finds; once it is
+        settled who that is. Raises Refused, StartError."""
+        return self.settled(
+            lambda: self.call_at(self.coordinator(group), request, kind, version_max), code_of
+        )
+
+    def settled(self, ask: Callable[[], M], code_of: Callable[[M], int]) -> M:
+        """The answer, asked for again while a coordinator is not there yet, or loads, or moves."""
         deadline = time.monotonic() + self._timeout_s
         while True:
-            answer = self.call(
-                FindCoordinatorRequest(coordinator_keys=[group]), FindCoordinatorResponse
-            )
-            found = answer.coordinators[0]
-            if not found.error_code:
-                self._addresses.setdefault(found.node_id, (found.host, found.port))
-                return found.node_id
-            if found.error_code not in _NOT_YET or time.monotonic() > deadline:
-                reason = why(found.error_code, found.error_message, f"Describe on group {group}")
-                raise Refused(f"group {group}: {reason}")
+            answer = ask()
+            if code_of(answer) not in _NOT_YET or time.monotonic() > deadline:
+                return answer
             time.sleep(RETRY_AFTER_S)
 
     def by_leader(

@@ -13,6 +13,7 @@ from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from tests.unit.broker.command.client.scripted import ScriptedCluster, ScriptedNode, topic_of
 
@@ -125,6 +126,17 @@ def test_a_coordinator_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     answers.append(Coordinator("g", error_code=30))
     with pytest.raises(Refused, match="Describe on group g"):
         cluster.coordinator("g")
+
+
+def test_a_coordinator_that_moves_is_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = [16, 14, 0]
+    cluster = ScriptedCluster(
+        answers={"ListGroupsRequest": lambda _: ListGroupsResponse(error_code=codes.pop(0))}
+    )
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    request = ListGroupsRequest()
+    cluster.at_coordinator("g", request, ListGroupsResponse, lambda found: found.error_code)
+    assert len(cluster.asked_for("FindCoordinatorRequest")) == 3 and codes == []
 
 
 def test_partitions_by_their_leaders() -> None:

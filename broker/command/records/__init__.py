@@ -1,0 +1,1 @@
+"""`ottla produce` and `ottla consume`: records from and to files, pipes and terminals."""

@@ -1,0 +1,159 @@
+"""`ottla consume`: words, where to begin and to end, what is printed, what is committed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from broker.command.groups import committed
+from broker.command.records import consume_command, reading
+from broker.command.records.consume_command import offset_at
+from broker.command.records.places import END, START, Place
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.messages.list_offsets import ListOffsetsResponse
+from tests.unit.broker.command.client.scripted import (
+    ScriptedCluster,
+    ScriptedNode,
+    offsets_of,
+    topic_of,
+)
+from tests.unit.broker.command.records.batches import packed
+from tests.unit.broker.command.run_ottla import Ottla, ottla_on
+
+FIRST, LAST = 3, 10
+"""Of partition 0, as the answers to ListOffsets have it; partition 1 has one more."""
+
+
+def fetched(request: Any) -> FetchResponse:
+    """The rest of the one partition that is asked for: its values are its offsets."""
+    (wanted,) = request.topics[0].partitions
+    offset, end = wanted.fetch_offset, LAST + wanted.partition
+    values = [b"%d" % one for one in range(offset, end)]
+    data = PartitionData(
+        wanted.partition, 0, end, end, records=memoryview(packed(values, offset) if values else b"")
+    )
+    return FetchResponse(responses=[FetchableTopicResponse("t", partitions=[data])])
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> ScriptedCluster:
+    monkeypatch.setattr(reading, "wait_for_answers", lambda clients, _: clients)
+    return ScriptedCluster(
+        [topic_of("t", [1, 2])],
+        {"ListOffsetsRequest": offsets_of},
+        {1: ScriptedNode([fetched] * 9), 2: ScriptedNode([fetched] * 9)},
+    )
+
+
+@pytest.fixture
+def ottla(
+    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Ottla:
+    return ottla_on(cluster, [consume_command], monkeypatch, capfd)
+
+
+def printed(ottla: Ottla, *words: str) -> list[int]:
+    code, out, error = ottla("consume", "t", "-p", "0", *words)
+    assert (code, error) == (0, "")
+    return [int(line) for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "offsets"),
+    [
+        ([], range(3, 10)),
+        (["--from", "-2"], range(8, 10)),
+        (["--from", "-99"], range(3, 10)),
+        (["--from", "5", "--to", "7"], range(5, 7)),
+        (["--from", "0", "--to", "99"], range(3, 10)),
+        (["--from", "end"], range(0)),
+        (["-n", "2"], range(3, 5)),
+        (["--grep", "^[46]$"], [4, 6]),
+    ],
+)
+def test_which_are_printed(ottla: Ottla, words: list[str], offsets: Any) -> None:
+    assert printed(ottla, *words) == list(offsets)
+
+
+def test_all_partitions(ottla: Ottla) -> None:
+    _, out, _ = ottla("consume", "t", "--json")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(one["partition"], one["offset"]) for one in found] == [
+        *((0, one) for one in range(3, 10)),
+        *((1, one) for one in range(4, 11)),
+    ]
+
+
+def test_a_time_after_the_last_record_is_the_end(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    def by_time(request: Any) -> ListOffsetsResponse:
+        found = offsets_of(request)
+        if request.topics[0].partitions[0].timestamp > 0:
+            found.topics[0].partitions[0].offset = -1
+        return found
+
+    cluster.answers["ListOffsetsRequest"] = by_time
+    assert printed(ottla, "--from", "@5") == []
+    assert printed(ottla, "--to", "@5") == list(range(3, 10))
+
+
+def test_a_group_is_read_from_and_moved_only_if_asked(
+    ottla: Ottla, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[Any] = []
+    monkeypatch.setattr(committed, "committed_offsets", lambda *_: {("t", 0): 8, ("u", 0): 1})
+    monkeypatch.setattr(committed, "commit_offsets", lambda _, *what: moved.append(what))
+    assert printed(ottla, "--group", "g") == [8, 9]
+    assert moved == []
+    assert printed(ottla, "--group", "g", "--commit") == [8, 9]
+    assert moved == [("g", {("t", 0): 10})]
+
+
+def test_a_count_commits_no_more_than_was_printed(
+    ottla: Ottla, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[Any] = []
+    monkeypatch.setattr(committed, "committed_offsets", lambda *_: {})
+    monkeypatch.setattr(committed, "commit_offsets", lambda _, *what: moved.append(what))
+    assert printed(ottla, "--group", "g", "--commit", "-n", "2") == [3, 4]
+    assert moved == [("g", {("t", 0): 5})]
+
+
+def test_follow_goes_on_until_it_is_interrupted(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    def stop(_: Any) -> FetchResponse:
+        raise KeyboardInterrupt
+
+    cluster.scripted[1].answers.clear()
+    cluster.scripted[1].answers.extend([fetched, fetched, stop])
+    assert printed(ottla, "--follow") == list(range(3, 10))
+
+
+def test_whoever_reads_may_have_enough(ottla: Ottla, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: Any) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(consume_command.os, "write", gone)
+    assert ottla("consume", "t") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--from", "x"], "--from x: give start, end, an offset"),
+        (["--to", "@x"], "--to @x: a time is"),
+        (["--to", "5", "-f"], "--to ends and --follow does not"),
+        (["--commit"], "--commit needs the --group"),
+        (["--grep", "("], "this is no regular expression"),
+        (["-p", "7"], "topic t has 2 partitions, from 0 on"),
+        (["-n", "0"], "0 is not in the range"),
+    ],
+)
+def test_what_is_wrong_is_one_line(ottla: Ottla, words: list[str], said: str) -> None:
+    code, out, error = ottla("consume", "t", *words)
+    assert (code, out, error.count("\n")) == (2, "", 1) and said in error
+
+
+def test_where_places_are() -> None:
+    places = (START, END, Place("offset", 6), Place("last", 2), Place("last", 99))
+    assert [offset_at(one, 3, 10) for one in places] == [3, 10, 6, 8, 3]

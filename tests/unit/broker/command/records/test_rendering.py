@@ -1,0 +1,66 @@
+"""What records look like, and which of a batch are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from broker.command.records.rendering import View, render
+from tests.unit.broker.command.records.batches import batch_of, packed
+
+PLAIN = View()
+
+
+def test_values_a_line() -> None:
+    data = packed([b"a", None, b"", b"\xff"])
+    assert render(batch_of(data), PLAIN, None) == (b"a\nnull\n\n\xff\n", 4, 4)
+    assert render(batch_of(data), PLAIN, 1) == (b"a\n", 1, 1)
+    assert render(batch_of(packed([b"a"], codec=4)), PLAIN, None) == (b"a\n", 1, 1)
+
+
+@pytest.mark.parametrize("view", [PLAIN, View(matches=re.compile(b".").search)])
+def test_only_what_was_asked_for(view: View) -> None:
+    data = packed([b"%d" % one for one in range(10, 20)], base_offset=10)
+    assert render(batch_of(data, 12, 15), view, None) == (b"12\n13\n14\n", 3, 15)
+    assert render(batch_of(data, 12, 15), view, 2) == (b"12\n13\n", 2, 14)
+    assert render(batch_of(data, 30, 40), view, None) == (b"", 0, 20)
+
+
+def test_keys_headers_and_places() -> None:
+    data = packed([(b"k", b"v"), (None, None)], 7, headers=(("h", b"1"), ("n", None)))
+    view = View(keys=True, headers=True, where=True, separator=b"|")
+    assert render(batch_of(data), view, None)[0] == (
+        b"t-0 7 1000|h=1,n=null|k|v\nt-0 8 1001|h=1,n=null|null|null\n"
+    )
+
+
+def test_what_is_looked_for() -> None:
+    data = packed([(b"key", b"value"), (b"other", b"thing")], headers=())
+    for pattern, count in ((b"key", 1), (b"th", 1), (b"e", 2), (b"^v", 1), (b"x", 0)):
+        view = View(matches=re.compile(pattern).search)
+        assert render(batch_of(data), view, None)[1] == count, pattern
+    hidden = packed([b"v"], headers=(("trace", b"abc"),))
+    assert render(batch_of(hidden), View(matches=re.compile(b"abc").search), None)[1] == 1
+
+
+def test_json() -> None:
+    data = packed([(b"k", "ä".encode()), (None, b"\xff")], headers=(("h", b"\xfe"),))
+    first, second = render(batch_of(data), View(as_json=True), None)[0].splitlines()
+    assert json.loads(first) == {
+        "topic": "t",
+        "partition": 0,
+        "offset": 0,
+        "timestamp": 1000,
+        "key": "k",
+        "value": "ä",
+        "headers": [{"key": "h", "value_base64": "/g=="}],
+    }
+    assert json.loads(second)["value_base64"] == "/w==" and json.loads(second)["key"] is None
+
+
+def test_a_terminal_is_not_moved() -> None:
+    data = packed([b"\x1b[2Jboo\r", b"caf\xc3\xa9\tx", b"\xff"])
+    lines = render(batch_of(data), View(for_terminal=True), None)[0].splitlines()
+    assert lines == [rb"\x1b[2Jboo\r", b"caf\xc3\xa9\tx", rb"\xff"]
