@@ -9,12 +9,16 @@ from importlib import import_module
 
 import click
 
+_CONFIGS = "broker.command.configs"
 _RECORDS = "broker.command.records"
 
 ELSEWHERE = {
     "topic": ("broker.command.topics.topic_command", "List, make, show, change, remove topics."),
     "produce": (f"{_RECORDS}.produce_command", "Write records: lines, JSON or files."),
     "consume": (f"{_RECORDS}.consume_command", "Print records, from anywhere, and follow."),
+    "group": ("broker.command.groups.group_command", "List and show groups, move, remove them."),
+    "config": (f"{_CONFIGS}.config_command", "Show, set and explain configs."),
+    "quota": (f"{_CONFIGS}.quota_command", "List, set and remove quotas of clients."),
     "user": ("broker.command.admin.user_command", "Make, list and remove users of SCRAM."),
     "acl": ("broker.command.admin.acl_command", "Say who may do what, list it, take it back."),
 }
@@ -23,8 +27,8 @@ ELSEWHERE = {
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
     "Look": ("status", "dump-log"),
-    "Topics and records": ("topic", "produce", "consume"),
-    "Users": ("user", "acl"),
+    "Topics and records": ("topic", "produce", "consume", "group"),
+    "Settings and users": ("config", "quota", "user", "acl"),
 }
 
 

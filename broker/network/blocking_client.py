@@ -131,6 +131,15 @@ class BlockingClient:
         assert isinstance(answer, kind)
         return answer
 
+    def skip_answers(self) -> None:
+        """Read the answers that are still owed, and forget them."""
+        while self._sent:
+            self._received()
+
+    def serves(self, api_key: int) -> bool:
+        """Whether the broker names the API."""
+        return api_key in self._ranges
+
     @property
     def waiting(self) -> int:
         """How many requests were sent and are not answered."""

@@ -5,8 +5,6 @@ With `--broker=apache-kafka` the same against Apache Kafka.
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
 import time
@@ -16,27 +14,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from ottla.__main__ import ottla_command
-
-WITHIN_S = 60
-
-
-class Ottla:
-    """Runs commands against a cluster."""
-
-    def __init__(self, broker: str) -> None:
-        self.env = {**os.environ, "OTTLA_BOOTSTRAP_SERVERS": broker}
-
-    def __call__(self, *words: str, data: bytes = b"", code: int = 0) -> bytes:
-        """Standard output; what it said on standard error is `self.said`."""
-        done = subprocess.run(
-            ottla_command(*words), input=data, capture_output=True, env=self.env, timeout=WITHIN_S
-        )
-        self.said = done.stderr.decode()
-        assert done.returncode == code, self.said
-        return done.stdout
-
-    def objects(self, *words: str) -> list[dict[str, object]]:
-        return [json.loads(line) for line in self(*words, "--json").splitlines()]
+from tests.compat.ottla_command import WITHIN_S, Ottla
 
 
 @pytest.fixture

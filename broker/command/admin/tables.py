@@ -23,7 +23,7 @@ class ByteCount(int):
     """A number of bytes."""
 
 
-Cell = str | int | None
+Cell = str | int | float | None
 
 
 def size_text(count: float) -> str:
@@ -65,7 +65,9 @@ def printable(text: str) -> str:
 def _text(cell: Cell) -> str:
     if cell is None:
         return UNKNOWN
-    return size_text(cell) if isinstance(cell, ByteCount) else str(cell)
+    if isinstance(cell, ByteCount):
+        return size_text(cell)
+    return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
 
 
 def _objects(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:

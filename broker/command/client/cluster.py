@@ -76,6 +76,7 @@ class Cluster:
         client = self.node(node_id)
         host, port = self._addresses[node_id]
         with self._told(request, host, f"broker {node_id}, {host}:{port}"):
+            client.skip_answers()  # of a reader that has enough
             client.send(request, version_max)
             return client.receive(kind)
 

@@ -111,7 +111,8 @@ class Batching:
         self.records = 0
         self.bytes_read = 0
         if settings.partition is not None and settings.partition >= to.partitions:
-            raise StartError(f"topic {topic} has {to.partitions} partitions, from 0 on")
+            last, number = to.partitions - 1, settings.partition
+            raise StartError(f"topic {topic} has partitions 0 to {last}, and no {number}")
 
     def begin(self, name: str) -> None:
         """What follows is of the file `name`."""

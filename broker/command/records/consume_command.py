@@ -17,14 +17,9 @@ import click
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note
 from broker.command.client.cluster import Cluster, Partition, partitions_of
-from broker.command.client.offsets import (
-    NO_OFFSET,
-    READ_COMMITTED,
-    READ_UNCOMMITTED,
-    ends,
-    list_offsets,
-)
-from broker.command.records.places import END, LAST, OFFSET, TIME, Place, parse_place
+from broker.command.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from broker.command.client.place_offsets import offsets_at, spans
+from broker.command.client.places import END, LAST, Place, parse_place
 from broker.command.records.reading import Position, Reader
 from broker.command.records.rendering import View, render
 from broker.config.start_error import StartError
@@ -145,7 +140,8 @@ def _chosen(topics: Mapping[str, MetadataResponseTopic], numbers: Sequence[int])
     for name, topic in topics.items():
         for number in numbers:
             if number >= len(topic.partitions):
-                raise StartError(f"topic {name} has {len(topic.partitions)} partitions, from 0 on")
+                last = len(topic.partitions) - 1
+                raise StartError(f"topic {name} has partitions 0 to {last}, and no {number}")
     return [one for one in every if one[1] in numbers]
 
 
@@ -156,30 +152,11 @@ def _positions(
     places: tuple[Place, Place | None],
     level: int,
 ) -> dict[Partition, Position]:
-    first, last = ends(cluster, topics, wanted, level)
+    held = spans(cluster, topics, wanted, level)
     start, stop = places
-
-    def offsets_at(place: Place) -> dict[Partition, int]:
-        if place.kind == TIME:
-            found = list_offsets(cluster, topics, dict.fromkeys(wanted, place.number))
-            return {at: last[at] if found[at] == NO_OFFSET else found[at] for at in wanted}
-        return {at: offset_at(place, first[at], last[at]) for at in wanted}
-
-    begins = offsets_at(start)
-    stops = last if stop is None else offsets_at(stop)
-    return {
-        at: Position(min(max(begins[at], first[at]), last[at]), min(stops[at], last[at]))
-        for at in wanted
-    }
-
-
-def offset_at(place: Place, first: int, last: int) -> int:
-    """Of a partition that holds the offsets from `first` up to `last`, which is the next one."""
-    if place.kind == OFFSET:
-        return place.number
-    if place.kind == LAST:
-        return max(first, last - place.number)
-    return last if place == END else first
+    begins = offsets_at(cluster, topics, held, start)
+    stops = offsets_at(cluster, topics, held, END if stop is None else stop)
+    return {at: Position(begins[at], stops[at]) for at in held}
 
 
 def _begin_at_group(cluster: Cluster, group: str, positions: dict[Partition, Position]) -> None:

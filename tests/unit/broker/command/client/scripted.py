@@ -44,6 +44,7 @@ class ScriptedNode:
         self.unanswered: deque[Any] = deque()
         self.closed = False
         self.has_unread_bytes = True
+        self.apis: tuple[int, ...] = ()
 
     @property
     def waiting(self) -> int:
@@ -61,6 +62,13 @@ class ScriptedNode:
         found = answer if isinstance(answer, Message) else answer(request)
         assert isinstance(found, kind)
         return found
+
+    def skip_answers(self) -> None:
+        while self.unanswered:
+            self.receive(Message)
+
+    def serves(self, api_key: int) -> bool:
+        return api_key in self.apis
 
     def close(self) -> None:
         self.closed = True

@@ -68,6 +68,15 @@ def test_a_connection_is_kept_until_it_is_dropped(network: dict[tuple[str, int],
     assert node.closed
 
 
+def test_answers_that_nobody_waits_for_any_more(network: dict[tuple[str, int], Any]) -> None:
+    network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS)])
+    network["two", 9093] = node = ScriptedNode([ListGroupsResponse(), DescribeGroupsResponse()])
+    cluster = Cluster("boot:9092", None)
+    cluster.node(2).send(ListGroupsRequest())
+    cluster.call_at(2, DescribeGroupsRequest(["g"]), DescribeGroupsResponse)
+    assert not node.waiting
+
+
 def test_what_goes_wrong_on_the_way(network: dict[tuple[str, int], Any]) -> None:
     network["boot", 9092] = node = ScriptedNode([TimeoutError(), ApiNotServed("x")])
     cluster = Cluster("boot:9092", None)

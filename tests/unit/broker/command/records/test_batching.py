@@ -74,7 +74,7 @@ def test_one_key_or_one_partition_for_all() -> None:
     one.lines(b"a\n")
     one.lines(b"b\n")
     assert [partition for partition, *_ in sent.batches] == [2, 2]
-    with pytest.raises(StartError, match="topic t has 3 partitions"):
+    with pytest.raises(StartError, match="topic t has partitions 0 to 2, and no 3"):
         batching(partition=3)
 
 

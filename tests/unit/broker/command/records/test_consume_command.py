@@ -9,8 +9,6 @@ import pytest
 
 from broker.command.groups import committed
 from broker.command.records import consume_command, reading
-from broker.command.records.consume_command import offset_at
-from broker.command.records.places import END, START, Place
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
 from tests.unit.broker.command.client.scripted import (
@@ -145,15 +143,10 @@ def test_whoever_reads_may_have_enough(ottla: Ottla, monkeypatch: pytest.MonkeyP
         (["--to", "5", "-f"], "--to ends and --follow does not"),
         (["--commit"], "--commit needs the --group"),
         (["--grep", "("], "this is no regular expression"),
-        (["-p", "7"], "topic t has 2 partitions, from 0 on"),
+        (["-p", "7"], "topic t has partitions 0 to 1, and no 7"),
         (["-n", "0"], "0 is not in the range"),
     ],
 )
 def test_what_is_wrong_is_one_line(ottla: Ottla, words: list[str], said: str) -> None:
     code, out, error = ottla("consume", "t", *words)
     assert (code, out, error.count("\n")) == (2, "", 1) and said in error
-
-
-def test_where_places_are() -> None:
-    places = (START, END, Place("offset", 6), Place("last", 2), Place("last", 99))
-    assert [offset_at(one, 3, 10) for one in places] == [3, 10, 6, 8, 3]

@@ -91,7 +91,7 @@ def test_the_topics_limit_is_asked_for(ottla: Ottla, tmp_path: Path) -> None:
         (["--tombstone"], "--tombstone needs a --key"),
         (["-K", ":", "-k", "x"], "--key-separator finds a key in each line"),
         (["-H", "x"], "NAME=VALUE"),
-        (["-p", "9"], "topic t has 2 partitions"),
+        (["-p", "9"], "topic t has partitions 0 to 1, and no 9"),
         (["--compression", "zip"], "'zip' is not one of"),
     ],
 )

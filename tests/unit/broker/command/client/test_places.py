@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.command.records.places import END, START, Place, parse_place
+from broker.command.client.places import END, START, Place, parse_place
 from broker.config.start_error import StartError
 
 NOW = 1_764_144_000_000

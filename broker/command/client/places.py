@@ -1,6 +1,6 @@
 """Words for places in a partition: `start`, `end`, `-10`, `1234`, `@2h`, `@2026-11-26T08:00`.
 
-Owns what the words mean; `now_ms` comes in. Asks no broker (`consume_command` does).
+Owns what the words mean; `now_ms` comes in. Asks no broker (`place_offsets` does).
 """
 
 from __future__ import annotations

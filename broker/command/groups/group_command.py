@@ -1,0 +1,205 @@
+"""`ottla group list|describe|reset|delete`: words and what is printed.
+
+The shell around `broker.command.groups.groups` and `committed`. What moves or removes a group is
+shown first, and done with --execute.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
+from broker.command.admin.output import note, show
+from broker.command.client.cluster import Cluster, Partition
+from broker.command.client.place_offsets import offsets_at, spans
+from broker.command.client.places import parse_place
+from broker.command.groups.committed import commit_offsets, committed_offsets
+from broker.command.groups.groups import (
+    Group,
+    Listed,
+    Standing,
+    check_is_idle,
+    delete,
+    described,
+    listed,
+    standings,
+)
+from broker.config.start_error import StartError
+
+_with_execute = click.option("--execute", is_flag=True, help="Do it; else it is only shown.")
+
+
+class _Moved(NamedTuple):
+    topic: str
+    partition: int
+    committed: int | None
+    new: int
+
+
+@click.group()
+def group() -> None:
+    """List and show consumer groups, move them, remove them. Works with Apache Kafka too."""
+
+
+@group.command("list")
+@click.option("-q", "--quiet", is_flag=True, help="Names only.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def list_groups(
+    bootstrap_server: str, command_config: str | None, as_json: bool, quiet: bool
+) -> None:
+    """List groups."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        found = listed(cluster)
+    if quiet and not as_json:
+        for one in found:
+            click.echo(one.group)
+    else:
+        show(Listed._fields, found, as_json=as_json)
+    if not found:
+        note("no groups yet: a consumer that commits makes one")
+
+
+@group.command("describe")
+@click.argument("names", nargs=-1, required=True, metavar="GROUP...")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def describe_groups(
+    bootstrap_server: str, command_config: str | None, as_json: bool, names: tuple[str, ...]
+) -> None:
+    """Show groups: their state, and for each partition the committed offset, the end, the lag, and
+    the member that reads it."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        for number, name in enumerate(dict.fromkeys(names)):
+            found = described(cluster, name)
+            rows = standings(cluster, found)
+            if as_json:
+                click.echo(json.dumps(_as_object(found, rows), ensure_ascii=False))
+            else:
+                _print_group(found, rows, apart=number > 0)
+
+
+def _as_object(found: Group, rows: Sequence[Standing]) -> dict[str, object]:
+    return {
+        "group": found.name,
+        "state": found.state,
+        "members": len(found.members),
+        "lag": _lag(rows),
+        "partitions": [one._asdict() for one in rows],
+    }
+
+
+def _print_group(found: Group, rows: Sequence[Standing], *, apart: bool) -> None:
+    if apart:
+        click.echo()
+    name = click.style(found.name, bold=True)
+    plural = "" if len(found.members) == 1 else "s"
+    state = f"{found.state.lower()}, {len(found.members)} member{plural}, lag {_lag(rows)}"
+    click.echo(f"{name}  {state}")
+    show(Standing._fields, rows, as_json=False)
+
+
+def _lag(rows: Sequence[Standing]) -> int:
+    return sum(one.lag or 0 for one in rows)
+
+
+@group.command("reset")
+@click.argument("name", metavar="GROUP")
+@click.option("--to", "where", required=True, metavar="PLACE")
+@click.option("-t", "--topic", "topics", multiple=True, metavar="TOPIC[:PARTITION,…]")
+@click.option("--all-topics", is_flag=True, help="All that the group has committed.")
+@_with_execute
+@with_bootstrap_server
+@with_command_config
+@with_json
+def reset_group(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    name: str,
+    where: str,
+    topics: tuple[str, ...],
+    all_topics: bool,
+    execute: bool,
+) -> None:
+    """Move a group whose members have stopped: shows where to, and does it with --execute.
+
+    \b
+    PLACE is start, end, an offset, -N for N records before the end, or @TIME.
+      ottla group reset billing --topic orders --to @2h
+      ottla group reset billing --topic orders:0,3 --to 4711 --execute
+      ottla group reset billing --all-topics --to end --execute
+    """
+    place = parse_place(where, time.time_ns() // 1_000_000, "--to")
+    chosen = [_parse_topic(one) for one in topics]
+    if bool(chosen) == all_topics:
+        raise StartError("name what to move: --topic TOPIC, which may be repeated, or --all-topics")
+    with Cluster(bootstrap_server, command_config) as cluster:
+        if all_topics:
+            check_is_idle(described(cluster, name))
+        committed = committed_offsets(cluster, name)
+        wanted = list(committed) if all_topics else _places(cluster, chosen)
+        known = cluster.led_topics([topic for topic, _ in wanted]) if wanted else {}
+        new = offsets_at(cluster, known, spans(cluster, known, wanted), place)
+        rows = [_Moved(*at, committed.get(at), offset) for at, offset in sorted(new.items())]
+        if execute:
+            commit_offsets(cluster, name, new)
+    show(_Moved._fields, rows, as_json=as_json)
+    if not execute:
+        note("a dry run: nothing was moved; add --execute to do it")
+
+
+def _parse_topic(text: str) -> tuple[str, list[int]]:
+    name, colon, numbers = text.partition(":")
+    found = [one for one in numbers.split(",") if one]
+    if not name or not all(one.isdecimal() for one in found) or (colon and not found):
+        raise StartError(f"--topic {text}: write it as TOPIC, or TOPIC:0,3 for some partitions")
+    return name, [int(one) for one in found]
+
+
+def _places(cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]) -> list[Partition]:
+    topics = cluster.topics([name for name, _ in chosen])
+    wanted = []
+    for name, numbers in chosen:
+        count = len(topics[name].partitions)
+        for number in numbers or range(count):
+            if number >= count:
+                raise StartError(f"topic {name} has partitions 0 to {count - 1}, and no {number}")
+            wanted.append((name, number))
+    return list(dict.fromkeys(wanted))
+
+
+@group.command("delete")
+@click.argument("names", nargs=-1, required=True, metavar="GROUP...")
+@_with_execute
+@with_bootstrap_server
+@with_command_config
+@with_json
+def delete_groups(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    names: tuple[str, ...],
+    execute: bool,
+) -> None:
+    """Remove groups whose members have stopped, with all that they have committed: shows what, and
+    does it with --execute."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        rows = []
+        for name in dict.fromkeys(names):
+            check_is_idle(described(cluster, name))
+            found = committed_offsets(cluster, name)
+            rows += [(name, *at, offset) for at, offset in found.items()]
+        for name in dict.fromkeys(names) if execute else ():
+            delete(cluster, name)
+            note(f"group {name} is deleted")
+    show(("group", "topic", "partition", "committed"), rows, as_json=as_json)
+    if not execute:
+        note("a dry run: nothing was deleted; add --execute to do it")

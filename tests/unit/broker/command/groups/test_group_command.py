@@ -1,0 +1,138 @@
+"""`ottla group`: words, what is shown first and what is done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from broker.command.groups import group_command
+from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
+from protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsResponse,
+)
+from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from protocol.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from tests.unit.broker.command.client.scripted import (
+    ScriptedCluster,
+    ScriptedNode,
+    offsets_of,
+    topic_of,
+)
+from tests.unit.broker.command.run_ottla import Ottla, ottla_on
+
+
+@pytest.fixture
+def cluster() -> ScriptedCluster:
+    topic = OffsetFetchResponseTopics("t", partitions=[OffsetFetchResponsePartitions(0, 4)])
+    committed = OffsetCommitResponseTopic("t", partitions=[OffsetCommitResponsePartition(0)])
+    return ScriptedCluster(
+        [topic_of("t", [1, 2])],
+        {
+            "ListOffsetsRequest": offsets_of,
+            "ListGroupsRequest": ListGroupsResponse(groups=[ListedGroup("g", "consumer", "Empty")]),
+            "DescribeGroupsRequest": DescribeGroupsResponse(
+                groups=[DescribedGroup(group_id="g", group_state="Empty")]
+            ),
+            "OffsetFetchRequest": OffsetFetchResponse(
+                groups=[OffsetFetchResponseGroup("g", [topic])]
+            ),
+            "OffsetCommitRequest": OffsetCommitResponse(topics=[committed]),
+            "DeleteGroupsRequest": DeleteGroupsResponse(results=[DeletableGroupResult("g")]),
+        },
+        {2: ScriptedNode()},
+    )
+
+
+@pytest.fixture
+def ottla(
+    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Ottla:
+    return ottla_on(cluster, [group_command], monkeypatch, capfd)
+
+
+def test_list(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    assert ottla("group", "list", "-q")[1] == "g\ng\n"  # one of each broker
+    assert json.loads(ottla("group", "list", "--json")[1].splitlines()[0])["state"] == "Empty"
+    cluster.answers["ListGroupsRequest"] = ListGroupsResponse()
+    assert "no groups yet" in ottla("group", "list")[2]
+
+
+def test_describe(ottla: Ottla) -> None:
+    assert ottla("group", "describe", "g")[1].splitlines() == [
+        "g  empty, 0 members, lag 6",
+        "TOPIC  PARTITION  COMMITTED  END  LAG  MEMBER  HOST",
+        "t      0          4          10   6    -       -",
+    ]
+    found = json.loads(ottla("group", "describe", "g", "--json")[1])
+    assert (found["lag"], found["partitions"][0]["committed"]) == (6, 4)
+
+
+def test_reset_shows_and_does_it_if_told(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    words = ("group", "reset", "g", "--topic", "t", "--to", "-2")
+    code, out, error = ottla(*words)
+    assert (code, out.splitlines()[1:]) == (
+        0,
+        ["t      0          4          8", "t      1          -          9"],
+    )
+    assert "a dry run" in error and not cluster.asked_for("OffsetCommitRequest")
+    code, out, error = ottla(*words, "--execute", "--json")
+    assert (code, error) == (0, "") and json.loads(out.splitlines()[0])["new"] == 8
+    (request,) = cluster.asked_for("OffsetCommitRequest")
+    sent = [(one.partition_index, one.committed_offset) for one in request.topics[0].partitions]
+    assert sent == [(0, 8), (1, 9)]
+
+
+def test_reset_of_some_or_of_all_that_is_committed(ottla: Ottla) -> None:
+    _, out, _ = ottla("group", "reset", "g", "--all-topics", "--to", "end")
+    assert out.splitlines()[1:] == ["t      0          4          10"]
+    _, out, _ = ottla("group", "reset", "g", "--topic", "t:1", "--to", "start")
+    assert out.splitlines()[1:] == ["t      1          -          4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--to", "end"], 2, "name what to move"),
+        (["--to", "end", "--all-topics", "--topic", "t"], 2, "name what to move"),
+        (["--to", "x", "--topic", "t"], 2, "--to x: give start"),
+        (["--to", "end", "--topic", "t:x"], 2, "write it as TOPIC"),
+        (["--to", "end", "--topic", "t:"], 2, "write it as TOPIC"),
+        (["--to", "end", "--topic", "t:5"], 2, "topic t has partitions 0 to 1, and no 5"),
+        (["--to", "end", "--topic", "u"], 1, "no topic u"),
+        (["--topic", "t"], 2, "Missing option '--to'"),
+    ],
+)
+def test_a_wrong_reset_is_one_line(ottla: Ottla, words: list[str], code: int, said: str) -> None:
+    done, out, error = ottla("group", "reset", "g", *words)
+    assert (done, out, error.count("\n")) == (code, "", 1) and said in error
+
+
+def test_delete_shows_and_does_it_if_told(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    code, out, error = ottla("group", "delete", "g")
+    assert (code, out.splitlines()[1]) == (0, "g      t      0          4")
+    assert "a dry run" in error and not cluster.asked_for("DeleteGroupsRequest")
+    code, _, error = ottla("group", "delete", "g", "--execute")
+    assert (code, error) == (0, "ottla: group g is deleted\n")
+    assert len(cluster.asked_for("DeleteGroupsRequest")) == 1
+
+
+def test_a_group_that_reads_is_left_alone(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    member = DescribedGroupMember("1", None, "one", "/h")
+    group = DescribedGroup(group_id="g", group_state="Stable", members=[member])
+    cluster.answers["DescribeGroupsRequest"] = DescribeGroupsResponse(groups=[group])
+    for words in (["delete", "g", "--execute"], ["reset", "g", "--all-topics", "--to", "end"]):
+        code, out, error = ottla("group", *words)
+        assert (code, out) == (1, "") and "stop them first (one on h)" in error
