@@ -15,8 +15,9 @@ mean, and KIP-1073, KIP-595 (DescribeQuorum), KIP-836 (the times in it).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from broker.command.admin.refusals import why
@@ -107,6 +108,8 @@ class ClusterStatus:
     under_replicated: Sequence[PartitionState]
     under_min_isr: Sequence[PartitionState]
     offline: Sequence[PartitionState]
+    partitions_by_topic: Mapping[str, int] = field(default_factory=dict)
+    """How many partitions each topic has of which one lacks something."""
 
     @property
     def fenced(self) -> list[int]:
@@ -145,6 +148,9 @@ def ask(call: Call) -> ClusterStatus:
     partitions = _partitions(metadata)
     lacking = [one for one in partitions if len(one.isr) < len(one.replicas)]
     minimum = _min_in_sync(call, list(dict.fromkeys(one.topic for one in lacking)))
+    offline = [one for one in partitions if one.leader == _NOBODY]
+    topics = dict.fromkeys(one.topic for one in (*lacking, *offline))
+    counts = Counter(one.topic for one in partitions)
     quorum = _quorum(call)  # at the end: where there is no quorum, the answer may never come
     return ClusterStatus(
         cluster_id=cluster.cluster_id,
@@ -157,7 +163,8 @@ def ask(call: Call) -> ClusterStatus:
         partitions=len(partitions),
         under_replicated=lacking,
         under_min_isr=[one for one in lacking if _is_under(one, minimum)],
-        offline=[one for one in partitions if one.leader == _NOBODY],
+        offline=offline,
+        partitions_by_topic={name: counts[name] for name in topics},
     )
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+_ADMIN = "broker.command.admin"
 _CONFIGS = "broker.command.configs"
 _RECORDS = "broker.command.records"
 
@@ -19,8 +20,10 @@ ELSEWHERE = {
     "group": ("broker.command.groups.group_command", "List and show groups, move, remove them."),
     "config": (f"{_CONFIGS}.config_command", "Show, set and explain configs."),
     "quota": (f"{_CONFIGS}.quota_command", "List, set and remove quotas of clients."),
-    "user": ("broker.command.admin.user_command", "Make, list and remove users of SCRAM."),
-    "acl": ("broker.command.admin.acl_command", "Say who may do what, list it, take it back."),
+    "user": (f"{_ADMIN}.user_command", "Make, list and remove users of SCRAM."),
+    "acl": (f"{_ADMIN}.acl_command", "Say who may do what, list it, take it back."),
+    "profile": (f"{_ADMIN}.profile_command", "Name clusters, choose the one to talk to."),
+    "completion": ("broker.command.completion_command", "Complete commands in bash, zsh, fish."),
 }
 """By name of the command: its module, and its line in the help."""
 
@@ -29,6 +32,7 @@ SECTIONS = {
     "Look": ("status", "dump-log"),
     "Topics and records": ("topic", "produce", "consume", "group"),
     "Settings and users": ("config", "quota", "user", "acl"),
+    "Your shell": ("profile", "completion"),
 }
 
 

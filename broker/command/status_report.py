@@ -1,18 +1,20 @@
 """What `ottla status` prints: a ClusterStatus as lines for people.
 
-Pure text; long lists are cut after a number of partitions and say how many are left out. Never asks
-anybody anything and knows no terminal.
+Pure text; where many partitions lack something, topics stand for them, and long lists say how many
+are left out. Never asks anybody anything and knows no terminal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from broker.command.admin.tables import aligned
 from broker.command.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
 
 PARTITIONS_SHOWN = 10
 _INDENT = "  "
+_INTERNAL_PREFIX = "__"
+"""Of topics that a cluster keeps for itself."""
 
 
 def report(status: ClusterStatus) -> list[str]:
@@ -28,9 +30,12 @@ def report(status: ClusterStatus) -> list[str]:
         )
         lines.append(f"{_INDENT}and what is told here is as it was")
     lines += ["", f"{_count(status.topics, 'topic')}, {_count(status.partitions, 'partition')}"]
-    lines += _list("offline", status.offline)
-    lines += _list("under min ISR (acks=all is refused)", status.under_min_isr)
-    lines += _list("under-replicated", status.under_replicated)
+    for title, found in (
+        ("offline", status.offline),
+        ("under min ISR (acks=all is refused)", status.under_min_isr),
+        ("under-replicated", status.under_replicated),
+    ):
+        lines += _list(title, found, status.partitions_by_topic)
     if status.partitions and not (status.offline or status.under_replicated):
         lines.append(f"{_INDENT}all replicas in sync")
     return lines
@@ -104,14 +109,32 @@ def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
     return rows
 
 
-def _list(title: str, found: Sequence[PartitionState]) -> list[str]:
+def _list(
+    title: str, found: Sequence[PartitionState], partitions_by_topic: Mapping[str, int]
+) -> list[str]:
+    """Each partition, or where they are many each topic; those that people made come first."""
     if not found:
         return []
-    lines = [f"{title}: {len(found)}"]
-    lines += [f"{_INDENT}{_partition(one)}" for one in found[:PARTITIONS_SHOWN]]
-    if len(found) > PARTITIONS_SHOWN:
-        lines.append(f"{_INDENT}… and {len(found) - PARTITIONS_SHOWN} more (--json has all)")
+    ordered = sorted(found, key=_own_first)
+    if len(ordered) <= PARTITIONS_SHOWN:
+        return [f"{title}: {len(found)}", *(f"{_INDENT}{_partition(one)}" for one in ordered)]
+    lacking: dict[str, int] = {}
+    for one in ordered:
+        lacking[one.topic] = lacking.get(one.topic, 0) + 1
+    rows = [[name, _share(count, partitions_by_topic.get(name))] for name, count in lacking.items()]
+    lines = [f"{title}: {len(found)}", *aligned(rows[:PARTITIONS_SHOWN], _INDENT)]
+    if len(rows) > PARTITIONS_SHOWN:
+        more = _count(len(rows) - PARTITIONS_SHOWN, "topic")
+        lines.append(f"{_INDENT}… and {more} more (--json has all)")
     return lines
+
+
+def _own_first(one: PartitionState) -> tuple[bool, str, int]:
+    return one.topic.startswith(_INTERNAL_PREFIX), one.topic, one.partition
+
+
+def _share(count: int, of: int | None) -> str:
+    return f"{count} of {_count(of, 'partition')}" if of else _count(count, "partition")
 
 
 def _partition(one: PartitionState) -> str:

@@ -14,6 +14,7 @@ import click
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note, show
 from broker.command.client.cluster import Cluster
+from broker.command.client.completing import complete_groups, complete_topics
 from broker.command.configs.settings import (
     BROKER,
     GROUP,
@@ -31,6 +32,8 @@ from protocol.messages.describe_configs import DescribeConfigsResourceResult
 _HIDDEN = "[hidden]"
 _FROM_FILE = 4
 
+_COMPLETED = {"topic": complete_topics, "group": complete_groups}
+
 Command = Callable[..., None]
 
 
@@ -46,7 +49,10 @@ def _with_resource(command: Command) -> Command:
         ("broker", "ID", "A broker's; all for what is set for all brokers."),
         ("topic", "NAME", "A topic's."),
     ):
-        command = click.option(f"--{name}", metavar=metavar, help=text)(command)
+        complete = _COMPLETED.get(name)
+        command = click.option(f"--{name}", metavar=metavar, help=text, shell_complete=complete)(
+            command
+        )
     return command
 
 

@@ -16,6 +16,7 @@ import click
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note, show
 from broker.command.client.cluster import Cluster, Partition
+from broker.command.client.completing import complete_groups, complete_topics
 from broker.command.client.place_offsets import offsets_at, spans
 from broker.command.client.places import parse_place
 from broker.command.groups.committed import commit_offsets, committed_offsets
@@ -67,7 +68,9 @@ def list_groups(
 
 
 @group.command("describe")
-@click.argument("names", nargs=-1, required=True, metavar="GROUP...")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="GROUP...", shell_complete=complete_groups
+)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -111,9 +114,16 @@ def _lag(rows: Sequence[Standing]) -> int:
 
 
 @group.command("reset")
-@click.argument("name", metavar="GROUP")
+@click.argument("name", metavar="GROUP", shell_complete=complete_groups)
 @click.option("--to", "where", required=True, metavar="PLACE")
-@click.option("-t", "--topic", "topics", multiple=True, metavar="TOPIC[:PARTITION,…]")
+@click.option(
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="TOPIC[:PARTITION,…]",
+    shell_complete=complete_topics,
+)
 @click.option("--all-topics", is_flag=True, help="All that the group has committed.")
 @_with_execute
 @with_bootstrap_server
@@ -177,7 +187,9 @@ def _places(cluster: Cluster, chosen: Sequence[tuple[str, list[int]]]) -> list[P
 
 
 @group.command("delete")
-@click.argument("names", nargs=-1, required=True, metavar="GROUP...")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="GROUP...", shell_complete=complete_groups
+)
 @_with_execute
 @with_bootstrap_server
 @with_command_config

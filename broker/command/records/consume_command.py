@@ -17,6 +17,7 @@ import click
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note
 from broker.command.client.cluster import Cluster, Partition, partitions_of
+from broker.command.client.completing import complete_groups, complete_topics
 from broker.command.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from broker.command.client.place_offsets import offsets_at, spans
 from broker.command.client.places import END, LAST, Place, parse_place
@@ -30,7 +31,9 @@ _STDOUT = 1
 
 
 @click.command()
-@click.argument("topics", nargs=-1, required=True, metavar="TOPIC...")
+@click.argument(
+    "topics", nargs=-1, required=True, metavar="TOPIC...", shell_complete=complete_topics
+)
 @click.option("--from", "begin", default="start", show_default=True, metavar="PLACE")
 @click.option("--to", "until", metavar="PLACE", help="Where to end. [default: today's end]")
 @click.option("-f", "--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
@@ -41,7 +44,12 @@ _STDOUT = 1
 @click.option("-H", "--headers", is_flag=True, help="NAME=VALUE,… before the value.")
 @click.option("-w", "--where", is_flag=True, help="Topic, partition, offset and time (ms).")
 @click.option("--separator", default="\t", metavar="TEXT", help="Between them. [default: a tab]")
-@click.option("--group", metavar="NAME", help="Begin where this group stands.")
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="Begin where this group stands.",
+    shell_complete=complete_groups,
+)
 @click.option("--commit", is_flag=True, help="With --group: move it behind what was printed.")
 @click.option("--uncommitted", is_flag=True, help="Also of transactions not (yet) committed.")
 @with_bootstrap_server

@@ -20,6 +20,7 @@ from broker.command.admin.options import with_bootstrap_server, with_command_con
 from broker.command.admin.output import note
 from broker.command.admin.refusals import Refused
 from broker.command.client.cluster import Cluster
+from broker.command.client.completing import complete_topics
 from broker.command.configs.settings import TOPIC, Resource, configs_of
 from broker.command.records.batching import Batching, Settings
 from broker.command.records.progress import Progress
@@ -38,7 +39,7 @@ _CODECS = {one.name.lower(): one for one in Codec}
 
 
 @click.command()
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("-k", "--key", metavar="TEXT", help="One key for all.")
 @click.option("-K", "--key-separator", metavar="TEXT", help="What stands behind a line's key.")

@@ -13,6 +13,7 @@ import click
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note, show
 from broker.command.client.cluster import Cluster, partitions_of
+from broker.command.client.completing import complete_topics
 from broker.command.client.offsets import ends
 from broker.command.configs.settings import (
     OWN_SOURCES,
@@ -122,7 +123,7 @@ def create_topics(
 
 
 @topic.command("describe")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_topics)
 @with_bootstrap_server
 @with_command_config
 @with_json
@@ -187,7 +188,7 @@ def _topic_id(topic: MetadataResponseTopic) -> str:
 
 
 @topic.command("alter")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_topics)
 @click.argument("configs", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("-p", "--partitions", type=click.IntRange(1), metavar="N", help="More than it has.")
 @click.option("--unset", "removed", multiple=True, metavar="KEY", help="Back to the default.")
@@ -223,7 +224,7 @@ def alter_topic(
 
 
 @topic.command("delete")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_topics)
 @click.option("--force", is_flag=True, help="Do not ask.")
 @click.option("--if-exists", is_flag=True, help="Say nothing of topics that there are not.")
 @with_bootstrap_server

@@ -72,10 +72,28 @@ def test_everything_that_lacks_is_named() -> None:
     assert "  all replicas in sync" not in lines
 
 
+def test_many_are_shown_by_topic_those_of_people_first() -> None:
+    internal = [PartitionState("__x", one, 1, [1, 2], [1]) for one in range(PARTITIONS_SHOWN)]
+    counts = {"__x": 50, "orders": 7}
+    status = replace(HEALTHY, under_replicated=[*internal, *lacking(5)], partitions_by_topic=counts)
+    assert report(status)[-3:] == [
+        "under-replicated: 15",
+        "  orders  5 of 7 partitions",
+        "  __x     10 of 50 partitions",
+    ]
+
+
+def test_few_are_shown_each_those_of_people_first() -> None:
+    internal = [PartitionState("__x", 0, 1, [1, 2], [1])]
+    lines = report(replace(HEALTHY, under_replicated=[*internal, *lacking(1)]))
+    assert [line.split(":")[0] for line in lines[-2:]] == ["  orders-0", "  __x-0"]
+
+
 def test_a_long_list_is_cut_and_says_so() -> None:
-    lines = report(replace(HEALTHY, under_replicated=lacking(PARTITIONS_SHOWN + 5)))
-    assert sum(line.startswith("  orders-") for line in lines) == PARTITIONS_SHOWN
-    assert lines[-1] == "  … and 5 more (--json has all)"
+    many = [PartitionState(f"t{one:02}", 0, 1, [1, 2], [1]) for one in range(PARTITIONS_SHOWN + 5)]
+    lines = report(replace(HEALTHY, under_replicated=many))
+    assert sum(line.startswith("  t") for line in lines) == PARTITIONS_SHOWN
+    assert lines[-1] == "  … and 5 topics more (--json has all)"
 
 
 def test_without_a_controller() -> None:

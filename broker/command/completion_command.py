@@ -1,0 +1,30 @@
+"""`ottla completion bash|zsh|fish`: what a shell reads to complete commands.
+
+The shell asks `ottla` itself at each tab, which asks the cluster for topics and groups
+(`broker.command.client.completing`). Owns nothing.
+"""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+_VARIABLE = "_OTTLA_COMPLETE"
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion(shell: str) -> None:
+    """Print what lets a shell complete commands, topics and groups.
+
+    \b
+    bash   eval "$(ottla completion bash)"                in ~/.bashrc
+    zsh    eval "$(ottla completion zsh)"                 in ~/.zshrc
+    fish   ottla completion fish | source                 in ~/.config/fish/config.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(
+        kind(click.get_current_context().find_root().command, {}, "ottla", _VARIABLE).source()
+    )
