@@ -14,6 +14,7 @@ _CONFIGS = "broker.command.configs"
 _RECORDS = "broker.command.records"
 
 ELSEWHERE = {
+    "top": ("broker.command.live.top_command", "Topics by rate and groups by lag, live."),
     "topic": ("broker.command.topics.topic_command", "List, make, show, change, remove topics."),
     "produce": (f"{_RECORDS}.produce_command", "Write records: lines, JSON or files."),
     "consume": (f"{_RECORDS}.consume_command", "Print records, from anywhere, and follow."),
@@ -29,7 +30,7 @@ ELSEWHERE = {
 
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
-    "Look": ("status", "dump-log"),
+    "Look": ("status", "top", "dump-log"),
     "Topics and records": ("topic", "produce", "consume", "group"),
     "Settings and users": ("config", "quota", "user", "acl"),
     "Your shell": ("profile", "completion"),

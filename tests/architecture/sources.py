@@ -24,6 +24,7 @@ SHELL = (
     "broker/command/cli.py",
     "broker/command/client/cluster.py",
     "broker/command/groups/group_command.py",
+    "broker/command/live/top_command.py",
     "broker/command/records/consume_command.py",
     "broker/command/records/produce_command.py",
     "broker/command/records/reading.py",

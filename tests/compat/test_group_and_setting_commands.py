@@ -134,3 +134,12 @@ def test_quotas(ottla: Ottla, topic: str) -> None:
     ottla("quota", "remove", "--ip", address)
     ottla("quota", "remove", "--user", alice, code=1)
     assert ottla.objects("quota", "list", "--user", alice) == []
+
+
+def test_top_shows_topics_and_groups(ottla: Ottla, topic: str, reading: Consumer) -> None:
+    ottla("produce", topic, "-p", "0", data=b"x\n" * 5)
+    found = ottla.objects("top", "-n", "1", "--interval", "0.1")
+    (of_topic,) = (one for one in found if one.get("topic") == topic)
+    assert (of_topic["partitions"], of_topic["records"], of_topic["records_per_s"]) == (2, 14, 0)
+    (of_group,) = (one for one in found if one.get("group") == topic)
+    assert (of_group["lag"], of_group["read_per_s"]) == (5, 0)

@@ -6,7 +6,6 @@ Owns no connection. Follows KIP-339 (IncrementalAlterConfigs), KIP-226 (sources)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from broker.command.admin.refusals import Refused, why
@@ -123,15 +122,6 @@ def alter_configs(
             if one.error_code in (ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST):
                 reason = one.error_message or reason
             raise Refused(f"{resource}: {reason}")
-
-
-def check_keys(known: Sequence[str], keys: Sequence[str], resource: str) -> None:
-    """Raises StartError for a key that a resource of this kind has not."""
-    for key in keys:
-        if key not in known:
-            like = get_close_matches(key, known, 1)
-            hint = f"; did you mean {like[0]}?" if like else ""
-            raise StartError(f"a {resource} has no config {key}{hint}")
 
 
 def parse_pairs(pairs: Sequence[str], what: str = "config") -> dict[str, str]:

@@ -7,7 +7,7 @@ Groups of both protocols, classic and KIP-848, look the same. Owns no connection
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -207,22 +207,6 @@ def check_is_idle(group: Group) -> None:
     if group.members:
         names = ", ".join(dict.fromkeys(f"{one.name} on {one.host}" for one in group.members))
         raise Refused(f"group {group.name} has members that read now: stop them first ({names})")
-
-
-def lag_by_group(
-    cluster: Cluster, names: Sequence[str], last: Mapping[Partition, int]
-) -> dict[str, int]:
-    """How far each group is behind these ends; groups that have committed nothing are left out."""
-    found = {}
-    for name in names:
-        lags = [
-            max(last[at] - offset, 0)
-            for at, offset in committed_offsets(cluster, name).items()
-            if at in last
-        ]
-        if lags:
-            found[name] = sum(lags)
-    return found
 
 
 def _check(name: str, code: int, message: str | None) -> None:

@@ -12,7 +12,6 @@ from broker.command.configs.settings import (
     TOPIC,
     Resource,
     alter_configs,
-    check_keys,
     configs_by_name,
     configs_of,
     parse_pairs,
@@ -93,12 +92,6 @@ def test_pairs() -> None:
     for wrong in ("a", "=1"):
         with pytest.raises(StartError, match="KEY=VALUE"):
             parse_pairs([wrong])
-
-
-def test_a_key_that_there_is_not() -> None:
-    check_keys(["retention.ms"], ["retention.ms"], "topic")
-    with pytest.raises(StartError, match=r"a topic has no config retention.m; did you mean"):
-        check_keys(["retention.ms"], ["retention.m"], "topic")
 
 
 def test_how_resources_are_called() -> None:

@@ -14,7 +14,6 @@ from broker.command.groups.groups import (
     check_is_idle,
     delete,
     described,
-    lag_by_group,
     listed,
     standings,
 )
@@ -151,12 +150,6 @@ def test_where_a_group_stands() -> None:
         ("t", 1, 20, 11, 0, "one", "h"),
         ("t", 2, None, 12, None, "one", "h"),
     ]
-
-
-def test_lag_by_group() -> None:
-    last = {("t", 0): 10, ("t", 1): 25}
-    assert lag_by_group(cluster_of(), ["g"], last) == {"g": 11}
-    assert lag_by_group(cluster_of(), ["g"], {}) == {}
 
 
 def test_only_idle_groups_are_changed() -> None:

@@ -1,0 +1,1 @@
+"""`ottla top`: what goes on in a cluster just now."""
