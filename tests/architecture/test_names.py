@@ -159,6 +159,7 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "bench/README.md",
     "bench/LESSONS.md",
+    "docs/command-line.md",
     "docs/concepts.md",
     "docs/operations.md",
     "docs/performance.md",
