@@ -40,6 +40,8 @@ _NOT_YET = (
     ErrorCode.NOT_COORDINATOR,
 )
 
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+
 M = TypeVar("M", bound=Message)
 Address = tuple[str, int]
 Partition = tuple[str, int]
@@ -225,16 +227,17 @@ class Cluster:
         return self.call(request, MetadataResponse)
 
     def _first_that_answers(self, addresses: Sequence[Address]) -> tuple[Address, BlockingClient]:
-        refusals = []
+        refusals, missing = [], True
         for host, port in dict.fromkeys(addresses):
             try:
                 client = BlockingClient(host, port, self._timeout_s, guard=self._guard)
             except (OSError, ProtocolError) as error:
                 reason = explain(error, self._timeout_s, self._guard, host)
                 refusals.append(f"{host}:{port}: {reason}")
+                missing &= isinstance(error, ConnectionRefusedError) and host in _THIS_MACHINE
             else:
                 return (host, port), client
-        advice = "" if len(refusals) > 1 else "; start one with: ottla serve"
+        advice = "; start one with: ottla serve" if missing else ""
         raise StartError(f"no broker answers ({'; '.join(refusals)}){advice}")
 
     def _connected(self, node_id: int, address: Address) -> BlockingClient:

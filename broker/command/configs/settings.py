@@ -103,7 +103,10 @@ def alter_configs(
     *,
     dry_run: bool = False,
 ) -> None:
-    """Set and remove configs of one resource. Raises Refused, and then nothing is changed."""
+    """Set and remove configs of one resource. Raises Refused, and then nothing is changed.
+
+    Those of one broker it takes itself, and no other.
+    """
     from protocol.messages.incremental_alter_configs import (
         AlterableConfig,
         AlterConfigsResource,
@@ -116,7 +119,12 @@ def alter_configs(
     request = IncrementalAlterConfigsRequest(
         [AlterConfigsResource(resource.kind, resource.name, changes)], dry_run
     )
-    for one in cluster.call(request, IncrementalAlterConfigsResponse).responses:
+    answer = (
+        cluster.call_at(int(resource.name), request, IncrementalAlterConfigsResponse)
+        if resource.kind == BROKER and resource.name
+        else cluster.call(request, IncrementalAlterConfigsResponse)
+    )
+    for one in answer.responses:
         if one.error_code:
             reason = why(one.error_code, one.error_message, f"AlterConfigs on {resource}")
             if one.error_code in (ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST):

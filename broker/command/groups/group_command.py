@@ -64,7 +64,7 @@ def list_groups(
     else:
         show(Listed._fields, found, as_json=as_json)
     if not found:
-        note("no groups yet: a consumer that commits makes one")
+        note("no groups that you may see: a consumer that commits makes one")
 
 
 @group.command("describe")

@@ -75,7 +75,7 @@ def list_topics(
             return
         show(Listed._fields, listed(cluster, names), as_json=as_json)
     if not names:
-        note("no topics yet: ottla topic create NAME makes one")
+        note("no topics that you may see: ottla topic create NAME makes one")
 
 
 @topic.command("create")

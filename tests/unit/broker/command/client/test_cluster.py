@@ -45,8 +45,12 @@ def test_the_first_that_answers_is_asked(network: dict[tuple[str, int], Any]) ->
 
 
 def test_nobody_answers(network: dict[tuple[str, int], Any]) -> None:
-    with pytest.raises(StartError, match=r"one:9092: Connection refused.*ottla serve"):
-        Cluster("one:9092", None)
+    with pytest.raises(StartError, match=r"localhost:9092: Connection refused.*ottla serve"):
+        Cluster("localhost:9092", None)
+    network["localhost", 9092] = TimeoutError()
+    for servers in ("localhost", "there:9092", "localhost:9093,there:9092"):
+        with pytest.raises(StartError, match=r"^no broker answers \([^;]*(; [^;]*)?\)$"):
+            Cluster(servers, None)
 
 
 def test_a_broker_that_is_not_where_it_says(network: dict[tuple[str, int], Any]) -> None:

@@ -64,7 +64,10 @@ def test_what_is_set_and_what_is_removed() -> None:
     )
     cluster = ScriptedCluster(answers={"IncrementalAlterConfigsRequest": done})
     alter_configs(cluster, Resource(TOPIC, "t"), {"a": "1"}, ["b"], dry_run=True)
-    (request,) = cluster.asked_for("IncrementalAlterConfigsRequest")
+    for broker in ("", "2"):
+        alter_configs(cluster, Resource(BROKER, broker), {"a": "1"})
+    assert [node for node, _ in cluster.asked] == [None, None, 2]
+    (request, *_) = cluster.asked_for("IncrementalAlterConfigsRequest")
     assert request.validate_only
     (resource,) = request.resources
     sent = [(one.name, one.config_operation, one.value) for one in resource.configs]

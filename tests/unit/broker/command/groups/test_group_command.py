@@ -67,7 +67,7 @@ def test_list(ottla: Ottla, cluster: ScriptedCluster) -> None:
     assert ottla("group", "list", "-q")[1] == "g\ng\n"  # one of each broker
     assert json.loads(ottla("group", "list", "--json")[1].splitlines()[0])["state"] == "Empty"
     cluster.answers["ListGroupsRequest"] = ListGroupsResponse()
-    assert "no groups yet" in ottla("group", "list")[2]
+    assert "no groups that" in ottla("group", "list")[2]
 
 
 def test_describe(ottla: Ottla) -> None:

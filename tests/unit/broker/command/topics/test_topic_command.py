@@ -77,7 +77,7 @@ def test_list(ottla: Ottla, cluster: ScriptedCluster) -> None:
     assert ottla("topic", "list") == (
         0,
         "",
-        "ottla: no topics yet: ottla topic create NAME makes one\n",
+        "ottla: no topics that you may see: ottla topic create NAME makes one\n",
     )
 
 
