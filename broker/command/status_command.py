@@ -15,6 +15,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import click
+
 from broker.command.admin.connection import Address, command_guard, explain, parse_addresses
 from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from broker.command.status_report import report
@@ -41,7 +43,7 @@ def run_status(
     addresses = parse_addresses(bootstrap_servers)
     guard = command_guard(command_config)
     if not watch:
-        return _show(status_of(addresses, guard=guard), as_json)
+        return _show_once(addresses, guard, as_json)
     code = HEALTHY
     try:
         while True:
@@ -89,11 +91,28 @@ def _answer(client: BlockingClient, request: Any) -> Any:
         return None
 
 
+def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:
+    try:
+        status = status_of(addresses, guard=guard)
+    except StartError as error:
+        if as_json:
+            _print_error(error)
+        raise
+    return _show(status, as_json)
+
+
+def _print_error(error: StartError) -> None:
+    """What a program reads where there is no status."""
+    click.echo(json.dumps({"healthy": False, "error": str(error)}))
+
+
 def _show(status: ClusterStatus, as_json: bool) -> int:
     if as_json:
-        print(json.dumps(status.as_json()))
+        click.echo(json.dumps(status.as_json()))
     else:
-        print("\n".join(report(status)))
+        verdict, *rest = report(status)
+        colour = "green" if status.healthy else "red"
+        click.echo("\n".join([click.style(verdict, fg=colour, bold=True), *rest]))
     sys.stdout.flush()
     return HEALTHY if status.healthy else DEGRADED
 
@@ -104,7 +123,10 @@ def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool)
         status = status_of(addresses, guard=guard)
     except StartError as error:
         _separate(as_json)
-        print(json.dumps({"healthy": False, "error": str(error)}) if as_json else f"ottla: {error}")
+        if as_json:
+            _print_error(error)
+        else:
+            click.echo(f"ottla: {error}")
         sys.stdout.flush()
         return UNREACHABLE
     _separate(as_json)

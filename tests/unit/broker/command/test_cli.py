@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +23,7 @@ from controller.storage_format import encode_bootstrap
 from protocol.messages.metadata_records import UserScramCredentialRecord
 
 Run = Callable[..., None]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -233,3 +237,16 @@ def test_dump_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("version=1\n")
     assert run_cli(["dump-log", str(file)]) == 0
     assert capsys.readouterr().out == "version=1\n"
+
+
+@pytest.mark.parametrize(("no_color", "stands_out"), [("", True), ("1", False)])
+def test_colours_are_for_terminals_that_want_them(no_color: str, stands_out: bool) -> None:
+    """Not in a pipe, which `test_output.py` has, nor with NO_COLOR."""
+    main, side = pty.openpty()
+    code = "from broker.command.cli import run_cli; run_cli(['config', 'explain', 'retention.ms'])"
+    env = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm"}
+    with os.fdopen(main, "rb", buffering=0) as screen:
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=side, check=True)
+        os.close(side)
+        shown = screen.read(4096).decode()
+    assert "retention.ms" in shown and ("\x1b[1m" in shown) is stands_out

@@ -65,6 +65,21 @@ def test_nobody_answers(
     assert capsys.readouterr().err == "ottla: no broker answers (b:5: Connection refused)\n"
 
 
+def test_a_program_reads_that_nobody_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nobody(*_: object, **__: object) -> None:
+        raise StartError("no broker answers")
+
+    monkeypatch.setattr(status_command, "status_of", nobody)
+    assert run_cli(["status", "--json"]) == 2
+    out, error = capsys.readouterr()
+    assert json.loads(out) == {"healthy": False, "error": "no broker answers"}
+    assert error == "ottla: no broker answers\n"
+    assert run_cli(["status"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_watching_goes_on_when_nobody_answers(
     answered: Callable[[Any], list[tuple[str, int]]],
     monkeypatch: pytest.MonkeyPatch,
