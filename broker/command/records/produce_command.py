@@ -83,7 +83,7 @@ def produce(
         try:
             _send_all(batching, writer, files, progress, tombstone=tombstone)
         except KeyboardInterrupt:
-            note("stopped: what was read goes")
+            note("stopped: what was read is still written")
         writer.flush()
     progress.end(writer)
 
