@@ -1,8 +1,8 @@
-"""Values out of a batch's records, as quickly as Python can: what `ottla consume` prints most.
+"""Values and keys out of a batch's records, as quickly as Python can: for `ottla consume`.
 
 Records that follow each other and are of one shape, of equal length with numbers of equal width,
 are cut out by slices; others are walked in one loop without calls.
-Never: looks at keys, times and headers (`protocol.records` gives whole records). What is not a
+Never: looks at times and headers (`protocol.records` gives whole records). What is not a
 record raises CorruptBatch.
 
 Follows Kafka's `DefaultRecord`; the layout stands in `protocol.records`.
@@ -21,17 +21,22 @@ _ODD_MAX = 64
 """So many records alike are worth slices; so many are walked before the next look."""
 
 
-def values_of(body: bytes, count: int) -> list[bytes | None]:
-    """The values of the `count` records of an unpacked body. Raises CorruptBatch."""
+def values_of(
+    body: bytes, count: int, keys: list[bytes | None] | None = None
+) -> list[bytes | None]:
+    """The values of the `count` records of an unpacked body, and their keys put at the end of
+    `keys`. Raises CorruptBatch."""
     values: list[bytes | None] = []
     pos = 0
     try:
         while (left := count - len(values)) > 0:
-            alike, pos = _values_of_a_shape(body, pos, left) if left >= _ALIKE_MIN else ([], pos)
+            alike: list[bytes] = []
+            if left >= _ALIKE_MIN:
+                alike, pos = _values_of_a_shape(body, pos, left, keys)
             if alike:
                 values += alike
             else:
-                pos = _walk(body, pos, min(left, _ODD_MAX), values)
+                pos = _walk(body, pos, min(left, _ODD_MAX), values, keys)
     except IndexError:
         raise CorruptBatch("records end within one") from None
     if pos != len(body) or count < 0:
@@ -39,7 +44,9 @@ def values_of(body: bytes, count: int) -> list[bytes | None]:
     return values
 
 
-def _values_of_a_shape(body: bytes, pos: int, left: int) -> tuple[list[bytes], int]:
+def _values_of_a_shape(
+    body: bytes, pos: int, left: int, keys: list[bytes | None] | None
+) -> tuple[list[bytes], int]:
     """Values of the records from `pos` on that look like the one there, and the position after
     them; none where they are few."""
     length, start = read_varint(body, pos)
@@ -65,6 +72,11 @@ def _values_of_a_shape(body: bytes, pos: int, left: int) -> tuple[list[bytes], i
     if number < _ALIKE_MIN or body[pos + size - 1]:
         return [], pos
     end = pos + number * size
+    if keys is not None:
+        if key_length < 0:
+            keys += [None] * number
+        else:
+            keys += [body[at : at + key_length] for at in range(key, end, size)]
     return [body[at : at + value_length] for at in range(value, end, size)], end
 
 
@@ -73,7 +85,13 @@ def _leading(column: bytes, wanted: bytes) -> int:
     return len(column) - len(column.lstrip(wanted))
 
 
-def _walk(body: bytes, pos: int, count: int, values: list[bytes | None]) -> int:
+def _walk(  # noqa: C901  a call for each number would take longer than reading it
+    body: bytes,
+    pos: int,
+    count: int,
+    values: list[bytes | None],
+    keys: list[bytes | None] | None,
+) -> int:
     """Put the values of `count` records at the end of `values`; the position after them.
 
     A record's own length is read only where it is needed: the checksum vouches for it. And nothing
@@ -93,8 +111,12 @@ def _walk(body: bytes, pos: int, count: int, values: list[bytes | None]) -> int:
         pos += 1
         if body[pos] == 1:
             pos += 1
+            if keys is not None:
+                keys.append(None)
         else:
             length, pos = read_varint(body, pos)
+            if keys is not None:
+                keys.append(body[pos : pos + length])
             pos += length
         length = body[pos]
         pos += 1

@@ -43,10 +43,9 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Whether values are printed as they are, and nothing else."""
+        """Whether values are printed as they are, or keys and values, and nothing else."""
         return not (
             self.as_json
-            or self.keys
             or self.headers
             or self.where
             or self.for_terminal
@@ -67,7 +66,7 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
     end = min(batch.header.next_offset, batch.stop)
     few = most is None or batch.header.record_count <= most
     if view.is_plain and batch.is_whole and few:
-        lines = [NULL if one is None else one for one in _values(batch)]
+        lines = _plain_lines(batch, view)
     else:
         lines = []
         for record in _wanted(batch, view):
@@ -81,14 +80,22 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
     return Rendered(b"\n".join(lines), len(lines) - 1, end)
 
 
-def _values(batch: Batch) -> list[bytes | None]:
+def _plain_lines(batch: Batch, view: View) -> list[bytes]:
     header = batch.header
     packed = batch.data[batch.pos + HEADER_SIZE : batch.pos + header.size_in_bytes]
     if header.compression:
-        return values_of(
-            decompress(header.compression, packed, UNPACKED_LIMIT_BYTES), header.record_count
-        )
-    return values_of(bytes(packed), header.record_count)
+        body = decompress(header.compression, packed, UNPACKED_LIMIT_BYTES)
+    else:
+        body = bytes(packed)
+    keys: list[bytes | None] | None = [] if view.keys else None
+    values = [NULL if one is None else one for one in values_of(body, header.record_count, keys)]
+    if keys is None:
+        return values
+    between = view.separator
+    return [
+        (NULL if key is None else key) + between + value
+        for key, value in zip(keys, values, strict=True)
+    ]
 
 
 def _wanted(batch: Batch, view: View) -> Iterator[Record]:

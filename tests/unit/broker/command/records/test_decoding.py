@@ -23,13 +23,17 @@ def test_any_records(
 ) -> None:
     """Each record so many times: those that are alike go by slices."""
     builder = RecordBatchBuilder()
-    values = []
+    values, keys = [], []
     for key, value, time, headers in records:
         for _ in range(times):
             builder.append(key, value, 5000 + time, headers)
             values.append(value)
+            keys.append(key)
     body = bytes(builder.build())[HEADER_SIZE:]
     assert values_of(body, len(values)) == values
+    found: list[bytes | None] = []
+    assert values_of(body, len(values), found) == values
+    assert found == keys
 
 
 def test_many_lines_of_one_length() -> None:

@@ -36,6 +36,13 @@ def test_keys_headers_and_places() -> None:
     )
 
 
+def test_keys_and_values_at_once_are_those_of_each_record() -> None:
+    data = packed([(b"k", b"v"), (None, None), (b"", b"")])
+    view = View(keys=True, separator=b":")
+    assert render(batch_of(data), view, None) == (b"k:v\nnull:null\n:\n", 3, 3)
+    assert render(batch_of(data), view, 2) == (b"k:v\nnull:null\n", 2, 2)
+
+
 def test_what_is_looked_for() -> None:
     data = packed([(b"key", b"value"), (b"other", b"thing")], headers=())
     for pattern, count in ((b"key", 1), (b"th", 1), (b"e", 2), (b"^v", 1), (b"x", 0)):
