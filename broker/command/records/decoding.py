@@ -2,8 +2,8 @@
 
 Records that follow each other and are of one shape, of equal length with numbers of equal width,
 are cut out by slices; others are walked in one loop without calls.
-Never: looks at times and headers (`protocol.records` gives whole records). What is not a
-record raises CorruptBatch.
+Never: looks at headers (`protocol.records` gives whole records). What is not a record raises
+CorruptBatch.
 
 Follows Kafka's `DefaultRecord`; the layout stands in `protocol.records`.
 """
@@ -21,22 +21,32 @@ _ODD_MAX = 64
 """So many records alike are worth slices; so many are walked before the next look."""
 
 
+class HasHeadersError(Exception):
+    """A record that whole records were asked of has headers."""
+
+
 def values_of(
-    body: bytes, count: int, keys: list[bytes | None] | None = None
+    body: bytes,
+    count: int,
+    keys: list[bytes | None] | None = None,
+    times: list[int] | None = None,
 ) -> list[bytes | None]:
     """The values of the `count` records of an unpacked body, and their keys put at the end of
-    `keys`. Raises CorruptBatch."""
+    `keys`, their times since the batch's (ms) at that of `times`.
+
+    Raises CorruptBatch; and HasHeadersError, if `times` are asked for and a record has headers.
+    """
     values: list[bytes | None] = []
     pos = 0
     try:
         while (left := count - len(values)) > 0:
             alike: list[bytes] = []
             if left >= _ALIKE_MIN:
-                alike, pos = _values_of_a_shape(body, pos, left, keys)
+                alike, pos = _values_of_a_shape(body, pos, left, keys, times)
             if alike:
                 values += alike
             else:
-                pos = _walk(body, pos, min(left, _ODD_MAX), values, keys)
+                pos = _walk(body, pos, min(left, _ODD_MAX), values, keys, times)
     except IndexError:
         raise CorruptBatch("records end within one") from None
     if pos != len(body) or count < 0:
@@ -45,7 +55,11 @@ def values_of(
 
 
 def _values_of_a_shape(
-    body: bytes, pos: int, left: int, keys: list[bytes | None] | None
+    body: bytes,
+    pos: int,
+    left: int,
+    keys: list[bytes | None] | None,
+    times: list[int] | None,
 ) -> tuple[list[bytes], int]:
     """Values of the records from `pos` on that look like the one there, and the position after
     them; none where they are few."""
@@ -72,6 +86,9 @@ def _values_of_a_shape(
     if number < _ALIKE_MIN or body[pos + size - 1]:
         return [], pos
     end = pos + number * size
+    if times is not None:
+        columns = [body[column:end:size] for column in range(start + 1, after_time)]
+        times += map(_varlong, zip(*columns, strict=True))
     if keys is not None:
         if key_length < 0:
             keys += [None] * number
@@ -85,12 +102,21 @@ def _leading(column: bytes, wanted: bytes) -> int:
     return len(column) - len(column.lstrip(wanted))
 
 
+def _varlong(column: tuple[int, ...]) -> int:
+    """The number that the bytes of one record in columns stand for."""
+    zigzag = 0
+    for one in reversed(column):
+        zigzag = zigzag << 7 | one & 0x7F
+    return zigzag >> 1 ^ -(zigzag & 1)
+
+
 def _walk(  # noqa: C901  a call for each number would take longer than reading it
     body: bytes,
     pos: int,
     count: int,
     values: list[bytes | None],
     keys: list[bytes | None] | None,
+    times: list[int] | None,
 ) -> int:
     """Put the values of `count` records at the end of `values`; the position after them.
 
@@ -103,6 +129,8 @@ def _walk(  # noqa: C901  a call for each number would take longer than reading 
         while body[pos] > 0x7F:
             pos += 1
         pos += 2  # its attributes too
+        if times is not None:
+            times.append(read_varlong(body, pos)[0])
         while body[pos] > 0x7F:  # the time since the batch's
             pos += 1
         pos += 1
@@ -134,6 +162,8 @@ def _walk(  # noqa: C901  a call for each number would take longer than reading 
             append(body[pos:end])
             pos = end
         if body[pos]:
+            if times is not None:
+                raise HasHeadersError
             length, pos = read_varint(body, start)
             pos += length
         else:

@@ -1,23 +1,25 @@
 """Records as bytes for standard output: values a line, with keys and headers, or JSON.
 
-Owns which records of a batch are wanted and what each looks like. Values alone go the quick way,
-a batch at once; all else record by record. Never: reads a partition or writes to a file.
+Owns which records of a batch are wanted and what each looks like. Values alone, keys with values
+and JSON go the quick way, a batch at once; all else record by record. Never: reads a partition or
+writes to a file.
 
 What a terminal is shown has no control characters: a record must not move its cursor.
 """
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
+from json.encoder import encode_basestring as _quoted
 from typing import NamedTuple
 
-from broker.command.records.decoding import values_of
+from broker.command.records.decoding import HasHeadersError, values_of
 from broker.command.records.reading import Batch
 from protocol.compression import decompress
-from protocol.record_batch import HEADER_SIZE
+from protocol.record_batch import HEADER_SIZE, LOG_APPEND_TIME_FLAG
 from protocol.records import UNPACKED_LIMIT_BYTES, Record, iterate_records
 
 NULL = b"null"
@@ -67,6 +69,8 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
     few = most is None or batch.header.record_count <= most
     if view.is_plain and batch.is_whole and few:
         lines = _plain_lines(batch, view)
+    elif view.as_json and view.matches is None and batch.is_whole and few:
+        lines = _json_lines(batch)
     else:
         lines = []
         for record in _wanted(batch, view):
@@ -81,14 +85,9 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
 
 
 def _plain_lines(batch: Batch, view: View) -> list[bytes]:
-    header = batch.header
-    packed = batch.data[batch.pos + HEADER_SIZE : batch.pos + header.size_in_bytes]
-    if header.compression:
-        body = decompress(header.compression, packed, UNPACKED_LIMIT_BYTES)
-    else:
-        body = bytes(packed)
     keys: list[bytes | None] | None = [] if view.keys else None
-    values = [NULL if one is None else one for one in values_of(body, header.record_count, keys)]
+    found = values_of(_body(batch), batch.header.record_count, keys)
+    values = [NULL if one is None else one for one in found]
     if keys is None:
         return values
     between = view.separator
@@ -96,6 +95,14 @@ def _plain_lines(batch: Batch, view: View) -> list[bytes]:
         (NULL if key is None else key) + between + value
         for key, value in zip(keys, values, strict=True)
     ]
+
+
+def _body(batch: Batch) -> bytes:
+    header = batch.header
+    packed = batch.data[batch.pos + HEADER_SIZE : batch.pos + header.size_in_bytes]
+    if header.compression:
+        return decompress(header.compression, packed, UNPACKED_LIMIT_BYTES)
+    return bytes(packed)
 
 
 def _wanted(batch: Batch, view: View) -> Iterator[Record]:
@@ -142,30 +149,54 @@ def _harmless(line: bytes) -> bytes:
 
 def as_json(batch: Batch, record: Record) -> bytes:
     """One object: what is not text is in base64, under a name that says so."""
-    found: dict[str, object] = {
-        "topic": batch.topic,
-        "partition": batch.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-    }
-    _put(found, "key", record.key)
-    _put(found, "value", record.value)
-    if record.headers:
-        found["headers"] = [_header(key, value) for key, value in record.headers]
-    return json.dumps(found, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return _object(_json_place(batch), record).encode("utf-8", "backslashreplace")
 
 
-def _header(key: str, value: bytes | None) -> dict[str, object]:
-    found: dict[str, object] = {"key": key}
-    _put(found, "value", value)
-    return found
-
-
-def _put(found: dict[str, object], name: str, data: bytes | None) -> None:
-    if data is None:
-        found[name] = None
-        return
+def _json_lines(batch: Batch) -> list[bytes]:
+    """All records of a batch; their text becomes bytes at once."""
+    place, header = _json_place(batch), batch.header
+    keys: list[bytes | None] = []
+    times: list[int] = []
+    body = _body(batch)
     try:
-        found[name] = data.decode()
+        if header.record_count != header.last_offset - header.base_offset + 1:
+            raise HasHeadersError  # offsets with gaps: each record is asked for its own
+        values = values_of(body, header.record_count, keys, times)
+    except HasHeadersError:
+        lines = [_object(place, one) for one in iterate_records(batch.data, batch.pos)]
+    else:
+        since = header.base_timestamp
+        if header.attributes & LOG_APPEND_TIME_FLAG:
+            since, times = header.max_timestamp, [0] * len(values)
+        records = zip(count(header.base_offset), times, keys, values, strict=False)
+        lines = [
+            f'{place}{offset}, "timestamp": {since + time}, '
+            f"{_named('key', key)}, {_named('value', value)}}}"
+            for offset, time, key, value in records
+        ]
+    return "\n".join(lines).encode("utf-8", "backslashreplace").split(b"\n") if lines else []
+
+
+def _json_place(batch: Batch) -> str:
+    return f'{{"topic": {_quoted(batch.topic)}, "partition": {batch.partition}, "offset": '
+
+
+def _object(place: str, record: Record) -> str:
+    """What `json.dumps` would write, in a tenth of the time: nothing but texts need quoting."""
+    offset, timestamp, key, value, headers = record
+    if headers:
+        pairs = [f'{{"key": {_quoted(name)}, {_named("value", one)}}}' for name, one in headers]
+        behind = f', "headers": [{", ".join(pairs)}]}}'
+    else:
+        behind = "}"
+    shown = f"{_named('key', key)}, {_named('value', value)}"
+    return f'{place}{offset}, "timestamp": {timestamp}, {shown}{behind}'
+
+
+def _named(name: str, data: bytes | None) -> str:
+    if data is None:
+        return f'"{name}": null'
+    try:
+        return f'"{name}": {_quoted(data.decode())}'
     except UnicodeDecodeError:
-        found[f"{name}_base64"] = b64encode(data).decode()
+        return f'"{name}_base64": "{b64encode(data).decode()}"'

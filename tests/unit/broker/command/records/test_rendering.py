@@ -8,6 +8,8 @@ import re
 import pytest
 
 from broker.command.records.rendering import View, render
+from protocol.record_batch import TimestampType
+from protocol.records import RecordBatchBuilder, iterate_records
 from tests.unit.broker.command.records.batches import batch_of, packed
 
 PLAIN = View()
@@ -71,3 +73,34 @@ def test_a_terminal_is_not_moved() -> None:
     data = packed([b"\x1b[2Jboo\r", b"caf\xc3\xa9\tx", b"\xff"])
     lines = render(batch_of(data), View(for_terminal=True), None)[0].splitlines()
     assert lines == [rb"\x1b[2Jboo\r", b"caf\xc3\xa9\tx", rb"\xff"]
+
+
+def _shaped(stamps: list[int], offsets: list[int], **of_builder: object) -> bytes:
+    builder = RecordBatchBuilder(base_offset=offsets[0], **of_builder)  # type: ignore[arg-type]
+    for number, (stamp, offset) in enumerate(zip(stamps, offsets, strict=True)):
+        builder.append(None if number % 3 else b"k", b"v%04d" % number, stamp, (), offset)
+    return bytes(builder.build(max_timestamp=77_000))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        packed([b"%04d" % one for one in range(300)], 5),
+        packed([(b"k%d" % one, b'"\\\n\t\x00\xff'[: one % 7]) for one in range(300)], codec=4),
+        packed([b"v"] * 20, headers=(('h"', b"1"), ("n", None))),
+        _shaped([5000 - 40 * one for one in range(100)], list(range(100))),
+        _shaped([1_764_000_000_000 + one * one * 999 for one in range(99)], list(range(7, 106))),
+        _shaped([1000 + one for one in range(30)], [one * 2 for one in range(30)]),
+        _shaped([1000] * 30, list(range(30)), timestamp_type=TimestampType.LOG_APPEND_TIME),
+    ],
+    ids=["alike", "escapes", "headers", "falling", "wide", "gaps", "log-append-time"],
+)
+def test_json_of_a_batch_at_once_is_that_of_each_record(data: bytes) -> None:
+    at_once = render(batch_of(data), View(as_json=True), None)
+    each = render(batch_of(data), View(as_json=True, matches=re.compile(b"").search), None)
+    assert at_once == each and each.records > 0
+    records = list(iterate_records(data))
+    for line, record in zip(at_once.data.split(b"\n")[:-1], records, strict=True):
+        found = json.loads(line)
+        assert (found["offset"], found["timestamp"]) == (record.offset, record.timestamp)
+        assert json.dumps(found, ensure_ascii=False).encode() == line
