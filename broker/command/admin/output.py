@@ -6,7 +6,7 @@ nothing; what is printed is made elsewhere (`broker.command.admin.tables`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -20,6 +20,14 @@ def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bo
         click.echo(click.style(lines.pop(0), bold=True))
     if lines:
         click.echo("\n".join(lines))
+
+
+def done(text: str, found: Mapping[str, Cell], *, as_json: bool) -> None:
+    """Say what was done; with --json it is an object on standard output instead."""
+    if as_json:
+        show(list(found), [list(found.values())], as_json=True)
+    else:
+        note(text)
 
 
 def note(text: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from broker.command.admin.connection import parse_addresses
 from broker.command.admin.options import with_json
-from broker.command.admin.output import note, show
+from broker.command.admin.output import done, note, show
 from broker.command.admin.profiles import Profile, load_profiles, save_profiles
 from broker.config.start_error import StartError
 
@@ -45,7 +45,8 @@ def list_profiles(as_json: bool) -> None:
 @profile.command("use")
 @click.argument("name", required=False)
 @click.option("--none", is_flag=True, help="Use none: localhost:9092.")
-def use(name: str | None, none: bool) -> None:
+@with_json
+def use(name: str | None, none: bool, as_json: bool) -> None:
     """Let commands talk to this cluster from now on."""
     found = load_profiles()
     if none == (name is not None):
@@ -53,14 +54,16 @@ def use(name: str | None, none: bool) -> None:
     if name is not None and name not in found.by_name:
         raise StartError(f"there is no profile {name}: ottla profile list shows all")
     save_profiles(found._replace(in_use=name))
-    note(f"profile {name} is used" if name is not None else "no profile is used")
+    said = f"profile {name} is used" if name is not None else "no profile is used"
+    done(said, {"profile": name, "used": name is not None}, as_json=as_json)
 
 
 @profile.command("add")
 @click.argument("name")
 @click.option("--bootstrap-server", required=True, metavar="HOST:PORT")
 @click.option("--command-config", metavar="FILE", help="Client properties, for TLS and logins.")
-def add(name: str, bootstrap_server: str, command_config: str | None) -> None:
+@with_json
+def add(name: str, bootstrap_server: str, command_config: str | None, as_json: bool) -> None:
     """Name a cluster. The first one is used at once."""
     parse_addresses(bootstrap_server)
     if command_config is not None:
@@ -71,12 +74,14 @@ def add(name: str, bootstrap_server: str, command_config: str | None) -> None:
     in_use = found.in_use if found.by_name else name
     added = {**found.by_name, name: Profile(bootstrap_server, command_config)}
     save_profiles(found._replace(in_use=in_use, by_name=added))
-    note(f"profile {name} is there{' and used' if in_use == name else ''}")
+    said = f"profile {name} is there{' and used' if in_use == name else ''}"
+    done(said, {"profile": name, "used": in_use == name}, as_json=as_json)
 
 
 @profile.command("remove")
 @click.argument("name")
-def remove(name: str) -> None:
+@with_json
+def remove(name: str, as_json: bool) -> None:
     """Forget a cluster."""
     found = load_profiles()
     if name not in found.by_name:
@@ -85,4 +90,4 @@ def remove(name: str) -> None:
     save_profiles(
         found._replace(in_use=None if found.in_use == name else found.in_use, by_name=left)
     )
-    note(f"profile {name} is forgotten")
+    done(f"profile {name} is forgotten", {"profile": name, "removed": True}, as_json=as_json)

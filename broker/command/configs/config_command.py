@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.admin.output import note, show
+from broker.command.admin.output import done, note, show
 from broker.command.client.cluster import Cluster
 from broker.command.client.completing import complete_groups, complete_topics
 from broker.command.configs.settings import (
@@ -139,9 +139,11 @@ def _row(one: DescribeConfigsResourceResult) -> _Shown:
 @click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
 @with_bootstrap_server
 @with_command_config
+@with_json
 def set_configs(
     bootstrap_server: str,
     command_config: str | None,
+    as_json: bool,
     pairs: tuple[str, ...],
     topic: str | None,
     broker: str | None,
@@ -163,7 +165,14 @@ def set_configs(
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         alter_configs(cluster, resource, values, removed, dry_run=dry_run)
-    note("a dry run: nothing was changed" if dry_run else f"{resource} is changed")
+    said = "a dry run: nothing was changed" if dry_run else f"{resource} is changed"
+    done(said, {**_named(resource), "changed": not dry_run}, as_json=as_json)
+
+
+def _named(resource: Resource) -> dict[str, str]:
+    """As the options name it."""
+    words = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
+    return {words[resource.kind]: resource.name or "all"}
 
 
 @config.command("explain")

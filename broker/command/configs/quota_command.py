@@ -5,7 +5,7 @@ The shell around `broker.command.configs.quotas`: words and what is printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import click
 
@@ -81,9 +81,11 @@ def list_quotas(
 @click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
 @with_bootstrap_server
 @with_command_config
+@with_json
 def set_quotas(
     bootstrap_server: str,
     command_config: str | None,
+    as_json: bool,
     pairs: tuple[str, ...],
     user: str | None,
     client_id: str | None,
@@ -100,7 +102,10 @@ def set_quotas(
     rates = parse_rates(parse_pairs(pairs, "quota"), entity)
     with Cluster(bootstrap_server, command_config) as cluster:
         alter(cluster, entity, rates, dry_run=dry_run)
-    note("a dry run: nothing was changed" if dry_run else f"{called(entity)}: quotas are set")
+    if as_json:
+        _show_changes(entity, rates, "dry_run" if dry_run else "set")
+    else:
+        note("a dry run: nothing was changed" if dry_run else f"{called(entity)}: quotas are set")
 
 
 @quota.command("remove")
@@ -108,9 +113,11 @@ def set_quotas(
 @_with_entity
 @with_bootstrap_server
 @with_command_config
+@with_json
 def remove_quotas(
     bootstrap_server: str,
     command_config: str | None,
+    as_json: bool,
     keys: tuple[str, ...],
     user: str | None,
     client_id: str | None,
@@ -127,7 +134,18 @@ def remove_quotas(
             which = f"no {', '.join(keys)}" if keys else "no quotas"
             raise Refused(f"{called(entity)}: there are {which} (ottla quota list shows all)")
         alter(cluster, entity, {}, gone)
-    note(f"{called(entity)}: {', '.join(gone)} removed")
+    if as_json:
+        _show_changes(entity, dict.fromkeys(gone), "removed")
+    else:
+        note(f"{called(entity)}: {', '.join(gone)} removed")
+
+
+def _show_changes(entity: Entity, rates: Mapping[str, float | None], change: str) -> None:
+    """An object for each quota, as `list` has it, with what became of it."""
+    names = dict(entity)
+    whose = [names.get(kind) for kind in TYPES]
+    rows = [(*whose, key, value, change) for key, value in rates.items()]
+    show((*Listed._fields, "change"), rows, as_json=True)
 
 
 def _own(cluster: Cluster, entity: Entity) -> list[str]:

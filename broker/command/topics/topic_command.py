@@ -11,7 +11,7 @@ import sys
 import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.admin.output import note, show
+from broker.command.admin.output import done, note, show
 from broker.command.client.cluster import Cluster, partitions_of
 from broker.command.client.completing import complete_topics
 from broker.command.client.offsets import ends
@@ -195,9 +195,11 @@ def _topic_id(topic: MetadataResponseTopic) -> str:
 @click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
 @with_bootstrap_server
 @with_command_config
+@with_json
 def alter_topic(
     bootstrap_server: str,
     command_config: str | None,
+    as_json: bool,
     name: str,
     configs: tuple[str, ...],
     partitions: int | None,
@@ -220,7 +222,8 @@ def alter_topic(
             alter_configs(cluster, resource, settings, removed, dry_run=dry_run)
         if partitions:
             add_partitions(cluster, name, partitions, dry_run=dry_run)
-    note(f"topic {name} is changed" if not dry_run else "a dry run: nothing was changed")
+    said = "a dry run: nothing was changed" if dry_run else f"topic {name} is changed"
+    done(said, {"topic": name, "changed": not dry_run}, as_json=as_json)
 
 
 @topic.command("delete")
@@ -229,9 +232,11 @@ def alter_topic(
 @click.option("--if-exists", is_flag=True, help="Say nothing of topics that there are not.")
 @with_bootstrap_server
 @with_command_config
+@with_json
 def delete_topics(
     bootstrap_server: str,
     command_config: str | None,
+    as_json: bool,
     names: tuple[str, ...],
     force: bool,
     if_exists: bool,
@@ -248,4 +253,4 @@ def delete_topics(
             click.confirm(f"Delete {', '.join(names)} and all records?", abort=True, err=True)
         gone = delete(cluster, names, if_exists=if_exists)
     for name in gone:
-        note(f"topic {name} is deleted")
+        done(f"topic {name} is deleted", {"topic": name, "deleted": True}, as_json=as_json)

@@ -40,10 +40,13 @@ def test_the_life_of_a_profile(ottla: Ottla, tmp_path: Path) -> None:
     ottla("use", "b")
     rows = [json.loads(line) for line in ottla("list", "--json")[1].splitlines()]
     assert [(one["used"], one["profile"]) for one in rows] == [("", "a"), ("*", "b")]
-    ottla("remove", "b")
+    assert ottla("remove", "b", "--json")[1] == '{"profile": "b", "removed": true}\n'
     assert load_profiles().in_use is None
     ottla("use", "a")
-    ottla("use", "--none")
+    assert ottla("use", "--none", "--json")[1] == '{"profile": null, "used": false}\n'
+    added = ("add", "c", "--bootstrap-server", "one:1", "--json")
+    assert ottla(*added)[1] == '{"profile": "c", "used": false}\n'
+    ottla("remove", "c")
     assert load_profiles().in_use is None and list(load_profiles().by_name) == ["a"]
 
 

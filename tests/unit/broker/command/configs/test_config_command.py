@@ -70,6 +70,10 @@ def test_set(ottla: Ottla, cluster: ScriptedCluster) -> None:
     assert done == (0, "", "ottla: all brokers is changed\n")
     (request,) = cluster.asked_for("IncrementalAlterConfigsRequest")
     assert (request.resources[0].resource_type, request.resources[0].resource_name) == (4, "")
+    told = ottla("config", "set", "--broker", "all", "a=1", "--json")
+    assert told == (0, '{"broker": "all", "changed": true}\n', "")
+    told = ottla("config", "set", "--topic", "t", "a=1", "--json", "--dry-run")
+    assert told[1] == '{"topic": "t", "changed": false}\n'
     assert "nothing was changed" in ottla("config", "set", "--topic", "t", "a=1", "--dry-run")[2]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from broker.command.configs import quota_command
@@ -63,6 +65,13 @@ def test_set(ottla: Ottla, cluster: ScriptedCluster) -> None:
         "nothing was changed"
         in ottla("quota", "set", "--ip", "*", "connection_creation_rate=1", "--dry-run")[2]
     )
+    told = ottla("quota", "set", "--user", "alice", "--json", "request_percentage=50%")
+    assert told == (
+        0,
+        '{"user": "alice", "client_id": null, "ip": null, "quota": "request_percentage", '
+        '"value": 50.0, "change": "set"}\n',
+        "",
+    )
     for wrong in (["x"], ["a=1"], ["--user", "a", "nope=1"]):
         assert ottla("quota", "set", *wrong)[0] == 2
 
@@ -74,6 +83,8 @@ def test_remove_takes_those_of_just_this_entity(ottla: Ottla, cluster: ScriptedC
     assert all(one.remove for one in sent)
     code, _, error = ottla("quota", "remove", "--user", "alice", "--client-id", "c")
     assert error == "ottla: user alice, client-id c: producer_byte_rate removed\n"
+    told = ottla("quota", "remove", "--user", "alice", "--json")
+    assert [json.loads(line)["change"] for line in told[1].splitlines()] == ["removed"] * 2
     code, _, error = ottla("quota", "remove", "--user", "bob")
     assert code == 1 and "there are no quotas" in error
     code, _, error = ottla("quota", "remove", "--user", "alice", "consumer_byte_rate")

@@ -114,6 +114,8 @@ def test_alter(ottla: Ottla, cluster: ScriptedCluster) -> None:
     assert (code, out, error) == (0, "", "ottla: topic orders is changed\n")
     assert cluster.asked_for("CreatePartitionsRequest")[0].topics[0].count == 6
     assert "nothing was changed" in ottla("topic", "alter", "orders", "a=1", "--dry-run")[2]
+    told = ottla("topic", "alter", "orders", "a=1", "--json")
+    assert told == (0, '{"topic": "orders", "changed": true}\n', "")
     code, _, error = ottla("topic", "alter", "orders")
     assert code == 2 and "nothing to change" in error
 
@@ -126,6 +128,8 @@ def test_delete(ottla: Ottla, cluster: ScriptedCluster, monkeypatch: pytest.Monk
         "",
         "ottla: topic orders is deleted\n",
     )
+    told = ottla("topic", "delete", "orders", "--force", "--json")
+    assert told == (0, '{"topic": "orders", "deleted": true}\n', "")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     asked: list[str] = []
     monkeypatch.setattr(click, "confirm", lambda text, **_: asked.append(text))
