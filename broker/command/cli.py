@@ -144,16 +144,32 @@ def ottla(context: click.Context) -> None:
 
 
 @ottla.command(short_help="Start a broker and run it in the foreground.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Where clients connect, on localhost; 0 for any that is free. [default: 9092]",
+)
+@click.option("--data", metavar="DIR", help="The folder of its data. [default: ./data]")
 @_with_cluster_id
 @_configured
-def serve(config_file: str | None, overrides: tuple[str, ...], cluster_id: str | None) -> None:
+def serve(
+    config_file: str | None,
+    overrides: tuple[str, ...],
+    cluster_id: str | None,
+    port: int | None,
+    data: str | None,
+) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
 
     Empty data folders are formatted first, if the node is a cluster of its own or --cluster-id
     names its cluster. Without --config the single-node profile applies: one broker on
     localhost:9092 that is its own controller, with its data in ./data.
+
+    \b
+    ottla serve --port 19092 --data /tmp/second
     """
-    config = _loaded(config_file, overrides)
+    config = _loaded(config_file, (*overrides, *_placed(config_file, overrides, port, data)))
     from broker.process.logging_setup import configure_logging
     from broker.process.server import format_folders, run
 
@@ -161,6 +177,30 @@ def serve(config_file: str | None, overrides: tuple[str, ...], cluster_id: str |
     if cluster_id is not None:
         format_folders(config, cluster_id)
     run(config, on_ready=lambda endpoints: _announce(config, endpoints))
+
+
+def _placed(
+    config_file: str | None, overrides: tuple[str, ...], port: int | None, data: str | None
+) -> list[str]:
+    """The keys that --port and --data stand for. Raises UsageError where a key says it, too."""
+    placed = []
+    if port is not None:
+        if config_file is not None:
+            raise click.UsageError(
+                f"--port goes without a file: {config_file} says where the node listens (listeners)"
+            )
+        placed.append(f"listeners=PLAINTEXT://localhost:{port}")
+    if data is not None:
+        if "," in data or not data.strip():
+            raise click.UsageError(f"--data {data}: name one folder, without a comma")
+        placed.append(f"log.dirs={data}")
+    given = [one.partition("=")[0].strip() for one in overrides]
+    for one in placed:
+        key = one.partition("=")[0]
+        if key in given or (key == "log.dirs" and "log.dir" in given):
+            option = "--data" if key == "log.dirs" else "--port"
+            raise click.UsageError(f"{option} and --override {key} say the same: leave one out")
+    return placed
 
 
 @ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")

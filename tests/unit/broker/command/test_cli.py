@@ -88,6 +88,15 @@ def test_serve_hands_over_and_says_where_it_listens(
     )
 
 
+def test_serve_on_a_port_with_its_data_elsewhere(server: Callable[[Run], None]) -> None:
+    seen: list[BrokerConfig] = []
+    server(lambda config, on_ready: seen.append(config))
+    assert run_cli(["serve", "--port", "19092", "--data", "second"]) == 0
+    (config,) = seen
+    assert [(one.host, one.port) for one in config.broker_listeners] == [("localhost", 19092)]
+    assert config.log_dirs == ("second",)
+
+
 def test_serve_from_a_file_with_overrides_and_warnings(
     server: Callable[[Run], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +123,11 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["serve", "--override", "authorizer.class.name=a.B"], "Java classes cannot be loaded"),
         (["serve", "--config", "/no/such/file"], "/no/such/file: No such file"),
         (["serve", "extra"], "extra"),
+        (["serve", "--port", "99999"], "99999 is not in the range"),
+        (["serve", "--port", "1", "--config", "x"], "--port goes without a file: x says where"),
+        (["serve", "--port", "1", "--override", "listeners=x"], "leave one out"),
+        (["serve", "--data", "a", "--override", "log.dir=x"], "--data and --override log.dirs"),
+        (["serve", "--data", "a,b"], "name one folder"),
         (["fly"], "No such command 'fly'"),
         (["--fly"], "No such option"),
         (["dump-log", "/no/such/file"], "/no/such/file: No such file"),
