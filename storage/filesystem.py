@@ -9,6 +9,7 @@ Cores get a `Filesystem` by constructor; the simulator brings one that loses and
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -141,7 +142,10 @@ class Filesystem(Protocol):
         """Make the names in a folder durable."""
 
     def lock(self, path: str) -> Lock | None:
-        """Lock a file (made when missing) against other processes; None when another has it."""
+        """Lock a file (made when missing) against other processes; None when another has it.
+
+        On a machine's disk it holds the process id of whoever has it, in decimal.
+        """
 
     def usage(self, path: str) -> Usage:
         """Room on the volume that holds `path`."""
@@ -241,6 +245,14 @@ class LocalFile:
 
     def __del__(self) -> None:
         self.close()
+
+
+def _write_holder(fd: int) -> None:
+    """Write into a lock who has it, for those who do not get it; a full disk is no reason to
+    refuse a start."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
 
 
 class LocalLock:
@@ -388,6 +400,7 @@ class LocalFilesystem:
         except OSError:
             os.close(fd)
             raise
+        _write_holder(fd)
         return LocalLock(fd)
 
     def usage(self, path: str) -> Usage:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from broker.command.admin.options import with_bootstrap_server, with_command_config
+from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from broker.command.command_list import Commands
 from broker.config.start_error import StartError
@@ -23,6 +23,7 @@ from broker.process.standard_streams import say
 from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
+    from broker.command.nodes.running import RunningNode
     from broker.config.endpoints import EndPoint
     from broker.config.values import BrokerConfig
 
@@ -230,7 +231,18 @@ def format_command(
         click.echo(line)
 
 
-@ottla.command(short_help="Start several nodes on this machine, a cluster.")
+_with_cluster_folder = click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    help="The folder of the cluster. [default: cluster]",
+)
+
+
+@ottla.group(
+    invoke_without_command=True,
+    short_help="Start several nodes on this machine, a cluster; kill one, start it again.",
+)
 @click.option(
     "--brokers",
     type=int,
@@ -266,7 +278,9 @@ def format_command(
     help="Client properties by which the nodes are asked for their state. "
     "Default: those that --secure made.",
 )
+@click.pass_context
 def cluster(
+    context: click.Context,
     brokers: int | None,
     folder: str,
     first_port: int | None,
@@ -287,11 +301,54 @@ def cluster(
     A node that dies is not started again: the command that starts it is shown. If you ask for more
     nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
     controllers. Ctrl-C stops all of them cleanly, a second Ctrl-C kills them.
+
+    \b
+    From another shell, while it runs:
+      ottla cluster kill 2      ends node 2 at once, as a failure does
+      ottla cluster restart 2   stops it cleanly, if it runs, and starts it
     """
+    if context.invoked_subcommand is not None:
+        return
     from broker.command.cluster_command import run_cluster
 
     code = run_cluster(folder, brokers, first_port, command_config, secure=secure)
     raise click.exceptions.Exit(code)
+
+
+def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNode:
+    """`--dir` may stand before the word, too."""
+    from broker.command.nodes.running import RunningNode
+
+    assert context.parent is not None
+    return RunningNode(folder or context.parent.params["folder"], node_id)
+
+
+@cluster.command("kill")
+@click.argument("node_id", type=click.IntRange(1), metavar="N")
+@_with_cluster_folder
+@with_json
+@click.pass_context
+def kill_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
+    """Kill node N at once, as a failure does. Its data stays; what it had not answered is lost."""
+    from broker.command.admin.output import done
+
+    process = _node(context, folder, node_id).kill()
+    text = f"node {node_id} (process {process}) was killed; ottla cluster restart {node_id} starts"
+    done(f"{text} it again", {"node": node_id, "killed": process}, as_json=as_json)
+
+
+@cluster.command("restart")
+@click.argument("node_id", type=click.IntRange(1), metavar="N")
+@_with_cluster_folder
+@with_json
+@click.pass_context
+def restart_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
+    """Stop node N cleanly, if it runs, and start it; returns when it serves."""
+    from broker.command.admin.output import done
+
+    process = _node(context, folder, node_id).restart()
+    text = f"node {node_id} serves again (process {process})"
+    done(text, {"node": node_id, "process": process}, as_json=as_json)
 
 
 @ottla.command(

@@ -2,8 +2,9 @@
 
 Owns the processes, from their start to the last one's end, the signals and what the terminal shows.
 What the nodes are stands in their folder (`broker.command.cluster_folder`), what is shown is worked
-out by `broker.command.cluster_display`. Never starts a node again: one that died is shown as dead,
-with the command that starts it, because whoever looks at a cluster wants to see what broke.
+out by `broker.command.cluster_display`. Starts a node again only if somebody asks for it
+(`broker.command.nodes.running`): one that died is shown as dead, with the command that starts it,
+because whoever looks at a cluster wants to see what broke.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeV
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
 from broker.command.cluster_security import ADMIN_USER, CLIENT_USER
+from broker.command.nodes.running import holder_of, is_asked_to_start, take_request
 from broker.command.status_command import status_of
+from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say
 from broker.security.client_guard import ClientGuard
 from ottla.__main__ import READY, ottla_command
+from storage.filesystem import LocalFilesystem
+from storage.log.checkpoints import LOCK_FILE
 
 STATUS_INTERVAL_S = 2.0
 _POLL_S = 0.05
@@ -58,6 +63,8 @@ def run_cluster(
     Raises StartError, and OSError for a folder that cannot be used.
     """
     guard = command_guard(command_config)
+    if (holder := holder_of(Path(folder))) is not None:
+        raise StartError(f"a cluster runs in {folder} already (process {holder}): another --dir?")
     opened = open_folder(folder, brokers, first_port, _refuse_taken_ports, secure=secure)
     if opened.is_secured and command_config is None:
         guard = _admin_guard(opened.client_file(ADMIN_USER))
@@ -66,9 +73,15 @@ def run_cluster(
         _say(how_to_connect(opened))
     if opened.has_acls:
         _say(who_may_do_what(opened))
+    held = LocalFilesystem().lock(str(opened.path / LOCK_FILE))
+    if held is None:
+        raise StartError(f"a cluster was started in {folder} just now: another --dir?")
     cluster = _Cluster(opened, guard)
     with _signals_into(cluster.on_signal):
-        return cluster.run()
+        try:
+            return cluster.run()
+        finally:
+            held.release()
 
 
 class _Cluster:
@@ -97,6 +110,7 @@ class _Cluster:
         """Start all, watch them, stop all; the exit code."""
         try:
             for node in self._folder.layout.nodes:
+                take_request(self._folder.path, node.node_id)
                 if not self._asked_to_stop:
                     self._start(node.node_id)
             self._watch()
@@ -108,6 +122,20 @@ class _Cluster:
                     process.wait()
         clean = all(process.returncode == 0 for process in self._processes.values())
         return 0 if clean else 1
+
+    def _start_if_asked(self, node_id: int) -> bool:
+        """Start a node again that has ended, if somebody asked for that in another shell."""
+        if not is_asked_to_start(self._folder.path, node_id):
+            return False
+        if self._processes[node_id].poll() is None or self._runs_by_hand(node_id):
+            return False
+        take_request(self._folder.path, node_id)
+        self._start(node_id)
+        return True
+
+    def _runs_by_hand(self, node_id: int) -> bool:
+        config = load_config(str(self._folder.properties_file(node_id)), ())
+        return holder_of(Path(config.log_dirs[0])) is not None
 
     def _start(self, node_id: int) -> None:
         file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
@@ -133,7 +161,8 @@ class _Cluster:
     def _watch(self) -> None:
         while not self._asked_to_stop:
             for node_id in self._processes:
-                self._look_at(node_id)
+                if not self._start_if_asked(node_id):
+                    self._look_at(node_id)
             states = [one.state for one in self._view.nodes.values()]
             if all(state is NodeState.DEAD for state in states):
                 self._show()

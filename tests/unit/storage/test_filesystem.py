@@ -151,6 +151,7 @@ def test_a_lock_is_held_once(folder: str) -> None:
     lock = filesystem.lock(f"{folder}/.lock")
     assert lock is not None
     assert filesystem.lock(f"{folder}/.lock") is None
+    assert filesystem.read(f"{folder}/.lock") == b"%d\n" % os.getpid()
     lock.release()
     lock.release()
     assert filesystem.lock(f"{folder}/.lock") is not None

@@ -22,6 +22,7 @@ import pytest
 from broker.command import cluster_command
 from broker.command.cluster_command import run_cluster
 from broker.command.cluster_folder import open_folder
+from broker.command.nodes.running import ask_to_start, is_asked_to_start
 from broker.config.start_error import StartError
 from ottla.__main__ import READY
 from tests.tools.free_ports import free_base
@@ -182,6 +183,27 @@ def test_a_node_that_dies_is_shown_and_not_started_again(
     assert run_while(said, story, tmp_path / "c", 3) == 1
     assert said.text.count("node 2 serves") == 1
     assert "node 1 stopped" in said.text and "node 3 stopped" in said.text
+
+
+def test_a_node_is_started_again_where_somebody_asks_for_it(
+    nodes: Callable[..., None], said: Said, tmp_path: Path
+) -> None:
+    def story() -> None:
+        said.wait_for("the cluster is ready")
+        first = pid_of(2, said)
+        with pytest.raises(
+            StartError, match=f"a cluster runs in .* already .process {os.getpid()}."
+        ):
+            run_cluster(str(tmp_path / "c"), None, free_base())
+        os.kill(first, signal.SIGKILL)
+        said.wait_for("node 2 is dead")
+        said.text = ""
+        ask_to_start(tmp_path / "c", 2)
+        said.wait_for("node 2 serves on port")
+        assert pid_of(2, said) != first and not is_asked_to_start(tmp_path / "c", 2)
+        interrupt()
+
+    assert run_while(said, story, tmp_path / "c", 2) == 0
 
 
 def test_a_node_that_refuses_to_start_says_why(

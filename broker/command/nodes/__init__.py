@@ -1,0 +1,1 @@
+"""The nodes of an `ottla cluster` that runs, led from another shell."""
