@@ -68,7 +68,9 @@ def run_cli(arguments: Sequence[str]) -> int:
         return _refused(_usage(error))
     except click.ClickException as error:
         return _refused(error.format_message())
-    except (StartError, ConfigError) as error:
+    except StartError as error:
+        return _refused(*error.lines)
+    except ConfigError as error:
         return _refused(str(error))
     except Refused as error:
         _refused(str(error))
@@ -91,8 +93,9 @@ def _wants_a_command(error: click.UsageError) -> bool:
     return type(error).__name__ == "NoArgsIsHelpError"
 
 
-def _refused(reason: str) -> int:
-    say(f"ottla: {' '.join(reason.split())}", error=True)
+def _refused(*reasons: str) -> int:
+    for reason in reasons:
+        say(f"ottla: {' '.join(reason.split())}", error=True)
     return EXIT_REFUSED
 
 

@@ -11,8 +11,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from broker.config.listener_security import ClientSecurity
-from broker.config.parse import parse_config, single_node_config
-from broker.config.properties import PropertiesError, parse_properties, repeated_keys
+from broker.config.parse import known_keys, parse_config, single_node_config
+from broker.config.properties import (
+    PropertiesError,
+    lines_of_keys,
+    parse_properties,
+    repeated_keys,
+)
+from broker.config.refusals.advice import advice
+from broker.config.refusals.faults import all_faults
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
@@ -26,15 +33,31 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
     """
     given = [_parsed_override(text) for text in overrides]
     above = dict(given)
+    texts: dict[str, str] = {}
+    lines: dict[str, list[int]] = {}
     warnings = _given_twice([key for key, _ in given])
     try:
         if path is None:
-            return single_node_config(_filled(above), warnings)
-        texts, repeated = _read(path)
-        return parse_config(_filled({**texts, **above}), warnings=[*repeated, *warnings])
+            texts = _filled(above)
+            return single_node_config(texts, warnings)
+        text = _text(path)
+        texts, repeated = _parsed(path, text)
+        lines = lines_of_keys(text)
+        texts = _filled({**texts, **above})
+        return parse_config(texts, warnings=[*repeated, *warnings])
     except ConfigError as error:
-        where = f"{path}: " if path is not None and error.name not in above else ""
-        raise StartError(f"{where}{error}") from error
+        faults = all_faults(texts, error, known_keys(texts))
+        sentences = []
+        for fault in faults:
+            where = "" if path is None or fault.name in above else _place(path, fault.name, lines)
+            option = "--override " if path is None else ""
+            sentences.append(f"{where}{fault}{advice(fault, texts, option)}")
+        raise StartError(*sentences) from error
+
+
+def _place(path: str, key: str, lines: Mapping[str, list[int]]) -> str:
+    """The file, and the line that counts where the key stands in it."""
+    return f"{path}: line {lines[key][-1]}: " if key in lines else f"{path}: "
 
 
 def load_client_security(path: str) -> tuple[ClientSecurity, list[str]]:
@@ -44,7 +67,7 @@ def load_client_security(path: str) -> tuple[ClientSecurity, list[str]]:
     """
     from broker.config.security.client_properties import client_security, client_warnings
 
-    texts, repeated = _read(path)
+    texts, repeated = _parsed(path, _text(path))
     try:
         texts = _filled(texts)
         return client_security(texts), [*repeated, *client_warnings(texts)]
@@ -92,12 +115,18 @@ def _given_twice(keys: list[str]) -> list[str]:
     ]
 
 
-def _read(path: str) -> tuple[dict[str, str], list[str]]:
-    """The keys and values of a file, and a line for each key that is there more than once."""
+def _text(path: str) -> str:
     try:
         text = Machine().read(path)
     except OSError as error:
         raise StartError(f"{path}: {error.strerror or error}") from error
+    if "\0" in text:
+        raise StartError(f"{path}: this is no text file")
+    return text
+
+
+def _parsed(path: str, text: str) -> tuple[dict[str, str], list[str]]:
+    """The keys and values of a file, and a line for each key that is there more than once."""
     try:
         return parse_properties(text), [
             f"{path}: {key} stands in the lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}: "

@@ -8,7 +8,7 @@ Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from broker.config.authorizer import authorizer_warnings
@@ -48,10 +48,9 @@ def parse_config(
     texts: Mapping[str, str], profile_name: str | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
     """The configuration of these keys. Raises ConfigError with one clear line."""
-    providers = _provider_prefixes(texts)
+    is_known = known_keys(texts)
     for name in texts:
-        free = (LISTENER_PREFIX, SETTINGS_PREFIX, *providers)
-        if name not in BROKER_CONFIG_DEF and not name.startswith(free):
+        if not is_known(name):
             raise unknown_key(name)
     values = _parsed(texts)
     refuse_what_is_not_served(texts)
@@ -75,6 +74,12 @@ def parse_config(
     config = BrokerConfig(**attributes)
     check_all(config)
     return config
+
+
+def known_keys(texts: Mapping[str, str]) -> Callable[[str], bool]:
+    """Whether a configuration with these keys may have a key."""
+    free = (LISTENER_PREFIX, SETTINGS_PREFIX, *_provider_prefixes(texts))
+    return lambda name: name in BROKER_CONFIG_DEF or name.startswith(free)
 
 
 def single_node_config(

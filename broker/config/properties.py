@@ -29,10 +29,15 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def repeated_keys(text: str) -> dict[str, list[int]]:
     """Keys that a file's whole text gives more than once → the lines where they begin, from 1."""
+    return {key: numbers for key, numbers in lines_of_keys(text).items() if len(numbers) > 1}
+
+
+def lines_of_keys(text: str) -> dict[str, list[int]]:
+    """Each key of a file's whole text → the lines where it begins, from 1."""
     lines: dict[str, list[int]] = {}
     for number, key, _ in _entries(text):
         lines.setdefault(key, []).append(number)
-    return {key: numbers for key, numbers in lines.items() if len(numbers) > 1}
+    return lines
 
 
 def _entries(text: str) -> Iterator[tuple[int, str, str]]:

@@ -7,4 +7,11 @@ from __future__ import annotations
 
 
 class StartError(Exception):
-    """A node cannot start as it is configured or installed; `str()` says why and what to do."""
+    """A node cannot start as it is configured or installed; `str()` says why and what to do.
+
+    Several reasons are a line each.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = lines

@@ -147,7 +147,7 @@ def test_a_line_of_the_file_is_named_with_the_file(
     file = tmp_path / "server.properties"
     file.write_text("node.id=one\n")
     line = refused(["serve", "--config", str(file)], capsys)
-    assert line.startswith(f"{file}: Invalid value one for configuration node.id")
+    assert line.startswith(f"{file}: line 1: Invalid value one for configuration node.id")
 
 
 @pytest.mark.parametrize(

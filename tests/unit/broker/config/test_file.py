@@ -37,6 +37,25 @@ def test_an_override_that_is_wrong_does_not_blame_the_file(tmp_path: Path) -> No
         load_config(str(file), ["num.partitions=x"])
 
 
+def test_all_faults_are_told_with_their_lines(tmp_path: Path) -> None:
+    file = tmp_path / "a.properties"
+    file.write_text(f"{WHOLE}# more\nnum.partions=3\nlog.retention.ms=7d\n")
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), ["num.io.threads=x"])
+    first, second, third = caught.value.lines
+    assert first.startswith(f"{file}: line 7: unknown configuration key num.partions; did you")
+    assert second.startswith(f"{file}: line 8: Invalid value 7d for configuration log.retention.ms")
+    assert second.endswith("(it is in milliseconds: write 604800000)")
+    assert third.startswith("Invalid value x for configuration num.io.threads")
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "a.properties"
+    file.write_bytes(b"\x7fELF\0\0")
+    with pytest.raises(StartError, match=r"a\.properties: this is no text file"):
+        load_config(str(file), [])
+
+
 def test_files_in_utf_8_and_latin_1(tmp_path: Path) -> None:
     for encoding in ("utf-8", "latin-1"):
         file = tmp_path / encoding
@@ -92,7 +111,9 @@ def test_a_key_that_is_given_twice_is_told(tmp_path: Path) -> None:
         (
             ["listeners=PLAINTEXT://0.0.0.0:1"],
             "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable "
-            "IP address. It is not set, so it is that of listeners.",
+            "IP address. It is not set, so it is that of listeners. Clients are told this address: "
+            "say where they reach this machine, for example --override "
+            "advertised.listeners=PLAINTEXT://localhost:1",
         ),
     ],
 )

@@ -1,0 +1,1 @@
+"""What is said where a configuration is refused, for whoever wrote it."""

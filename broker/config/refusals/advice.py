@@ -1,0 +1,74 @@
+"""What to write instead: the sentence behind a refusal that people meet often.
+
+Kafka's own words go to clients too and stay as they are; this stands behind them at a start.
+Pure text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from broker.config.endpoints import NON_ROUTABLE_HOST
+from storage.config_def import ConfigError
+
+_AMOUNT = re.compile(r"(\d+)\s*([A-Za-z]+)")
+_MS = {
+    **dict.fromkeys(("ms",), 1),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1000),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
+    **dict.fromkeys(("d", "day", "days"), 86_400_000),
+    **dict.fromkeys(("w", "week", "weeks"), 604_800_000),
+}
+_BYTES = {
+    "b": 1,
+    **{f"{unit}b": 1000**power for power, unit in enumerate("kmgt", 1)},
+    **{f"{unit}ib": 1024**power for power, unit in enumerate("kmgt", 1)},
+    **{unit: 1024**power for power, unit in enumerate("kmgt", 1)},
+}
+_UNITS: tuple[tuple[str, str, Mapping[str, int], int], ...] = (
+    (".ms", "milliseconds", _MS, 1),
+    (".seconds", "seconds", _MS, 1_000),
+    (".minutes", "minutes", _MS, 60_000),
+    (".hours", "hours", _MS, 3_600_000),
+    (".bytes", "bytes", _BYTES, 1),
+)
+
+
+def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> str:
+    """A sentence with a blank before it, or nothing.
+
+    `texts`: what was written; `option`: what stands before a key there.
+    """
+    if error.name == "advertised.listeners" and NON_ROUTABLE_HOST in str(error):
+        return _routable(texts, option)
+    written = texts.get(error.name)
+    return "" if written is None else _as_a_number(error.name, written.strip())
+
+
+def _routable(texts: Mapping[str, str], option: str) -> str:
+    """The same listeners, with a name by which this machine finds them."""
+    entries = texts.get("advertised.listeners") or texts.get("listeners", "")
+    controllers = texts.get("controller.listener.names", "CONTROLLER").upper().split(",")
+    names = [
+        entry.strip().replace(NON_ROUTABLE_HOST, "localhost")
+        for entry in entries.split(",")
+        if entry.partition("://")[0].strip().upper() not in controllers
+    ]
+    return (
+        " Clients are told this address: say where they reach this machine, for example "
+        f"{option}advertised.listeners={','.join(names)}"
+    )
+
+
+def _as_a_number(key: str, text: str) -> str:
+    """`7d` or `1GB` in the unit of the key."""
+    match = _AMOUNT.fullmatch(text)
+    for suffix, unit, sizes, step in _UNITS:
+        if match is None or not key.endswith(suffix):
+            continue
+        size = sizes.get(match[2].lower())
+        if size is not None and int(match[1]) * size % step == 0:
+            return f" (it is in {unit}: write {int(match[1]) * size // step})"
+    return ""
