@@ -34,7 +34,7 @@ def lock_dir(filesystem: Filesystem, log_dir: str) -> Lock:
     if lock is None:
         raise LogDirLocked(
             f"Failed to acquire lock on file {LOCK_FILE} in {log_dir}. "
-            f"A broker in another process{_holder(filesystem, log_dir)} is using this directory."
+            f"A broker in another process is using this directory{_holder(filesystem, log_dir)}."
         )
     return lock
 

@@ -30,7 +30,7 @@ def test_a_directory_has_one_owner_at_a_time(filesystem: MemoryFilesystem) -> No
     with pytest.raises(LogDirLocked, match="/data"):
         lock_dir(filesystem, DIR)
     filesystem.replace_atomically(f"{DIR}/.lock", b"123\n")
-    with pytest.raises(LogDirLocked, match=r"process \(process 123\) is using"):
+    with pytest.raises(LogDirLocked, match=r"is using this directory \(process 123\)\."):
         lock_dir(filesystem, DIR)
     lock.release()
     lock_dir(filesystem, DIR)
