@@ -340,7 +340,7 @@ class Server:
                 await sockets.start(accept=sockets is self.controller_sockets)
                 bound |= sockets.ports
         except OSError as error:
-            raise _unusable_listener(error) from error
+            raise _unusable_listener(self.config, error) from error
         advertised = [_advertised(one, bound) for one in self._advertised_listeners()]
         controllers = [
             _advertised(one, bound)
@@ -442,13 +442,11 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
     return StartError(f"{where}: {error.strerror or error} ({key})")
 
 
-def _unusable_listener(error: OSError) -> StartError:
+def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
     reason = error.strerror or str(error)
     if error.errno == errno.EADDRINUSE:
-        return StartError(
-            f"{reason}; is another broker running? Choose another port with "
-            "--override listeners=PLAINTEXT://localhost:PORT,CONTROLLER://localhost:PORT2"
-        )
+        other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
+        return StartError(f"{reason}; is another broker running? For another port: {other}")
     return StartError(reason)
 
 
