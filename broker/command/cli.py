@@ -1,4 +1,4 @@
-"""The command `ottla`: serve, cluster, status, format and dump-log; others have files of their own.
+"""The command `ottla`: serve, cluster, status and format; others have files of their own.
 
 Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a
 way that a person can mend is one line, `ottla: …`, with exit code 2; what a cluster refuses is 1.
@@ -377,36 +377,6 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
 
     code = run_status(bootstrap_server, watch=watch, as_json=as_json, command_config=command_config)
     raise click.exceptions.Exit(code)
-
-
-@ottla.command("dump-log", short_help="Print what a file of a data folder holds.")
-@click.argument("file")
-@click.option("--records", is_flag=True, help="Print each record of a segment too.")
-def dump_log(file: str, records: bool) -> None:
-    """Print what FILE of a data folder holds, for people.
-
-    FILE may be a segment (.log), an index (.index, .timeindex), a snapshot of producers or of
-    metadata (.snapshot, .checkpoint), an offset or epoch checkpoint, partition.metadata,
-    quorum-state or meta.properties. Damage is reported; nothing is modified. Passwords and users'
-    credentials in the metadata are not shown; ACLs and delegation tokens are, in words.
-    """
-    from pathlib import Path
-
-    from broker.command.metadata_records import in_words
-    from storage.dump_log import UnknownFile, describe_file
-
-    path = Path(file)
-    try:
-        lines = describe_file(
-            path.name,
-            path.read_bytes(),
-            with_records=records,
-            instead=in_words,
-        )
-    except UnknownFile as error:
-        raise click.UsageError(str(error)) from error
-    for line in lines:
-        click.echo(line)
 
 
 def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig:

@@ -14,6 +14,7 @@ _CONFIGS = "broker.command.configs"
 _RECORDS = "broker.command.records"
 
 ELSEWHERE = {
+    "dump-log": ("broker.command.dump.dump_command", "Print what files of a data folder hold."),
     "top": ("broker.command.live.top_command", "Topics by rate and groups by lag, live."),
     "topic": ("broker.command.topics.topic_command", "List, make, show, change, remove topics."),
     "produce": (f"{_RECORDS}.produce_command", "Write records: lines, JSON or files."),
@@ -47,7 +48,7 @@ class Commands(click.Group):
         if cmd_name not in ELSEWHERE:
             return super().get_command(ctx, cmd_name)
         module, _ = ELSEWHERE[cmd_name]
-        found = getattr(import_module(module), cmd_name)
+        found = getattr(import_module(module), cmd_name.replace("-", "_"))
         assert isinstance(found, click.Command)
         return found
 

@@ -31,6 +31,8 @@ SHELL = (
     "broker/command/records/writing.py",
     "broker/command/cluster_certificates.py",
     "broker/command/cluster_command.py",
+    "broker/command/dump/dump_command.py",
+    "broker/command/dump/files.py",
     "broker/command/nodes/running.py",
     "broker/command/cluster_credentials.py",
     "broker/command/cluster_folder.py",

@@ -1,4 +1,4 @@
-"""Files of a data folder, shown to people."""
+"""Files of a data folder, as entries, as lines and as objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import pytest
 
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.records import Record
-from storage.dump_log import UnknownFile, describe_file
+from storage.dump_log import (
+    DAMAGE,
+    Decode,
+    Decoded,
+    UnknownFile,
+    entries_of,
+    line_of,
+    object_of,
+    segment_entries,
+    undecoded,
+    whole_bytes,
+)
 from storage.log.checkpoints import encode_leader_epochs, encode_offsets
 from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
 from storage.log.producer_snapshot import encode_snapshot
@@ -21,15 +32,20 @@ def segment() -> bytes:
     return bytes(build_batch(RECORDS, base_offset=40, leader_epoch=3))
 
 
-def shown(name: str, data: bytes, *, with_records: bool = False) -> list[str]:
-    return list(describe_file(name, data, with_records=with_records))
+def shown(
+    name: str, data: bytes, *, with_records: bool = False, decode: Decode = undecoded
+) -> list[str]:
+    return [
+        line_of(one) for one in entries_of(name, data, with_records=with_records, decode=decode)
+    ]
 
 
 def test_a_segment_line_has_kafkas_words() -> None:
     (line,) = shown("00000000000000000040.log", segment())
     assert line.startswith("baseOffset: 40 lastOffset: 41 count: 2 baseSequence: -1 ")
     assert "partitionLeaderEpoch: 3 isTransactional: false" in line
-    assert "CreateTime: 1001" in line and line.endswith("isvalid: true")
+    assert "deleteHorizonMs: none position: 0 CreateTime: 1001" in line
+    assert line.endswith("isvalid: true")
 
 
 def test_records_are_shown_when_wanted() -> None:
@@ -39,18 +55,32 @@ def test_records_are_shown_when_wanted() -> None:
     assert second.endswith("key: null payload: 0xff00")
 
 
-def test_the_caller_says_what_stands_for_a_value_without_a_key() -> None:
-    asked: list[bytes] = []
+def test_times_are_written_as_wanted_and_no_time_stays_a_number() -> None:
+    (entry,) = entries_of("1.log", segment())
+    assert "CreateTime: at 1001" in line_of(entry, lambda ms: f"at {ms}")
+    no_time = bytes(build_batch([Record(-1, -1, b"k", b"v")]))
+    (entry,) = entries_of("1.log", no_time)
+    assert "CreateTime: -1 " in line_of(entry, lambda ms: f"at {ms}")
 
-    def instead(value: bytes) -> str:
-        asked.append(value)
-        return "hidden"
 
-    lines = describe_file("1.log", segment(), with_records=True, instead=instead)
-    _, first, second = lines
-    assert first.endswith("payload: v")
-    assert second.endswith("payload: hidden")
-    assert asked == [b"\xff\x00"]
+def test_the_caller_says_what_a_record_means() -> None:
+    def decode(record: Record) -> Decoded | None:
+        return Decoded({"of": "k"}, "a text") if record.key == b"k" else None
+
+    _, first, second = shown("1.log", segment(), with_records=True, decode=decode)
+    assert first.endswith('key: {"of": "k"} payload: a text')
+    assert second.endswith("key: null payload: 0xff00")
+
+
+def test_entries_as_objects() -> None:
+    batch, first, second = entries_of("1.log", segment(), with_records=True)
+    assert object_of(batch)["kind"] == "batch" and object_of(batch)["isvalid"] is True
+    found = object_of(first)
+    assert (found["kind"], found["CreateTime"], found["key"]) == ("record", 1000, "k")
+    assert found["headerKeys"] == [] and found["payload"] == "v"
+    assert object_of(second)["payload_base64"] == "/wA=" and object_of(second)["key"] is None
+    (line,) = entries_of("meta.properties", b"version=1\n")
+    assert object_of(line) == {"kind": "line", "text": "version=1"}
 
 
 def test_damage_is_said_with_its_position() -> None:
@@ -63,6 +93,17 @@ def test_damage_is_said_with_its_position() -> None:
     assert torn[1].startswith(f"damaged: position {len(whole)}, 30 bytes to the end")
     padded = shown("00000000000000000040.log", whole + bytes(64))
     assert padded[1] == f"position {len(whole)}: 64 zero bytes to the end of the file"
+
+
+def test_a_segment_from_its_middle_on() -> None:
+    whole = segment()
+    for tail in (b"", whole[:30], bytes(64)):
+        assert whole_bytes(whole + whole + tail) == 2 * len(whole)
+    (batch,) = segment_entries(whole, None, 700)
+    assert batch.facts["position"] == 700
+    *_, damage = segment_entries(whole + whole[:30], None, 700)
+    assert damage.kind == DAMAGE
+    assert str(damage.facts["text"]).startswith(f"position {700 + len(whole)}, 30 bytes")
 
 
 def test_indexes() -> None:
@@ -84,12 +125,14 @@ def test_indexes() -> None:
 def test_checkpoints_and_snapshots() -> None:
     offsets = encode_offsets({("t", 1): 5})
     assert shown("replication-offset-checkpoint", offsets) == ["t-1 offset: 5"]
+    (entry,) = entries_of("replication-offset-checkpoint", offsets)
+    assert object_of(entry) == {"kind": "entry", "topic": "t", "partition": 1, "offset": 5}
     assert shown("replication-offset-checkpoint", b"?")[0].startswith("damaged:")
     epochs = encode_leader_epochs([(0, 0), (2, 9)])
     assert shown("leader-epoch-checkpoint", epochs)[1] == "leaderEpoch: 2 startOffset: 9"
     assert shown("leader-epoch-checkpoint", b"?")[0].startswith("damaged:")
-    entry = ProducerStateEntry(7)
-    (line,) = shown("00000000000000000005.snapshot", encode_snapshot([entry]))
+    producer = ProducerStateEntry(7)
+    (line,) = shown("00000000000000000005.snapshot", encode_snapshot([producer]))
     assert line.startswith("producerId: 7 producerEpoch: -1") and "FirstOffset: none" in line
     assert shown("00000000000000000005.snapshot", b"?")[0].startswith("damaged:")
 

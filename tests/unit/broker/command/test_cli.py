@@ -131,7 +131,7 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["fly"], "No such command 'fly'"),
         (["--fly"], "No such option"),
         (["dump-log", "/no/such/file"], "/no/such/file: No such file"),
-        (["dump-log"], "Missing argument 'FILE'"),
+        (["dump-log"], "Missing argument 'PATH..."),
         (["dump-log", __file__], "dump-log cannot read 'test_cli.py': expected .log"),
     ],
 )
