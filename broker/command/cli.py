@@ -180,7 +180,12 @@ def serve(
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     if cluster_id is not None:
         format_folders(config, cluster_id)
-    run(config, on_ready=lambda endpoints: _announce(config, endpoints))
+    run(
+        config,
+        on_ready=lambda endpoints: _announce(config, endpoints),
+        on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
+    )
+    say(f"ottla: node {config.node_id} stopped; its data stays in {_folders(config)}")
 
 
 def _placed(
@@ -384,17 +389,19 @@ def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig
 
     config = load_config(config_file, overrides)
     if config.profile_name is not None:
-        folders = ", ".join(
-            one if one.startswith(("/", ".")) else f"./{one}" for one in config.log_dirs
-        )
         say(
             f"ottla: no --config: using the {config.profile_name} profile "
-            f"(node {config.node_id}, data in {folders})",
+            f"(node {config.node_id}, data in {_folders(config)})",
             error=True,
         )
     for warning in config.warnings:
         say(f"ottla: warning: {warning}", error=True)
     return config
+
+
+def _folders(config: BrokerConfig) -> str:
+    """Where its data lies, as it can be typed."""
+    return ", ".join(one if one.startswith(("/", ".")) else f"./{one}" for one in config.log_dirs)
 
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:

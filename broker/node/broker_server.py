@@ -96,6 +96,10 @@ class BrokerServer:
         if error is not None:
             done(error)
             return
+        if _log.isEnabledFor(logging.INFO):
+            logs = self.logs.logs
+            size = sum(one.segments.size_bytes for one in logs)
+            _log.info("opened %d log(s) with %d bytes", len(logs), size)
         for line in self.logs.report:
             _log.warning("%s", line)
         try:

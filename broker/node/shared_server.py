@@ -20,6 +20,7 @@ from broker.config.own_principal import own_principal
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
+from broker.node.news import News
 from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
 from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
@@ -157,7 +158,10 @@ class SharedServer:
         )
         self._ways: list[NodeToController] = []
         self._left_quorum = False
+        news = News(config.node_id)
         self.controller.on_leader_change(self._leader_changed)
+        self.controller.on_leader_change(news.leader_changed)
+        self.controller.add_listener(news.metadata_changed)
 
     def _follow_settings(self) -> None:
         """Dynamic configs and quotas, as the committed metadata sets them."""

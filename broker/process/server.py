@@ -69,13 +69,15 @@ _HALTED = 1
 OnReady = Callable[[Sequence[EndPoint]], None]
 
 
-def run(config: BrokerConfig, on_ready: OnReady) -> None:
+def run(
+    config: BrokerConfig, on_ready: OnReady, on_stopping: Callable[[], None] = lambda: None
+) -> None:
     """Run a node until SIGTERM, SIGINT or SIGHUP. Raises StartError where it cannot start."""
     raise_descriptor_limit()
     faulthandler.register(signal.SIGQUIT)  # says where each thread is, and goes on: as a JVM does
     garbage.begin()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(config, on_ready))
+        runner.run(_serve(config, on_ready, on_stopping))
 
 
 def raise_descriptor_limit() -> None:
@@ -106,7 +108,9 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     return new_loop
 
 
-async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
+async def _serve(
+    config: BrokerConfig, on_ready: OnReady, on_stopping: Callable[[], None] = lambda: None
+) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -129,6 +133,8 @@ async def _serve(config: BrokerConfig, on_ready: OnReady) -> None:
             on_ready(starting.result())
             await asked_to_stop
     finally:
+        if stopping.is_set():
+            on_stopping()
         starting.cancel()
         asked_to_stop.cancel()
         await asyncio.wait((starting, asked_to_stop))
@@ -334,6 +340,13 @@ class Server:
     async def start(self) -> Sequence[EndPoint]:
         """Bind, start the node, accept. The addresses that clients may use now."""
         self._watch.start(self.node.metrics)
+        _log.info(
+            "node %d of cluster %s starts as %s, data in %s",
+            self.config.node_id,
+            self.node.shared.storage.cluster_id,
+            " and ".join(self.config.process_roles),
+            ", ".join(self.config.log_dirs),
+        )
         bound: dict[str, int] = {}
         try:
             for sockets in self._both():
@@ -444,10 +457,15 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
 
 def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
     reason = error.strerror or str(error)
-    if error.errno == errno.EADDRINUSE:
-        other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
-        return StartError(f"{reason}; is another broker running? For another port: {other}")
-    return StartError(reason)
+    if error.errno != errno.EADDRINUSE:
+        return StartError(reason)
+    from broker.process.port_holder import holder_of_port  # where it is needed alone
+
+    holders = [holder_of_port(one.port) for one in config.listeners if one.port]
+    holder = next((one for one in holders if one is not None), None)
+    who = "is another broker running?" if holder is None else f"it is held by {holder}."
+    other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
+    return StartError(f"{reason}; {who} For another port: {other}")
 
 
 def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:

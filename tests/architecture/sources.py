@@ -40,6 +40,7 @@ SHELL = (
     "broker/process/data_folders.py",
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
+    "broker/process/port_holder.py",
     "broker/network/acceptor.py",
     "broker/network/blocking_client.py",
     "broker/network/busy_poll.py",

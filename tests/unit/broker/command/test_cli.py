@@ -71,10 +71,16 @@ def test_serve_hands_over_and_says_where_it_listens(
 ) -> None:
     seen: list[BrokerConfig] = []
 
-    def run(config: BrokerConfig, *, on_ready: Callable[[Sequence[EndPoint]], None]) -> None:
+    def run(
+        config: BrokerConfig,
+        *,
+        on_ready: Callable[[Sequence[EndPoint]], None],
+        on_stopping: Callable[[], None],
+    ) -> None:
         seen.append(config)
         at = ("localhost", 9092), ("::1", 9094)
         on_ready([EndPoint("PLAINTEXT", "PLAINTEXT", host, port) for host, port in at])
+        on_stopping()
 
     server(run)
     assert run_cli(["serve", "--override", "num.io.threads=3"]) == 0
@@ -82,6 +88,8 @@ def test_serve_hands_over_and_says_where_it_listens(
     captured = capsys.readouterr()
     assert captured.out == (
         "ottla: node 1 is ready: connect to localhost:9092, [::1]:9094 (press Ctrl-C to stop)\n"
+        "ottla: node 1 is stopping\n"
+        "ottla: node 1 stopped; its data stays in ./data\n"
     )
     assert captured.err == (
         "ottla: no --config: using the single-node profile (node 1, data in ./data)\n"
@@ -90,7 +98,7 @@ def test_serve_hands_over_and_says_where_it_listens(
 
 def test_serve_on_a_port_with_its_data_elsewhere(server: Callable[[Run], None]) -> None:
     seen: list[BrokerConfig] = []
-    server(lambda config, on_ready: seen.append(config))
+    server(lambda config, **_: seen.append(config))
     assert run_cli(["serve", "--port", "19092", "--data", "second"]) == 0
     (config,) = seen
     assert [(one.host, one.port) for one in config.broker_listeners] == [("localhost", 19092)]
@@ -101,7 +109,7 @@ def test_serve_from_a_file_with_overrides_and_warnings(
     server: Callable[[Run], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[BrokerConfig] = []
-    server(lambda config, on_ready: seen.append(config))
+    server(lambda config, **_: seen.append(config))
     file = tmp_path / "server.properties"
     file.write_text(
         "node.id=4\nprocess.roles=broker,controller\ncontroller.quorum.voters=4@localhost:9093\n"
@@ -164,7 +172,7 @@ def test_a_start_that_fails_is_one_line(
     server: Callable[[Run], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def run(config: BrokerConfig, *, on_ready: object) -> None:
+    def run(config: BrokerConfig, *, **_: object) -> None:
         raise error
 
     server(run)
@@ -197,7 +205,7 @@ def test_serve_formats_with_the_cluster_id_that_the_environment_gives(
 def test_format_prints_what_it_formatted(
     server: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server(lambda config, on_ready: None)
+    server(lambda config, **_: None)
     assert run_cli(["format", "--cluster-id", "abc", "--override", "log.dirs=/x,/y"]) == 0
     assert capsys.readouterr().out == "/x abc\n/y abc\n"
 
@@ -206,7 +214,7 @@ def test_format_hands_on_the_users_that_it_was_given(
     server: Callable[[Run], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[object] = []
-    server(lambda config, on_ready: None)
+    server(lambda config, **_: None)
     users = ["SCRAM-SHA-256=[name=a,password=p]", "SCRAM-SHA-512=[name=b,password=p]"]
     options = [word for user in users for word in ("--add-scram", user)]
 

@@ -16,6 +16,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.node.lifecycle import BrokerLifecycle
+from broker.process import port_holder
 from broker.process.server import (
     CLIENTS_LEAVE_S,
     CLIENTS_QUIET_S,
@@ -232,6 +233,16 @@ async def test_a_port_in_use_stops_the_start_in_one_line(tmp_path: Path) -> None
         await server.stop()
 
 
+async def test_who_has_a_port_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_holder, "holder_of_port", lambda port: f"process 7 (on {port})")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        server = Server(config(tmp_path, port))
+        with pytest.raises(StartError, match=rf"it is held by process 7 \(on {port}\)\. For"):
+            await server.start()
+        await server.stop()
+
+
 async def test_a_folder_in_use_stops_the_start(tmp_path: Path) -> None:
     first = Server(config(tmp_path))
     await first.start()
@@ -323,6 +334,18 @@ async def test_a_signal_before_the_node_is_up_stops_it(
     assert not (tmp_path / ".kafka_cleanshutdown").exists(), "its logs were never opened"
     server = Server(config(tmp_path))  # the folder is free again
     await server.stop()
+
+
+async def test_a_stop_is_told_once_it_begins(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def ready(_endpoints: object) -> None:
+        told.append("ready")
+        os.kill(os.getpid(), SIGTERM)
+
+    async with asyncio.timeout(10):
+        await _serve(config(tmp_path), ready, lambda: told.append("stopping"))
+    assert told == ["ready", "stopping"]
 
 
 def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:

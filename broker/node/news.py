@@ -1,0 +1,116 @@
+"""What changes in a cluster, a line each at INFO: topics, elections, brokers, who leads the quorum.
+
+A listener of the metadata: each node tells what it has heard of. Owns whether it has told how the
+metadata looks at the start. Never: decides or changes anything; says more than LINES_MAX lines of
+one change, however many partitions it has.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import NO_LEADER, BrokerRegistration, MetadataImage
+from controller.metadata.topics_delta import TopicDelta
+
+LINES_MAX = 20
+"""Of one change of the metadata."""
+_log = logging.getLogger(f"ottla.{__name__}")
+
+
+class News:
+    """See the module."""
+
+    def __init__(self, node_id: int) -> None:
+        self._node_id = node_id
+        self._begun = False
+
+    def leader_changed(self, leader_id: int | None) -> None:
+        """Another node leads the quorum, or none."""
+        if leader_id is None:
+            _log.info("the quorum has no leader that is known here")
+        else:
+            _log.info("%s is the active controller", _node(leader_id, self._node_id))
+
+    def metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Tell what `delta` changes; at first, how the metadata looks."""
+        begun, self._begun = self._begun, True
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        if not begun:
+            _log.info("metadata up to offset %d: %s", image.offset, _summary(image))
+            return
+        lines = changes_of(delta)
+        for line in islice(lines, LINES_MAX):
+            _log.info("%s", line)
+        left = sum(1 for _ in lines)
+        if left:
+            _log.info("and %d more changes", left)
+
+
+def changes_of(delta: MetadataDelta) -> Iterator[str]:
+    """What a change of the metadata means, a line each."""
+    for broker_id, broker in delta.changed_brokers.items():
+        yield from _broker(broker_id, delta.image.brokers.get(broker_id), broker)
+    for gone in delta.topics.deleted.values():
+        yield f"topic {gone.name} is deleted"
+    for topic in delta.topics.changed.values():
+        yield from _topic(topic)
+
+
+def _broker(
+    broker_id: int, before: BrokerRegistration | None, after: BrokerRegistration | None
+) -> Iterator[str]:
+    if after is None:
+        yield f"broker {broker_id} is unregistered"
+        return
+    if before is None or before.incarnation_id != after.incarnation_id:
+        yield f"broker {broker_id} has registered (epoch {after.epoch})"
+    if before is not None and before.fenced != after.fenced:
+        told = "is fenced: it leads nothing" if after.fenced else "is unfenced: it serves"
+        yield f"broker {broker_id} {told}"
+    if after.in_controlled_shutdown and not (before and before.in_controlled_shutdown):
+        yield f"broker {broker_id} shuts down: others take over what it leads"
+
+
+def _topic(topic: TopicDelta) -> Iterator[str]:
+    if topic.before is None:
+        yield f"topic {topic.name} is created with {_partitions(len(topic.changed))}"
+        return
+    known = topic.before.partitions
+    added = sum(index not in known for index in topic.changed)
+    if added:
+        yield f"topic {topic.name} has {_partitions(len(known) + added)} now"
+    for index, after in topic.changed.items():
+        before = known.get(index)
+        if before is None or before.leader == after.leader:
+            continue
+        if after.leader == NO_LEADER:
+            in_sync = ",".join(map(str, after.isr)) or "nobody"
+            yield f"{topic.name}-{index} has no leader; in sync: {in_sync}"
+        else:
+            led = f"broker {after.leader} (epoch {after.leader_epoch})"
+            yield f"{topic.name}-{index} is led by {led}"
+
+
+def _summary(image: MetadataImage) -> str:
+    topics = image.topics.by_name.values()
+    partitions = sum(len(one.partitions) for one in topics)
+    return (
+        f"{_counted(len(image.brokers), 'broker')}, {_counted(len(topics), 'topic')}, "
+        f"{_partitions(partitions)}"
+    )
+
+
+def _partitions(number: int) -> str:
+    return _counted(number, "partition")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _node(node_id: int, own: int) -> str:
+    return "this node" if node_id == own else f"node {node_id}"

@@ -1,0 +1,65 @@
+"""Who has a port that this process wanted: for the line with which a start is refused.
+
+Linux tells by `/proc`; elsewhere, and where the holder's descriptors may not be read, nothing is
+said. Owns nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_PROC = Path("/proc")
+_LISTENS = "0A"
+_LOCAL, _STATE, _INODE = 1, 3, 9
+"""Columns of `/proc/net/tcp`."""
+
+
+def holder_of_port(port: int, proc: Path = _PROC) -> str | None:
+    """`process 4711 (java)`, or what else holds a TCP port; None where that cannot be told, or
+    this process has it."""
+    listening = ""
+    outgoing = False
+    for local_port, state, inode in _sockets(proc):
+        if local_port == port and state == _LISTENS:
+            listening = inode
+        outgoing |= local_port == port
+    if not listening:
+        return "a connection that somebody made from it; it ends by itself" if outgoing else None
+    process = _owner(listening, proc)
+    if process is None or process == os.getpid():
+        return None
+    return f"process {process} ({_name(process, proc)})"
+
+
+def _sockets(proc: Path) -> Iterator[tuple[int, str, str]]:
+    """Local port, state and inode of each."""
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            columns = line.split()
+            yield int(columns[_LOCAL].rpartition(":")[2], 16), columns[_STATE], columns[_INODE]
+
+
+def _owner(inode: str, proc: Path) -> int | None:
+    for process in proc.iterdir():
+        if not process.name.isdecimal():
+            continue
+        try:
+            links = [os.readlink(one) for one in (process / "fd").iterdir()]
+        except OSError:  # it is somebody else's, or gone
+            continue
+        if f"socket:[{inode}]" in links:
+            return int(process.name)
+    return None
+
+
+def _name(process: int, proc: Path) -> str:
+    try:
+        return (proc / str(process) / "comm").read_text("utf-8", "replace").strip() or "?"
+    except OSError:
+        return "?"
