@@ -133,6 +133,7 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     is_eager=True,

@@ -121,6 +121,9 @@ class _Cluster:
                     process.kill()
                     process.wait()
         clean = all(process.returncode == 0 for process in self._processes.values())
+        if clean:
+            folder = shlex.quote(str(_shown(self._folder.path)))
+            _say(f"all nodes stopped; ottla cluster --dir {folder} starts them again")
         return 0 if clean else 1
 
     def _start_if_asked(self, node_id: int) -> bool:

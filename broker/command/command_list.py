@@ -55,11 +55,17 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed. Raises UsageError, which names one that is like it."""
+        """The command that was typed; `help COMMAND` is that command's help. Raises UsageError,
+        which names one that is like it."""
+        if args and args[0] == "help":
+            args = [*args[1:], "--help"]
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
         if args and self.get_command(ctx, args[0]) is None:
             from difflib import get_close_matches
 
-            like = get_close_matches(args[0], self.list_commands(ctx), 1)
+            like = get_close_matches(args[0], [*self.list_commands(ctx), "--version"], 1)
             hint = f" Did you mean {like[0]!r}?" if like else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)

@@ -203,7 +203,7 @@ def _check_replication(config: BrokerConfig) -> None:
         config.replica_selector_class in (None, "", _RACK_AWARE),
         "replica.selector.class",
         f"replica.selector.class is set, but Java classes cannot be loaded; only {_RACK_AWARE} is "
-        "served, or none: remove the line",
+        "supported, or none: leave it out",
     )
 
 

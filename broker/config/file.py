@@ -40,7 +40,7 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
         if path is None:
             texts = _filled(above)
             return single_node_config(texts, warnings)
-        text = _text(path)
+        text = _text(path, " (conf/server.properties is an example of such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         texts = _filled({**texts, **above})
@@ -115,11 +115,12 @@ def _given_twice(keys: list[str]) -> list[str]:
     ]
 
 
-def _text(path: str) -> str:
+def _text(path: str, hint: str = "") -> str:
     try:
         text = Machine().read(path)
     except OSError as error:
-        raise StartError(f"{path}: {error.strerror or error}") from error
+        more = hint if isinstance(error, FileNotFoundError) else ""
+        raise StartError(f"{path}: {error.strerror or error}{more}") from error
     if "\0" in text:
         raise StartError(f"{path}: this is no text file")
     return text

@@ -159,7 +159,7 @@ _NOT_ACTED_ON = (
 def unknown_key(name: str) -> ConfigError:
     """The refusal of a key that neither Kafka nor Ottla has, with the nearest that exists."""
     if name in _REMOVED_IN_4_0:
-        return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; remove it")
+        return ConfigError(name, f"{name} was removed in Apache Kafka 4.0; leave it out")
     if name == "java.security.auth.login.config":
         text = (
             f"{name} is a property of Java; put what stands in its section KafkaServer into "
@@ -191,7 +191,7 @@ def refuse_what_is_not_served(texts: Mapping[str, str]) -> None:
             None,
         )
         if reason is not None:
-            raise ConfigError(name, f"{name} is set, but {reason}; remove it")
+            raise ConfigError(name, f"{name} is set, but {reason}; leave it out")
 
 
 def ignored_keys(texts: Mapping[str, str]) -> Iterator[str]:

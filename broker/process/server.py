@@ -452,7 +452,7 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
     key = (
         "log.dirs" if in_logs or "metadata.log.dir" not in config.originals else "metadata.log.dir"
     )
-    return StartError(f"{where}: {error.strerror or error} ({key})")
+    return StartError(f"cannot use the data folder {where}: {error.strerror or error} ({key})")
 
 
 def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:

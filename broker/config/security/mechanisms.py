@@ -172,7 +172,7 @@ def _class(
         return None
     served = known.get(mechanism, ())
     if text not in served:
-        only = f"; {mechanism} has {' and '.join(served)}" if served else "; remove it"
+        only = f"; {mechanism} has {' and '.join(served)}" if served else "; leave it out"
         name = scope.name(key)
         raise ConfigError(name, f"{name}={text}: Java classes cannot be loaded{only}")
     return text

@@ -131,6 +131,8 @@ def test_it_says_when_all_serve_and_stops_them_in_order(
     )
     stopped = [line for line in lines if line.endswith("stopped")]
     assert stopped == [f"ottla: node {one} stopped" for one in (1, 2, 3)]
+    again = f"ottla: all nodes stopped; ottla cluster --dir {tmp_path}/c starts them again"
+    assert lines[-1] == again
     assert READY in (tmp_path / "c" / "broker-2" / "ottla.log").read_text()
 
 

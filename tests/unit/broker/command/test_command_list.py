@@ -46,3 +46,16 @@ def test_a_slip_is_told_what_was_meant(capsys: pytest.CaptureFixture[str]) -> No
         capsys.readouterr().err
     )
     assert run_cli(["xyzzy"]) == 2
+
+
+def test_help_may_be_asked_for_by_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["help"]) == 0
+    assert "Topics and records:" in capsys.readouterr().out
+    assert run_cli(["help", "topic"]) == 0
+    by_word = capsys.readouterr().out
+    assert run_cli(["topic", "--help"]) == 0
+    assert capsys.readouterr().out == by_word
+    assert run_cli(["-V"]) == 0
+    assert capsys.readouterr().out.startswith("ottla")
+    assert run_cli(["version"]) == 2
+    assert "Did you mean '--version'?" in capsys.readouterr().err
