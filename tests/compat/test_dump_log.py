@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import uuid
 from pathlib import Path
 
 import pytest
 
+from ottla.__main__ import ottla_command
 from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = pytest.mark.java
@@ -127,3 +129,55 @@ def test_dump_log_reads_the_metadata_log(
     assert {"FEATURE_LEVEL_RECORD", "REGISTER_BROKER_RECORD", "PARTITION_RECORD"} <= types
     topics = [r["data"]["name"] for r in records if r["type"] == "TOPIC_RECORD"]
     assert topic in topics
+
+
+def decoded_here(*files: Path) -> list[tuple[object, object]]:
+    """Key and value of each record, as `ottla dump-log` decodes them."""
+    command = ottla_command("dump-log", "--records", "--json", *map(str, files))
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    return [(one["key"], one["payload"]) for one in found if "payload" in one]
+
+
+def assert_same_where_both_say(ours: object, theirs: object) -> None:
+    """Each field that Kafka's tool prints; ours has those of newer versions, too, and what members
+    have subscribed to in words."""
+    if isinstance(theirs, dict):
+        assert isinstance(ours, dict)
+        for name, value in theirs.items():
+            if name not in ("subscription", "assignment"):
+                assert_same_where_both_say(ours[name], value)
+    elif isinstance(theirs, list):
+        assert isinstance(ours, list) and len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same_where_both_say(one, other)
+    else:
+        assert ours == theirs
+
+
+def test_ottla_decodes_groups_as_kafkas_tool_does(
+    tools: KafkaTools, topic: str, group: str, broker_log_dir: Path
+) -> None:
+    logs = sorted(f for f in broker_log_dir.glob("__consumer_offsets-*/*.log") if f.stat().st_size)
+    said = dump(tools, "--files", ",".join(map(str, logs)), "--offsets-decoder")
+    theirs = re.findall(r" key: (\{.*\}) payload: (.*)$", said, re.MULTILINE)
+    ours = decoded_here(*logs)
+    assert theirs and len(ours) == len(theirs)
+    for (key, value), (their_key, their_value) in zip(ours, theirs, strict=True):
+        assert_same_where_both_say(key, json.loads(their_key))
+        if value is not None:
+            assert_same_where_both_say(value, json.loads(their_value))
+
+
+def test_ottla_decodes_metadata_as_kafkas_tool_does(
+    tools: KafkaTools, topic: str, broker_log_dir: Path
+) -> None:
+    (log, *_) = sorted(broker_log_dir.glob("__cluster_metadata-0/*.log"))
+    said = dump(tools, "--files", str(log), "--cluster-metadata-decoder")
+    theirs = [json.loads(one) for one in re.findall(r"payload: (\{.*\})$", said, re.MULTILINE)]
+    ours = [value for _, value in decoded_here(log)]
+    shown = [one for one in ours if isinstance(one, dict)]  # secrets, ACLs and tokens are in words
+    types = {one["type"] for one in shown}
+    assert {"TOPIC_RECORD", "PARTITION_RECORD", "REGISTER_BROKER_RECORD"} <= types
+    for one, other in zip(shown, [one for one in theirs if one["type"] in types], strict=False):
+        assert_same_where_both_say(one, other)

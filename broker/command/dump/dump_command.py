@@ -97,7 +97,8 @@ class _Printer:
         for entry in entries:
             if self._as_json:
                 found = {"file": str(file), **object_of(entry)}
-                click.echo(json.dumps(found, ensure_ascii=False))
+                text = json.dumps(found, ensure_ascii=False)
+                click.echo(text.encode("utf-8", "backslashreplace"))
             else:
                 click.echo(line_of(entry, self._time_text))
 
