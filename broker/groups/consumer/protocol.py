@@ -10,8 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
-
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.coordinator_runtime import REPLAYS_A_SLICE, replays
 from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody, settle
@@ -38,11 +36,16 @@ from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import voted_assignor
 from broker.groups.consumer.timers import MemberTimers
 from broker.groups.group_metrics import GroupMetrics
-from broker.groups.group_records import read_group_record
+from broker.groups.group_records import OtherRecord, read_group_record
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.messages.consumer_group_describe import DescribedGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
-from protocol.messages.group_records import GroupMetadataKey
+from protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
@@ -199,7 +202,7 @@ class ConsumerProtocol:
     def _upgraded(
         self,
         group_id: str,
-        heard: Callable[[ErrorCode], Any] | None,
+        heard: Callable[[ErrorCode], object] | None,
         error: ErrorCode,
     ) -> None:
         if heard is not None:
@@ -303,9 +306,11 @@ def _group_of(group_id: str, records: Sequence[Record]) -> Steps[ConsumerGroup]:
     for record in records:
         if pace.is_full(replays(record[1])):
             yield None
-        read: Any = read_group_record(*record)
-        key, value = read
-        if not isinstance(key, GroupMetadataKey):
+        found = read_group_record(*record)
+        assert not isinstance(found, OtherRecord)
+        key, value = found
+        if not isinstance(key, GroupMetadataKey | OffsetCommitKey):
+            assert not isinstance(value, GroupMetadataValue | OffsetCommitValue)
             group.replay(key, value, -1)
     return group
 

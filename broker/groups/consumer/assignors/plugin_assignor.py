@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from broker.groups.consumer.assignors.assignor import (
     Assignment,
@@ -28,7 +28,9 @@ class Submit(Protocol):
     """`BoundedCalls.submit`."""
 
     def __call__(
-        self, job: Callable[[], GroupAssignment], done: Callable[[Any, Exception | None], None]
+        self,
+        job: Callable[[], GroupAssignment],
+        done: Callable[[GroupAssignment | None, Exception | None], None],
     ) -> None: ...
 
 
