@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
-from storage.linux_calls import fallocate, sync_file_range
+from storage import platform_calls
 
 T = TypeVar("T")
 BytesLike = bytes | bytearray | memoryview
@@ -185,7 +185,8 @@ class LocalFile:
         position = self.size
         length = sum(map(len, parts))
         try:
-            if len(parts) > _PARTS_PER_WRITE or os.pwritev(self._fd, parts, position) < length:
+            many = len(parts) > _PARTS_PER_WRITE
+            if many or platform_calls.write_parts(self._fd, parts, position) < length:
                 self.append(b"".join(parts))
         except OSError:
             self._cut_back(position)
@@ -218,12 +219,12 @@ class LocalFile:
         self.size = size
 
     def sync(self) -> None:
-        """See `File.sync`; the size is metadata that fdatasync writes too."""
-        os.fdatasync(self._fd)
+        """See `File.sync`; the size is on stable storage with them."""
+        platform_calls.sync_data(self._fd)
 
     def write_back(self, offset: int, size: int) -> None:
         """See `File.write_back`; nothing is done where the system cannot."""
-        call = sync_file_range()
+        call = platform_calls.sync_file_range()
         error = call(self._fd, offset, size) if call is not None else 0
         if error and error not in _REFUSED:
             raise OSError(error, os.strerror(error), self.path)
@@ -321,7 +322,7 @@ class LocalFilesystem:
         return self.opened(path, self._sparing(lambda: os.open(path, flags, self._mode(path))))
 
     def make_with_room(self, path: str, size: int) -> None:
-        call = fallocate()
+        call = platform_calls.fallocate()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         fd = self._sparing(lambda: os.open(path, flags, self._mode(path)))
         try:
@@ -342,7 +343,7 @@ class LocalFilesystem:
             file.write(data)
             if sync:
                 file.flush()
-                os.fsync(file.fileno())
+                platform_calls.sync(file.fileno())
         os.replace(temporary, path)
         if sync:
             self.sync_dir(os.path.dirname(path) or ".")
@@ -386,7 +387,7 @@ class LocalFilesystem:
     def sync_dir(self, path: str) -> None:
         fd = self._sparing(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
-            os.fsync(fd)
+            platform_calls.sync(fd)
         finally:
             os.close(fd)
 

@@ -135,6 +135,9 @@ class Acceptor:
                 self._wait_after(error)
                 return
             self._failing = self._next_has_waited = False
+            if address is None:  # macOS gives one that its peer has reset already no address
+                sock.close()
+                continue
             self._admit(sock, address)
             if rated:
                 return  # whether there is another one, to be counted, says the next turn

@@ -5,7 +5,7 @@ response means, or when a connection reads (`broker.network.connection`).
 
 Plain connections are written past the transport, straight to the socket, so that bytes and files
 keep one order. A small slice is read and leaves in one call with the bytes around it; a large one
-goes by `sendfile`, its header held back by MSG_MORE so that both share a packet. When the socket is
+goes by `sendfile`, its header held back so that both share a packet. When the socket is
 full, the loop watches a duplicate of its descriptor: asyncio forbids add_writer on a transport's.
 
 Reading a file blocks when its pages are not in the page cache: cold data is brought in by a job of
@@ -26,6 +26,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from broker.network import socket_calls
 from broker.network.file_slice import (
     CHUNK_BYTES,
     PROBE_BYTES,
@@ -261,7 +262,7 @@ class ResponseSender:
             else:
                 self._transport.writelines(buffers)
             return not self._paused
-        flags = socket.MSG_MORE if more else 0
+        flags = socket_calls.MORE if more else 0
         try:
             if len(buffers) == 1:
                 sent = sock.send(buffers[0], flags)
@@ -280,7 +281,7 @@ class ResponseSender:
         count = min(cursor.remaining, PROBE_BYTES)
         out, file = self._socket.fileno(), cursor.slice.fileno()
         try:
-            sent = os.sendfile(out, file, cursor.position, count)
+            sent = socket_calls.send_file(out, file, cursor.position, count)
         except (BlockingIOError, InterruptedError):
             self._watch()
             return False
@@ -302,9 +303,9 @@ class ResponseSender:
         """What the socket takes now of `head` and of `size` warm bytes of a file, in bytes."""
         sent = 0
         try:
-            sent = sock.send(head, socket.MSG_MORE)
+            sent = sock.send(head, socket_calls.MORE)
             if sent == len(head):
-                count = os.sendfile(sock.fileno(), fd, position, size)
+                count = socket_calls.send_file(sock.fileno(), fd, position, size)
                 if count == 0:
                     raise SliceEnded(errno.EIO, f"file ends at {position}")
                 sent += count

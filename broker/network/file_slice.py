@@ -5,15 +5,17 @@ Owns: the look into the page cache, and bringing data into it. Never: the socket
 what is sent (`broker.network.file_send`).
 
 Reading a file blocks when its pages are not in the page cache, and the loop serves everybody. So
-what comes next is probed with RWF_NOWAIT first, and cold data is brought in by a job of the I/O
-pool. File systems that cannot tell (RWF_NOWAIT unsupported) count as cold.
+what comes next is probed first, by a read that does not wait, and cold data is brought in by a job
+of the I/O pool. File systems that cannot tell count as cold. Where no file system can, as on macOS,
+only small slices are read at once.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 from typing import Protocol
+
+from storage import platform_calls
 
 SMALL_SLICE_BYTES = 32 * 1024
 """Up to here, reading and sending beats sendfile, or is level with it."""
@@ -89,10 +91,14 @@ class Cursor:
     def read_whole(self) -> memoryview | None:
         """All that remains, if it is in the page cache; None if not. Raises as `is_warm`."""
         size = self.remaining
+        flags = 0
+        if self.warm_until < self.position + size:
+            flags = platform_calls.NO_WAIT
+            if not flags and size > SMALL_SLICE_BYTES:
+                return None
         buffer = bytearray(size)
-        flags = 0 if self.warm_until >= self.position + size else os.RWF_NOWAIT
         try:
-            count = os.preadv(self.slice.fileno(), [buffer], self.position, flags)
+            count = platform_calls.read_into(self.slice.fileno(), [buffer], self.position, flags)
         except OSError as error:
             if error.errno in _CANNOT_TELL:
                 return None
@@ -106,10 +112,13 @@ class Cursor:
 
 def is_cached(fd: int, position: int, size: int) -> bool:
     """Whether `size` bytes from `position` seem to be in the page cache: the first and the last."""
+    read, no_wait = platform_calls.read_into, platform_calls.NO_WAIT
+    if not no_wait:
+        return False
     try:
-        if os.preadv(fd, _PROBE, position, os.RWF_NOWAIT) == 0:
+        if read(fd, _PROBE, position, no_wait) == 0:
             raise SliceEnded(errno.EIO, f"file ends before {position}")
-        if os.preadv(fd, _PROBE, position + size - 1, os.RWF_NOWAIT) == 0:
+        if read(fd, _PROBE, position + size - 1, no_wait) == 0:
             raise SliceEnded(errno.EIO, f"file ends before {position + size - 1}")
     except OSError as error:
         if error.errno in _CANNOT_TELL:
@@ -122,7 +131,7 @@ def touch(fd: int, start: int, end: int) -> None:
     """A blocking job: read `start` to `end` for the sake of the page cache alone."""
     view = memoryview(_SINK)
     while start < end:
-        count = os.preadv(fd, [view[: end - start]], start)
+        count = platform_calls.read_into(fd, [view[: end - start]], start, 0)
         if count == 0:
             # The file ends here; whoever sends the slice notices and says so.
             return

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import socket
 
+from broker.network.socket_calls import TCP_CONGESTION
+
 _PACING = (b"bbr",)
 _UNPACED = b"reno"
 _NAME_BYTES = 16
@@ -26,14 +28,14 @@ _NAME_BYTES = 16
 def begin_unpaced(listening: socket.socket) -> bytes:
     """Have its connections begin without pacing. The algorithm that those of other machines are to
     be given, or nothing where all keep what they begin with."""
-    if not hasattr(socket, "TCP_CONGESTION"):
+    if TCP_CONGESTION is None:
         return b""
     try:
-        told = listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _NAME_BYTES)
+        told = listening.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, _NAME_BYTES)
         name = told.rstrip(b"\0")
         if not name.startswith(_PACING):
             return b""
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _UNPACED)
+        listening.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, _UNPACED)
     except OSError:
         return b""
     return name
@@ -41,8 +43,10 @@ def begin_unpaced(listening: socket.socket) -> bytes:
 
 def give(sock: socket.socket, name: bytes) -> None:
     """Have this connection use the algorithm `name`. Where the system refuses, it keeps its own."""
+    if TCP_CONGESTION is None:
+        return
     try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+        sock.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name)
     except OSError:
         return
 

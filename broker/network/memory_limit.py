@@ -5,6 +5,8 @@ Owns nothing and watches nothing: it is read once, at the start. Never: how much
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,10 @@ def _machine(root: Path) -> Iterator[int]:
         name, _, value = line.partition(":")
         if name == "MemTotal":
             yield int(value.split()[0]) * 1024
+            return
+    if root == _ROOT:  # macOS has no such file
+        with contextlib.suppress(OSError, ValueError):
+            yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _groups(root: Path) -> Iterator[int]:

@@ -13,12 +13,10 @@ them in turn; limits of connections as in `connection_quotas` (KIP-402).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import heapq
 import itertools
 import logging
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -41,6 +39,7 @@ from broker.network.request_channel import (
     never_expected,
 )
 from broker.network.request_memory import RequestMemory
+from broker.network.socket_calls import thread_cpu_clock
 from broker.network.unsent_answers import UnsentAnswers
 from broker.quotas.sampled_rate import Window
 from broker.scheduler import BlockingPool
@@ -115,7 +114,7 @@ class SocketServer:
             Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
         )
         self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
-        self._cpu_clock = _cpu_clock()
+        self._cpu_clock = thread_cpu_clock()  # the loop's
         self.acceptors: list[Acceptor] = []
         self._makers: dict[Acceptor, Callable[[], Processor]] = {}
         self._processor_ids = itertools.count()
@@ -143,9 +142,8 @@ class SocketServer:
 
     @property
     def busy_s(self) -> float:
-        """CPU seconds that the loop has used: all its processors together. 0 where the system does
-        not tell of one thread."""
-        return 0.0 if self._cpu_clock is None else time.clock_gettime(self._cpu_clock)
+        """CPU seconds that the loop has used: all its processors together."""
+        return self._cpu_clock()
 
     @property
     def unsent_answers(self) -> int:
@@ -349,13 +347,6 @@ class SocketServer:
     def _is_between_brokers(self, listener: Listener) -> bool:
         """Whether no client uses it, as far as the configuration tells."""
         return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
-
-
-def _cpu_clock() -> int | None:
-    """That of this thread, which is the loop's. None: not every system has one."""
-    with contextlib.suppress(AttributeError):
-        return time.pthread_getcpuclockid(threading.get_ident())
-    return None
 
 
 def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator
 
 from broker.network.file_slice import is_cached
+from storage import platform_calls
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = (
@@ -29,6 +30,7 @@ FOLDERS = (
     "controller/decisions",
     "controller/metadata",
     "controller/raft",
+    "controller/requests",
     "broker",
     "broker/apis",
     "broker/apis/fetch",
@@ -37,6 +39,10 @@ FOLDERS = (
     "broker/coordinator",
     "broker/groups",
     "broker/groups/classic",
+    "broker/groups/consumer",
+    "broker/groups/consumer/assignors",
+    "broker/groups/consumer/state",
+    "broker/groups/reconciliation",
     "broker/network",
     "broker/node",
     "broker/process",
@@ -44,6 +50,7 @@ FOLDERS = (
     "broker/quotas",
     "broker/replication",
     "broker/requests",
+    "broker/security",
     "broker/verification",
 )
 """Where most of what a start loads is."""
@@ -51,9 +58,10 @@ LARGE_EXTENSION = "uvloop"
 
 
 def read_modules_ahead() -> threading.Thread | None:
-    """Begin to ask for modules, unless the page cache has them; who does. Nothing but on Linux."""
+    """Begin to ask for modules, unless the page cache has them; who does. Nothing where
+    the page cache cannot be looked into."""
     one_of_them = f"{ROOT}/broker/process/__pycache__/server{_ending()}"
-    if not hasattr(os, "RWF_NOWAIT") or in_page_cache(one_of_them):
+    if not platform_calls.NO_WAIT or in_page_cache(one_of_them):
         return None
     reader = threading.Thread(target=_ask_for_all, name="read-ahead", daemon=True)
     reader.start()
@@ -83,7 +91,7 @@ def _ask_for_all() -> None:
 
 def _ask_for(path: str) -> None:
     with contextlib.suppress(OSError), _opened(path) as file:
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
+        platform_calls.ask_for_file(file)
 
 
 def _extensions() -> list[str]:

@@ -65,6 +65,8 @@ PLUGINS_STOP_TIMEOUT_S = 1.0
 CLIENTS_QUIET_S = 0.2
 CLIENTS_LEAVE_S = 1.0
 _HALTED = 1
+_DESCRIPTORS = (65_536, 10_240)
+"""What is tried where the system gives less than its hard limit; the last is macOS' OPEN_MAX."""
 
 OnReady = Callable[[Sequence[EndPoint]], None]
 
@@ -84,12 +86,15 @@ def raise_descriptor_limit() -> None:
     """Let the process open as many files as the system allows it.
 
     Every segment and every connection takes a descriptor, and the usual soft limit of 1,024 is for
-    programs that call select().
+    programs that call select(). On macOS it is 256, below a hard one that has no end and that no
+    process can have.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        with contextlib.suppress(ValueError, OSError):  # some systems cap it below `hard`
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    for limit in (hard, *_DESCRIPTORS):
+        if soft < limit <= hard:
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+                return
 
 
 def open_files_max() -> int:

@@ -55,6 +55,7 @@ SHELL = (
     "broker/network/memory_limit.py",
     "broker/network/network_client.py",
     "broker/network/processor.py",
+    "broker/network/socket_calls.py",
     "broker/network/socket_server.py",
     "broker/node/quorum_discovery.py",
     "broker/scheduler.py",
@@ -71,6 +72,7 @@ SHELL = (
     "protocol/generate.py",
     "storage/cleaning/cleaner_worker.py",
     "storage/filesystem.py",
+    "storage/platform_calls.py",
 )
 
 

@@ -2,7 +2,8 @@
 
 Owns which versions, cipher suites and certificates are good, by `TlsSettings`. Every context is
 made by hand: what Python turns on by itself differs from release to release. A private key goes to
-OpenSSL through memory that has no name on any disk. Holds no state and opens no socket.
+OpenSSL through memory that has no name on any disk, where the system has such (`readable_path`).
+Holds no state and opens no socket.
 
 - A truststore's certificates are trusted as they are, also an intermediate's or a node's own, as
   Java trusts them.
@@ -18,10 +19,7 @@ Follows KIP-651, KIP-573 (TLS 1.3) and, for the names, Java 17.
 
 from __future__ import annotations
 
-import os
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from ssl import SSLContext
 
 from broker.config.security_settings import TlsSettings
@@ -40,6 +38,7 @@ from broker.security.tls.stores import (
     trust_key,
 )
 from storage.config_def import ConfigError
+from storage.platform_calls import readable_path
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _BROKEN_VERSIONS = ("SSL", "SSLV2", "SSLV2HELLO", "SSLV3", "TLSV1", "TLSV1.0", "TLSV1.1")
@@ -219,7 +218,7 @@ def _give(context: SSLContext, key_prefix: str, tls: TlsSettings, keystore: Keys
 
     chain = "".join(map(ssl.DER_cert_to_PEM_cert, keystore.chain))
     try:
-        with _nameless_file((keystore.key_pem.value + chain).encode()) as path:
+        with readable_path((keystore.key_pem.value + chain).encode()) as path:
             context.load_cert_chain(path, password=password)
     except (ssl.SSLError, ValueError, OSError) as error:
         if asked:
@@ -248,19 +247,6 @@ def _trust(
         raise ConfigError(
             name, f"{name} has a certificate that is broken: {reason_in_words(error)}."
         ) from None
-
-
-@contextmanager
-def _nameless_file(data: bytes) -> Iterator[str]:
-    """A path by which OpenSSL, which takes files only, reads `data` from memory."""
-    fd = os.memfd_create("keystore")
-    try:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(fd, left) :]
-        yield f"/proc/self/fd/{fd}"
-    finally:
-        os.close(fd)
 
 
 _REASONS = {

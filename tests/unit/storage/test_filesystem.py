@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from storage import platform_calls
 from storage.filesystem import LocalFilesystem
 
 
@@ -53,10 +55,12 @@ def test_a_failed_append_keeps_nothing(folder: str, monkeypatch: pytest.MonkeyPa
 
 def test_a_short_write_is_completed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file = LocalFilesystem().open(f"{folder}/log", create=True)
-    real_pwrite, real_pwritev = os.pwrite, os.pwritev
+    real_pwrite, real = os.pwrite, platform_calls.write_parts
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real_pwrite(fd, data[:2], at))
     file.append(b"abcdefg")
-    monkeypatch.setattr(os, "pwritev", lambda fd, parts, at: real_pwritev(fd, parts[:1], at))
+    monkeypatch.setattr(
+        platform_calls, "write_parts", lambda fd, parts, at: real(fd, parts[:1], at)
+    )
     file.append_parts([b"hi", b"jkl"])
     assert file.pread(20, 0) == b"abcdefghijkl"
 
@@ -112,17 +116,17 @@ def test_replacement_syncs_the_file_before_the_rename_and_the_folder_after(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
-    real_fsync, real_replace = os.fsync, os.replace
+    real_sync, real_replace = platform_calls.sync, os.replace
 
-    def fsync(fd: int) -> None:
-        steps.append("sync dir" if os.path.isdir(f"/proc/self/fd/{fd}") else "sync file")
-        real_fsync(fd)
+    def sync(fd: int) -> None:
+        steps.append("sync dir" if stat.S_ISDIR(os.fstat(fd).st_mode) else "sync file")
+        real_sync(fd)
 
     def replace(source: str, target: str) -> None:
         steps.append("rename")
         real_replace(source, target)
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(platform_calls, "sync", sync)
     monkeypatch.setattr(os, "replace", replace)
     LocalFilesystem().replace_atomically(f"{folder}/checkpoint", b"x")
     assert steps == ["sync file", "rename", "sync dir"]

@@ -8,7 +8,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from broker.network.file_send import ResponseSender
+from storage import platform_calls
+
+NO_WAIT = 8
+"""The flag with which the page cache is asked, here also on a system that cannot be asked."""
+
+
+def look_by(monkeypatch: pytest.MonkeyPatch, read_into: Callable[..., int]) -> None:
+    """Have files read by a function that knows what is in the page cache."""
+    monkeypatch.setattr(platform_calls, "NO_WAIT", NO_WAIT)
+    monkeypatch.setattr(platform_calls, "read_into", read_into)
+
+
+def look_and_find_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the page cache tell that it holds every file, on a system where it tells nothing too."""
+    real = platform_calls.read_into
+
+    def read_into(fd: int, buffers: Any, position: int, _flags: int) -> int:
+        return real(fd, buffers, position, 0)
+
+    look_by(monkeypatch, read_into)
 
 
 class Slice:

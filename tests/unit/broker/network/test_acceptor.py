@@ -3,6 +3,8 @@ the rest of it is tested with its server."""
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from broker.network.listening_socket import Listener
@@ -124,3 +126,28 @@ async def test_how_long_a_limit_kept_it_from_accepting_is_counted(rig: Rig):
     assert await second.receive() == b"2"
     blocked_s = acceptor.blocked_s
     assert acceptor.blocked_s == blocked_s
+
+
+async def test_one_without_an_address_is_gone_and_the_next_is_served(rig: Rig):
+    """As macOS gives one whose peer has reset it already."""
+    server = await rig.serve()
+    (acceptor,) = server.acceptors
+    listening, gone = acceptor._socket, list[socket.socket]()
+
+    class Listening:
+        def accept(self) -> tuple[socket.socket, object]:
+            sock, address = listening.accept()
+            if gone:
+                return sock, address
+            gone.append(sock)
+            return sock, None
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(listening, name)
+
+    acceptor._socket = Listening()  # type: ignore[assignment]
+    reset = await rig.client(server)
+    assert await reset.closed_by_server()
+    client = await rig.client(server)
+    assert await client.ask(b"x") == b"x"
+    assert gone[0].fileno() == -1 and server.connection_count == 1

@@ -12,10 +12,26 @@ from typing import Any
 
 import pytest
 
-from broker.network import file_send
+from broker.network import file_send, socket_calls
 from broker.network.file_send import COPIED_BYTES, ResponseSender
 from broker.network.file_slice import CHUNK_BYTES, PROBE_BYTES, SMALL_SLICE_BYTES, SliceEnded
-from tests.unit.broker.network.sending import HeldBlocking, Pipe, Slice
+from storage import platform_calls
+from tests.unit.broker.network.sending import (
+    NO_WAIT,
+    HeldBlocking,
+    Pipe,
+    Slice,
+    look_and_find_all,
+    look_by,
+)
+
+
+@pytest.fixture(autouse=True)
+def warm():
+    """Every file, where a test says nothing else."""
+    with pytest.MonkeyPatch.context() as patch:
+        look_and_find_all(patch)
+        yield
 
 
 @pytest.fixture
@@ -125,20 +141,20 @@ async def test_header_and_large_slice_leave_as_one_stream_without_a_pause(
     pipe.sender.push(b"header")
     pipe.sender.push(Slice(log[0], 0, SMALL_SLICE_BYTES + 1))
     pipe.sender.flush()
-    assert flags == [socket.MSG_MORE]
+    assert flags == [socket_calls.MORE]
     await pipe.receive(6 + SMALL_SLICE_BYTES + 1)
 
 
 def _cold(monkeypatch: pytest.MonkeyPatch, code: int = errno.EAGAIN) -> None:
     """Let nothing be in the page cache: probing reads fail as the kernel lets them fail."""
-    real = os.preadv
+    real = platform_calls.read_into
 
     def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
-        if flags & os.RWF_NOWAIT:
+        if flags & NO_WAIT:
             raise OSError(code, os.strerror(code))
-        return real(fd, buffers, offset, flags)
+        return real(fd, buffers, offset, 0)
 
-    monkeypatch.setattr(file_send.os, "preadv", preadv)
+    look_by(monkeypatch, preadv)
 
 
 @pytest.mark.parametrize("code", [errno.EAGAIN, errno.EOPNOTSUPP])
@@ -170,20 +186,38 @@ async def test_cold_pages_are_read_by_a_job(
     assert not pipe.blocking.jobs
 
 
+async def test_where_the_page_cache_tells_nothing_a_job_reads_what_is_large(
+    pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(platform_calls, "NO_WAIT", 0)
+    fd, content = log
+    assert pipe.sender.send_parts([b"head", Slice(fd, 1, SMALL_SLICE_BYTES)])
+    assert not pipe.sender.send_parts([b"head", Slice(fd, 0, CHUNK_BYTES), b"tail"])
+    expected = b"head" + content[1 : 1 + SMALL_SLICE_BYTES] + b"head"
+    assert await pipe.receive(len(expected)) == expected
+    received = asyncio.ensure_future(pipe.receive(CHUNK_BYTES + 4))
+    async with asyncio.timeout(10):
+        while not received.done():
+            if pipe.blocking.jobs:
+                pipe.blocking.run_one()
+            await asyncio.sleep(0)
+    assert received.result() == content[:CHUNK_BYTES] + b"tail"
+
+
 async def test_part_of_a_small_slice_is_cold(
     pipe: Pipe, log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
 ):
     fd, content = log
-    real = os.preadv
+    real = platform_calls.read_into
 
     def preadv(number: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
-        if flags & os.RWF_NOWAIT:
+        if flags & NO_WAIT:
             if offset >= 4096:
                 raise BlockingIOError(errno.EAGAIN, "cold")
             buffers = [memoryview(buffers[0])[: 4096 - offset]]
-        return real(number, buffers, offset, flags)
+        return real(number, buffers, offset, 0)
 
-    monkeypatch.setattr(file_send.os, "preadv", preadv)
+    look_by(monkeypatch, preadv)
     pipe.sender.push(Slice(fd, 0, 8192))
     assert not pipe.sender.flush()
     pipe.blocking.run_one()
@@ -361,17 +395,17 @@ async def test_the_copying_path_reads_ahead_more_than_it_gives_at_once(
     log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
 ):
     fd, content = log
-    real, warm_until = os.preadv, 0
+    real, warm_until = platform_calls.read_into, 0
 
     def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
         nonlocal warm_until
-        if not flags & os.RWF_NOWAIT:
+        if not flags & NO_WAIT:
             warm_until = max(warm_until, offset + sum(map(len, buffers)))
         elif offset + sum(map(len, buffers)) > warm_until:
             raise BlockingIOError(errno.EAGAIN, "cold")
-        return real(fd, buffers, offset, flags)
+        return real(fd, buffers, offset, 0)
 
-    monkeypatch.setattr(os, "preadv", preadv)
+    look_by(monkeypatch, preadv)
     transport, blocking = Transport(), HeldBlocking()
     sender = copying(transport, [], [], blocking)
     assert not sender.send_parts([b"head", Slice(fd, 0, CHUNK_BYTES)])
@@ -386,14 +420,14 @@ async def test_the_copying_path_reads_ahead_where_only_the_middle_is_cold(
     log: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch, head: bytes
 ):
     fd, content = log
-    real = os.preadv
+    real = platform_calls.read_into
 
     def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
-        if flags & os.RWF_NOWAIT and offset < 8192:
+        if flags & NO_WAIT and offset < 8192:
             buffers = [memoryview(buffers[0])[: 8192 - offset]]
-        return real(fd, buffers, offset, flags)
+        return real(fd, buffers, offset, 0)
 
-    monkeypatch.setattr(os, "preadv", preadv)
+    look_by(monkeypatch, preadv)
     transport, blocking, drained = Transport(), HeldBlocking(), list[bool]()
     sender = copying(transport, drained, [], blocking)
     assert not sender.send_parts([head, Slice(fd, 0, COPIED_BYTES)])

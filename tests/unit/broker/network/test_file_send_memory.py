@@ -6,10 +6,15 @@ import asyncio
 import os
 from pathlib import Path
 
-from tests.unit.broker.network.sending import Pipe, Slice
+import pytest
+
+from tests.unit.broker.network.sending import Pipe, Slice, look_and_find_all
 
 
-async def test_what_is_in_memory_is_counted_and_slices_are_not(tmp_path: Path):
+async def test_what_is_in_memory_is_counted_and_slices_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    look_and_find_all(monkeypatch)
     content = os.urandom(300_000)
     path = tmp_path / "log"
     path.write_bytes(content)

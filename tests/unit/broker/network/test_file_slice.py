@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import errno
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from broker.network.file_slice import PROBE_BYTES, Cursor, SliceEnded, is_cached, touch
+from broker.network.file_slice import (
+    PROBE_BYTES,
+    SMALL_SLICE_BYTES,
+    Cursor,
+    SliceEnded,
+    is_cached,
+    touch,
+)
+from storage import platform_calls
 from storage.filesystem import LocalFilesystem
 from storage.log.file_records import FileRecords
+from tests.unit.broker.network.sending import NO_WAIT, look_and_find_all, look_by
 
 SIZE = 3 * PROBE_BYTES
 
@@ -28,16 +36,16 @@ class Probes(list[int]):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cold_from = SIZE
-        real = os.preadv
+        real = platform_calls.read_into
 
         def preadv(fd: int, buffers: list[Any], offset: int, flags: int = 0) -> int:
-            if flags & os.RWF_NOWAIT:
+            if flags & NO_WAIT:
                 self.append(offset)
                 if offset >= self.cold_from:
                     raise BlockingIOError(errno.EAGAIN, "cold")
-            return real(fd, buffers, offset, flags)
+            return real(fd, buffers, offset, 0)
 
-        monkeypatch.setattr(os, "preadv", preadv)
+        look_by(monkeypatch, preadv)
 
 
 @pytest.fixture
@@ -75,7 +83,10 @@ def test_a_whole_slice_is_read_or_nothing(records: FileRecords, probes: Probes):
 
 
 @pytest.mark.parametrize("position", [SIZE, SIZE - 2])
-def test_a_file_that_ends_in_the_slice(records: FileRecords, position: int):
+def test_a_file_that_ends_in_the_slice(
+    records: FileRecords, monkeypatch: pytest.MonkeyPatch, position: int
+):
+    look_and_find_all(monkeypatch)
     touch(records.fileno(), position, SIZE + 100)  # ends where the file does
     cursor = Cursor(records, position, 100)
     with pytest.raises(SliceEnded):
@@ -83,3 +94,18 @@ def test_a_file_that_ends_in_the_slice(records: FileRecords, position: int):
     cursor.warm_until = position + 100
     with pytest.raises(SliceEnded):
         cursor.read_whole()
+
+
+def test_where_the_page_cache_cannot_be_asked_small_slices_alone_are_read_at_once(
+    records: FileRecords, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(platform_calls, "NO_WAIT", 0)
+    assert not is_cached(records.fileno(), 0, 1)
+    assert bytes(Cursor(records, 254, 4).read_whole() or b"") == b"\xfe\xff\x00\x01"
+    assert Cursor(records, 0, SMALL_SLICE_BYTES).read_whole() is not None
+    large = Cursor(records, 0, SMALL_SLICE_BYTES + 1)
+    assert large.read_whole() is None and not large.is_warm()
+    large.warmed(SMALL_SLICE_BYTES + 1)
+    assert len(large.read_whole() or b"") == SMALL_SLICE_BYTES + 1 and large.is_warm()
+    with pytest.raises(SliceEnded):
+        Cursor(records, SIZE - 2, 4).read_whole()

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from broker.testing.unsynced_filesystem import UnsyncedFilesystem
+from storage import platform_calls
 
 
 def test_nothing_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_fd: int) -> None:
         raise AssertionError("it waits for a device")
 
-    monkeypatch.setattr(os, "fsync", refuse)
-    monkeypatch.setattr(os, "fdatasync", refuse)
+    monkeypatch.setattr(platform_calls, "sync", refuse)
+    monkeypatch.setattr(platform_calls, "sync_data", refuse)
     filesystem = UnsyncedFilesystem(2, (str(tmp_path),))
     file = filesystem.open(f"{tmp_path}/log", create=True)
     file.append(b"a record")

@@ -10,7 +10,7 @@ import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
 from broker.testing.simulation.sim_scheduler import SimScheduler
-from storage import filesystem
+from storage import platform_calls
 from storage.filesystem import LocalFilesystem
 from storage.log import next_segment
 from storage.log.next_segment import NEXT_SEGMENT
@@ -259,14 +259,14 @@ def test_a_start_after_a_crash_gives_back(tmp_path: Path, room: Path) -> None:
 
 
 def test_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filesystem, "fallocate", lambda: lambda *_: errno.ENOSPC)
+    monkeypatch.setattr(platform_calls, "fallocate", lambda: lambda *_: errno.ENOSPC)
     with pytest.raises(OSError, match=f"No space left.*{tmp_path}/room"):
         LocalFilesystem().make_with_room(f"{tmp_path}/room", 16 * MIB)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_system_without_the_call_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filesystem, "fallocate", lambda: None)
+    monkeypatch.setattr(platform_calls, "fallocate", lambda: None)
     with pytest.raises(OSError, match="not implemented"):
         LocalFilesystem().make_with_room(f"{tmp_path}/room", 16 * MIB)
     assert os.listdir(tmp_path) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
-from storage import filesystem
+from storage import platform_calls
 from storage.filesystem import LocalFilesystem
 from storage.log import write_back
 from storage.log.log_environment import LogEnvironment
@@ -185,7 +185,7 @@ def test_the_kernel_takes_it(tmp_path: Path) -> None:
 
 def test_the_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = LocalFilesystem().open(f"{tmp_path}/log", create=True)
-    monkeypatch.setattr(filesystem, "sync_file_range", lambda: lambda *_: errno.EIO)
+    monkeypatch.setattr(platform_calls, "sync_file_range", lambda: lambda *_: errno.EIO)
     with pytest.raises(OSError, match=f"Input/output error.*{tmp_path}/log"):
         file.write_back(0, 1)
 
@@ -195,7 +195,7 @@ def test_a_system_that_cannot_is_no_failing_disk(
 ) -> None:
     file = LocalFilesystem().open(f"{tmp_path}/log", create=True)
     file.write_back(-1, 1)
-    monkeypatch.setattr(filesystem, "sync_file_range", lambda: lambda *_: errno.ENOSYS)
+    monkeypatch.setattr(platform_calls, "sync_file_range", lambda: lambda *_: errno.ENOSYS)
     file.write_back(0, 1)
-    monkeypatch.setattr(filesystem, "sync_file_range", lambda: None)
+    monkeypatch.setattr(platform_calls, "sync_file_range", lambda: None)
     file.write_back(0, 1)
