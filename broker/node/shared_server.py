@@ -158,7 +158,11 @@ class SharedServer:
         )
         self._ways: list[NodeToController] = []
         self._left_quorum = False
-        news = News(config.node_id)
+        self._follow_controller()
+
+    def _follow_controller(self) -> None:
+        """Who leads the quorum, and the log that tells what changed."""
+        news = News(self.config.node_id)
         self.controller.on_leader_change(self._leader_changed)
         self.controller.on_leader_change(news.leader_changed)
         self.controller.add_listener(news.metadata_changed)

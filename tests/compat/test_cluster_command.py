@@ -173,7 +173,8 @@ def test_a_cluster_lives_loses_a_node_and_stops(tmp_path: Path, clusters: list[C
 
     assert cluster.end() == 1, "nodes were killed"
     assert any(line.endswith("node 1 stopped") for line in cluster.lines)
-    assert status(servers) == (2, {})
+    code, told = status(servers)
+    assert (code, told["healthy"]) == (2, False) and "Connection refused" in told["error"]
 
 
 @pytest.mark.timeout(200)
@@ -222,7 +223,9 @@ def test_a_secured_cluster_lets_in_who_has_its_files(
     values = [b"%d" % one for one in range(20)]
     produce(servers, values, **login)
     assert consume(servers, 20, **login) == values
-    assert status(servers) == (2, {}), "without TLS"
+    code, told = status(servers)
+    assert (code, told["healthy"]) == (2, False), "without TLS"
+    assert "this is a listener with TLS" in told["error"]
     admin = {"bootstrap.servers": servers, **login_of(folder / "admin.properties")}
     by_admin = AdminClient({**admin, "log_level": "0"})
     told = by_admin.describe_user_scram_credentials(["client"])["client"].result(DEADLINE_S)

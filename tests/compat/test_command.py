@@ -61,13 +61,15 @@ def exit_code(broker: BrokerProcess) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_cleanly_and_quietly(broker: BrokerProcess, number: int) -> None:
+def test_a_signal_stops_it_cleanly_and_is_told(broker: BrokerProcess, number: int) -> None:
     said = broker.output()
     started = time.monotonic()
     os.kill(broker.pid, number)
     assert exit_code(broker) == 0
     assert time.monotonic() - started < 5
-    assert broker.output() == said
+    told = broker.output().removeprefix(said).strip().splitlines()
+    stopped = f"ottla: node 1 stopped; its data stays in {broker.data_dir}"
+    assert told == ["ottla: node 1 is stopping", stopped]
     assert (broker.data_dir / ".kafka_cleanshutdown").exists()
 
 

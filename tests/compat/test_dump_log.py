@@ -93,7 +93,7 @@ def test_dump_log_reads_producer_snapshots(tools: KafkaTools, segments: Path) ->
 
 
 def test_dump_log_reads_committed_offsets(
-    tools: KafkaTools, topic: str, group: str, broker_log_dir: Path
+    tools: KafkaTools, topic: str, group: str, group_protocol: str, broker_log_dir: Path
 ) -> None:
     logs = [f for f in broker_log_dir.glob("__consumer_offsets-*/*.log") if f.stat().st_size]
     files = ",".join(map(str, sorted(logs)))
@@ -108,13 +108,19 @@ def test_dump_log_reads_committed_offsets(
     }
     ends = tools.offsets(topic, "latest")
     assert [committed[partition] for partition in range(3)] == ends
-    states = [payload for key, payload in read if key == {"type": "2", "data": {"group": group}}]
-    assert {state["version"] for state in states} == {"3"}
-    assert any(
-        member["clientId"] == "console-consumer"
-        for state in states
-        for member in state["data"]["members"]
-    )
+    if group_protocol == "classic":
+        states = [value for key, value in read if key == {"type": "2", "data": {"group": group}}]
+        assert {state["version"] for state in states} == {"3"}
+        clients = {m["clientId"] for state in states for m in state["data"]["members"]}
+    else:
+        members = [
+            value
+            for key, value in read
+            if (key["type"], key["data"].get("groupId")) == ("5", group)
+        ]
+        assert {member["version"] for member in members} == {"0"}
+        clients = {member["data"]["clientId"] for member in members}
+    assert clients == {"console-consumer"}
 
 
 def test_dump_log_reads_the_metadata_log(

@@ -18,6 +18,7 @@ import re
 from base64 import b64encode
 from struct import Struct
 from struct import error as StructError
+from types import ModuleType
 from typing import Any
 
 from broker.command.metadata_records import in_words
@@ -105,7 +106,7 @@ def _kafka_name(name: str) -> str:
 # --- groups and transactions ---------------------------------------------------------------------
 
 
-def _keyed(module: Any) -> Decode:
+def _keyed(module: ModuleType) -> Decode:
     """The decoder of a topic whose keys begin with the type and whose values with the version."""
     classes: dict[tuple[int, bool], Any] = {}
     for name, cls in vars(module).items():
@@ -139,15 +140,21 @@ def _decoded(
     if not of_value.MIN_VERSION <= version <= of_value.MAX_VERSION:
         return Decoded(shown_key, value)
     found, _ = of_value.read(memoryview(value), 2, version)
-    data = plain(found)
+    data = fields_of(found)
     if kind == GROUP_METADATA and found.protocol_type == _CONSUMER:
-        for member, shown in zip(found.members, data["members"], strict=True):
-            shown["subscription"] = _embedded(ConsumerProtocolSubscription, member.subscription)
-            shown["assignment"] = _embedded(ConsumerProtocolAssignment, member.assignment)
+        data["members"] = [_with_topics(one) for one in found.members]
     return Decoded(shown_key, {"version": str(version), "data": data})
 
 
-def _embedded(cls: Any, data: bytes) -> object:
+def _with_topics(member: group_records.MemberMetadata) -> dict[str, object]:
+    subscription = _embedded(ConsumerProtocolSubscription, member.subscription)
+    assignment = _embedded(ConsumerProtocolAssignment, member.assignment)
+    return fields_of(member) | {"subscription": subscription, "assignment": assignment}
+
+
+def _embedded(
+    cls: type[ConsumerProtocolSubscription | ConsumerProtocolAssignment], data: bytes
+) -> object:
     """What consumers send each other through the group: their topics, and their partitions."""
     if not data:
         return None
@@ -162,10 +169,10 @@ def _embedded(cls: Any, data: bytes) -> object:
 # --- messages as plain values --------------------------------------------------------------------
 
 
-def plain(value: Any, name: str = "") -> Any:
+def plain(value: object, name: str = "") -> object:
     """A message as dicts, lists and plain values, its fields named as in Kafka's JSON."""
     if isinstance(value, Message):
-        return {_camel(one): plain(getattr(value, one), one) for one in value.__slots__}
+        return fields_of(value)
     if isinstance(value, list):
         return [plain(item, name) for item in value]
     if isinstance(value, bytes | memoryview):
@@ -173,6 +180,11 @@ def plain(value: Any, name: str = "") -> Any:
         is_id = name not in _NOT_UUIDS and len(data) == len(p.ZERO_UUID)
         return p.uuid_to_string(data) if is_id else b64encode(data).decode()
     return value
+
+
+def fields_of(message: Message) -> dict[str, object]:
+    """Its fields by their names in Kafka's JSON."""
+    return {_camel(one): plain(getattr(message, one), one) for one in message.__slots__}
 
 
 def _camel(name: str) -> str:

@@ -19,6 +19,10 @@ from broker.config.start_error import StartError
 from storage.dump_log import Entry, UnknownFile, line_of, object_of
 
 _POLL_S = 0.2
+_FIRST_MS = -62_135_596_800_000
+"""The year 1."""
+_END_MS = 253_402_300_800_000
+"""The year 10000."""
 
 
 @click.command("dump-log")
@@ -104,9 +108,8 @@ class _Printer:
 
 
 def readable(ms: int) -> str:
-    """`2026-11-26T08:00:00.123Z`; what no calendar has stays a number."""
-    try:
-        at = time.gmtime(ms // 1000)
-    except (OverflowError, OSError, ValueError):
+    """`2026-11-26T08:00:00.123Z`; what is outside the years 1 to 9999 stays a number."""
+    if not _FIRST_MS <= ms < _END_MS:
         return str(ms)
+    at = time.gmtime(ms // 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', at)}.{ms % 1000:03d}Z"

@@ -172,7 +172,7 @@ def test_a_start_that_fails_is_one_line(
     server: Callable[[Run], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def run(config: BrokerConfig, *, **_: object) -> None:
+    def run(config: BrokerConfig, **_: object) -> None:
         raise error
 
     server(run)

@@ -87,4 +87,6 @@ def test_what_is_wrong_is_one_line(
 
 def test_times() -> None:
     assert readable(0) == "1970-01-01T00:00:00.000Z"
-    assert readable(2**62) == str(2**62)
+    assert readable(253_402_300_799_999) == "9999-12-31T23:59:59.999Z"
+    for outside in (253_402_300_800_000, 2**62, -(2**63)):
+        assert readable(outside) == str(outside)
