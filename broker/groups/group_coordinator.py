@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ from broker.groups.consumer.validation import heartbeat_fault
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_shard import FoundOffsets, GroupShard
+from broker.groups.offset_table import PartitionOffset
 from broker.verification.transaction_verification import txn_offset_commit_operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.message import replace
@@ -445,6 +446,12 @@ class GroupCoordinator:
     def offset_count(self) -> int:
         """How many committed offsets are led here."""
         return sum(shard.offsets.count for shard in self._runtime.active_shards())
+
+    def committed_offsets(self) -> Iterator[tuple[str, str, list[PartitionOffset]]]:
+        """Of each group led here and each topic: partition, committed offset and topic id. It may
+        be read in slices: each is as it is when its turn comes."""
+        for shard in list(self._runtime.active_shards()):
+            yield from shard.offsets.all_committed()
 
     def partition_counts(self) -> Counter[ShardState]:
         """How many partitions of `__consumer_offsets` are led here, by how far they are."""

@@ -9,13 +9,13 @@ whether a group may commit: the `Group` knows. Follows Kafka's `OffsetMetadataMa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from broker.coordinator.coordinator_log import NO_PRODUCER_ID, Record
 from broker.groups.committed_offset import CommittedOffset, Plain
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_records import offset_commit_record, offset_tombstone
-from broker.groups.offset_table import OffsetTable
+from broker.groups.offset_table import OffsetTable, PartitionOffset
 from broker.groups.pending_offsets import PendingOffsets
 from broker.groups.removal import Found
 from protocol.errors import ErrorCode
@@ -53,6 +53,14 @@ class OffsetStore:
     def count(self) -> int:
         """How many there are, without those of open transactions."""
         return self._table.count
+
+    def all_committed(self) -> Iterator[tuple[str, str, list[PartitionOffset]]]:
+        """What each group has of each topic, without open transactions; as it is when its turn
+        comes, and there may be changes between two of them."""
+        table = self._table
+        for group_id in table.group_ids():
+            for topic in table.topics(group_id):
+                yield group_id, topic, table.committed_of(group_id, topic)
 
     # -- replay --------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from broker.groups.committed_offset import CommittedOffset, Key, Plain
 
 _Partitions = dict[int, Plain]
+PartitionOffset = tuple[int, int, bytes]
+"""Partition, offset, topic id."""
 
 
 class OffsetTable:
@@ -92,6 +94,20 @@ class OffsetTable:
                 del self._shared[group_id]
             topics[topic] = topics[topic].copy()
         return topics.setdefault(topic, {})
+
+    def committed_of(self, group_id: str, topic: str) -> list[PartitionOffset]:
+        """Where the group has offsets of `topic`, as appended, and what they are, as committed."""
+        self._forget_committed_changes()
+        held = self._groups.get(group_id, {}).get(topic, {})
+        before = self._before
+        found: list[PartitionOffset] = []
+        for partition, (offset, _, _, _, _, topic_id, _) in held.items():
+            earlier = before.get((group_id, topic, partition)) if before else None
+            if earlier is None:
+                found.append((partition, offset, topic_id))
+            elif earlier[0] is not None:
+                found.append((partition, earlier[0].offset, earlier[0].topic_id))
+        return found
 
     def keys_of_topic(self, group_id: str, topic: str) -> list[Key]:
         """Where the group has offsets of `topic`, as appended."""

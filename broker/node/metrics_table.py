@@ -20,6 +20,11 @@ from broker.groups.consumer.state.group_state import ConsumerGroupState
 from broker.metrics import Labels, RecentShare, Sample
 from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.connection_state import State
+from broker.node.partition_metrics import (
+    min_isr,
+    register_lag_metrics,
+    register_partition_metrics,
+)
 from broker.quotas.client_quota_manager import Measurement, QuotaKind
 from broker.quotas.limits import CustomTags, Tags
 from controller.decisions.unclean_elections import UncleanElections
@@ -40,14 +45,8 @@ if TYPE_CHECKING:
     from broker.replication.replica_manager import ReplicaManager
     from broker.requests.request_handler import RequestHandler
     from broker.security.logins import Logins
-    from storage.log.unified_log import UnifiedLog
 
 _SERVER = "kafka_server_replicamanager"
-_LOG_VALUES: tuple[tuple[str, str, Callable[[UnifiedLog], int]], ...] = (
-    ("size", "Bytes of a partition's log", lambda log: log.segments.size_bytes),
-    ("logstartoffset", "First offset of a partition's log", lambda log: log.log_start_offset),
-    ("logendoffset", "Offset after a partition's last record", lambda log: log.log_end_offset),
-)
 
 _PARTITION_COUNTS: tuple[tuple[str, str, Callable[[Partition], bool]], ...] = (
     ("partitioncount", "Partitions with a replica here", lambda _: True),
@@ -60,12 +59,12 @@ _PARTITION_COUNTS: tuple[tuple[str, str, Callable[[Partition], bool]], ...] = (
     (
         "underminisrpartitioncount",
         "Partitions led here with fewer replicas in sync than min.insync.replicas",
-        lambda one: one.is_leader and len(one.isr) < _min_isr(one),
+        lambda one: one.is_leader and len(one.isr) < min_isr(one),
     ),
     (
         "atminisrpartitioncount",
         "Partitions led here with just as many replicas in sync as min.insync.replicas",
-        lambda one: one.is_leader and len(one.isr) == _min_isr(one),
+        lambda one: one.is_leader and len(one.isr) == min_isr(one),
     ),
     (
         "reassigningpartitions",
@@ -102,10 +101,6 @@ _QUOTA_LEVELS = {
 }
 
 
-def _min_isr(partition: Partition) -> int:
-    return min(partition.log.config.min_insync_replicas, len(partition.replicas))
-
-
 def _count(replicas: ReplicaManager, counts: Callable[[Partition], bool]) -> int:
     return sum(counts(partition) for partition in replicas.partitions())
 
@@ -125,7 +120,10 @@ def register_node_metrics(
         _shares(node, servers)
     if node.broker is not None:
         _replicas(node, node.broker)
-        _groups(node.metrics, node.broker.parts.groups)
+        parts = node.broker.parts
+        register_partition_metrics(node.metrics, parts.replicas)
+        _groups(node.metrics, parts.groups)
+        register_lag_metrics(node.metrics, parts.groups, parts.replicas)
         _requests(node.metrics, node.broker.requests)
     elif node.controller_server is not None:
         _requests(node.metrics, node.controller_server.requests)
@@ -183,8 +181,6 @@ def _replicas(node: Node, broker: BrokerServer) -> None:
         "Fetch sessions",
         lambda: len(replicas.sessions),
     )
-    for name, help_text, read in _LOG_VALUES:
-        metrics.gauges(f"kafka_log_log_{name}", help_text, partial(_per_log, replicas, read))
 
 
 def _groups(metrics: Metrics, groups: GroupCoordinator) -> None:
@@ -303,12 +299,6 @@ def _or(value: int | None, otherwise: int) -> int:
 def _registrations(node: Node) -> Iterator[PartitionRegistration]:
     for topic in node.image.topics.by_name.values():
         yield from topic.partitions.values()
-
-
-def _per_log(replicas: ReplicaManager, read: Callable[[UnifiedLog], int]) -> Iterator[Sample]:
-    for partition in replicas.partitions():
-        labels: Labels = {"topic": partition.topic, "partition": str(partition.index)}
-        yield labels, float(read(partition.log))
 
 
 def _requests(metrics: Metrics, requests: RequestHandler) -> None:

@@ -1,4 +1,8 @@
-"""`/metrics` over HTTP on a port of its own, in Prometheus' text format. Off by default.
+"""`/metrics`, `/live` and `/ready` over HTTP on a port of their own. Off by default.
+
+`/metrics` is Prometheus' text format, the process' own figures with it. `/live` is 200 as long as
+the event loop answers: a node that recovers for minutes lives. `/ready` is 200 while clients may
+use the node, and else 503 with the reason: it starts, it stops, the controller has fenced it.
 
 The HTTP server is prometheus-client's and has threads of its own; the broker's state belongs to the
 event loop, so each scrape asks the loop for the values and waits. They are read one metric after
@@ -11,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import TimeoutError as NoAnswer
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -20,29 +25,41 @@ from prometheus_client.core import (
     HistogramMetricFamily,
     Metric,
 )
-from prometheus_client.exposition import start_http_server
+from prometheus_client.exposition import make_wsgi_app, start_http_server
+from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from broker.config.start_error import StartError
-from broker.metrics import Family, Kind, Metrics
+from broker.metrics import STARTING, Family, Kind, Metrics
 
 if TYPE_CHECKING:
     from threading import Thread
     from wsgiref.simple_server import WSGIServer
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 SCRAPE_TIMEOUT_S = 5.0
 ACCEPT_PAUSE_S = 0.5
 SLICE_S = 0.002
+_OK, _UNAVAILABLE, _NOT_FOUND = "200 OK", "503 Service Unavailable", "404 Not Found"
 
 Accepted = tuple[Any, Any]
+WhyNotReady = Callable[[], str | None]
+T = TypeVar("T")
 
 
 class MetricsServer:
-    """Serves `metrics`; made on the running event loop that owns them. Raises StartError."""
+    """Serves `metrics`; made on the running event loop that owns them. Raises StartError.
 
-    def __init__(self, metrics: Metrics, host: str, port: int) -> None:
+    `why_not_ready()` is asked on the loop; None: clients may use the node.
+    """
+
+    def __init__(
+        self, metrics: Metrics, host: str, port: int, why_not_ready: WhyNotReady = lambda: None
+    ) -> None:
+        loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
-        registry.register(_LoopCollector(metrics, asyncio.get_running_loop()))
+        registry.register(_LoopCollector(metrics, loop))
+        ProcessCollector(registry=registry)
         self._server: WSGIServer
         self._thread: Thread
         try:
@@ -52,6 +69,7 @@ class MetricsServer:
                 f"cannot serve metrics on {host}:{port} (ottla.metrics.port): "
                 f"{error.strerror or error}"
             ) from error
+        self._server.set_app(_Paths(make_wsgi_app(registry), loop, why_not_ready))
         self._server.get_request = _unhurried(self._server.get_request)  # type: ignore[method-assign]
 
     @property
@@ -79,6 +97,52 @@ def _unhurried(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:
     return get_request
 
 
+class _Paths:
+    """What each path answers."""
+
+    def __init__(
+        self,
+        metrics: WSGIApplication,
+        loop: asyncio.AbstractEventLoop,
+        why_not_ready: WhyNotReady,
+    ) -> None:
+        self._metrics = metrics
+        self._loop = loop
+        self._why_not_ready = why_not_ready
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """One request, on a thread of the HTTP server."""
+        path = environ["PATH_INFO"]
+        if path not in ("/", "/metrics", "/live", "/ready"):
+            return _say(start_response, _NOT_FOUND, "there are /metrics, /live and /ready")
+        try:
+            reason = _on_loop(self._loop, self._why_not_ready)
+        except NoAnswer:
+            text = f"the event loop has not answered for {SCRAPE_TIMEOUT_S:.0f} s"
+            return _say(start_response, _UNAVAILABLE, text)
+        if path == "/live":
+            return _say(start_response, _OK, "live")
+        if path == "/ready":
+            return _say(start_response, _UNAVAILABLE if reason else _OK, reason or "ready")
+        if reason == STARTING:
+            return _say(start_response, _UNAVAILABLE, reason)
+        return self._metrics(environ, start_response)
+
+
+def _say(start_response: StartResponse, status: str, text: str) -> list[bytes]:
+    start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+    return [f"{text}\n".encode()]
+
+
+def _on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
+    """What `read` gives on the loop's thread. Raises NoAnswer."""
+
+    async def asked() -> T:
+        return read()
+
+    return asyncio.run_coroutine_threadsafe(asked(), loop).result(SCRAPE_TIMEOUT_S)
+
+
 class _LoopCollector(Collector):
     """Reads on the loop's thread what a scrape on another thread asked for."""
 
@@ -97,12 +161,13 @@ class _LoopCollector(Collector):
             yield _metric(family)
 
     async def _read(self) -> list[Family]:
-        """All that there is, with all else of the loop in between: a metric of ten thousand
-        partitions takes milliseconds."""
+        """All that there is, with all else of the loop in between: metrics of ten thousand
+        partitions take tens of milliseconds."""
         found: list[Family] = []
         began_s = time.perf_counter()
-        for family in self._metrics.families():
-            found.append(family)
+        for family in self._metrics.steps():
+            if family is not None:
+                found.append(family)
             if time.perf_counter() - began_s >= SLICE_S:
                 await asyncio.sleep(0)
                 began_s = time.perf_counter()

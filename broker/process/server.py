@@ -27,6 +27,7 @@ from broker.config.endpoints import EndPoint
 from broker.config.plugins import names_python_class
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from broker.metrics import STARTING
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.frame_buffer import frame_buffer
 from broker.network.listening_socket import Listener, limited
@@ -222,6 +223,7 @@ class Server:
         self._metrics_server: MetricsServer | None = None
         self._started = False
         self._serving = False
+        self._stopping = False
 
     def _networks(self, loop: asyncio.AbstractEventLoop) -> tuple[NetworkClient, NetworkClient]:
         """To brokers and to controllers; one, where both are reached in the same way."""
@@ -352,6 +354,7 @@ class Server:
             " and ".join(self.config.process_roles),
             ", ".join(self.config.log_dirs),
         )
+        self._start_metrics()
         bound: dict[str, int] = {}
         try:
             for sockets in self._both():
@@ -373,7 +376,6 @@ class Server:
         self.node.start(advertised, lambda error: _settle(ready, error), controllers)
         await ready
         self._serving = True
-        self._start_metrics()
         if self.sockets is not None:
             self.sockets.accept()
         return advertised or controllers
@@ -383,6 +385,7 @@ class Server:
 
     async def stop(self) -> None:
         """Answer what is under way, close the logs, give everything back."""
+        self._stopping = True
         if self._serving:
             await self._run(self.node.hand_over_partitions)
             await self._let_clients_go()
@@ -438,6 +441,19 @@ class Server:
         names = {one.listener_name for one in self.config.broker_listeners}
         return [one for one in self.config.advertised_listeners if one.listener_name in names]
 
+    def why_not_ready(self) -> str | None:
+        """Why clients cannot use this node now; None where they can."""
+        if self._stopping:
+            return "stopping"
+        if not self._serving:
+            return STARTING
+        if not self.config.is_broker:
+            known = self.node.controller.raft.leader_id is not None
+            return None if known else "the quorum has no leader that is known here"
+        own = self.node.image.brokers.get(self.config.node_id)
+        served = own is not None and not own.fenced
+        return None if served else "the controller has fenced this broker, or cannot reach it"
+
     def _start_metrics(self) -> None:
         if self.config.ottla_metrics_port < 0:
             return
@@ -446,7 +462,10 @@ class Server:
         )
 
         self._metrics_server = MetricsServer(
-            self.node.metrics, self.config.ottla_metrics_host, self.config.ottla_metrics_port
+            self.node.metrics,
+            self.config.ottla_metrics_host,
+            self.config.ottla_metrics_port,
+            self.why_not_ready,
         )
 
 

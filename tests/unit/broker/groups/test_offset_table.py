@@ -129,3 +129,18 @@ def test_the_collector_need_not_look_through_offsets() -> None:
     assert table.both(A) == (1, 1)
     gc.collect()
     assert not gc.is_tracked(table._groups["g"]["t"][0])
+
+
+def test_what_a_group_has_committed_of_a_topic() -> None:
+    table = Table()
+    table.set(A, 1)
+    table.set(OTHER, 2)
+    assert table.committed_of("g", "t") == []
+    table.high_watermark = table.end
+    table.set(A, 3)
+    table.set(B, 4)
+    table.set(OTHER, None)
+    assert table.committed_of("g", "t") == [(0, 1, bytes(16))]
+    assert table.committed_of("h", "u") == [], "what is being removed is shown no more"
+    table.high_watermark = table.end
+    assert table.committed_of("g", "t") == [(0, 3, bytes(16)), (1, 4, bytes(16))]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import sys
 import threading
+import urllib.error
 import urllib.request
 from functools import partial
 
 import pytest
 
 from broker.config.start_error import StartError
-from broker.metrics import Metrics
+from broker.metrics import STARTING, Metrics
 from broker.process import metrics_server
 from broker.process.metrics_server import MetricsServer
 
@@ -87,3 +89,60 @@ def test_without_descriptors_a_connection_is_not_tried_in_a_busy_loop(
         metrics_server._unhurried(exhausted)()
     assert paused == [metrics_server.ACCEPT_PAUSE_S]
     assert metrics_server._unhurried(lambda: (1, 2))() == (1, 2)
+
+
+def answered(port: int, path: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize(
+    ("reason", "live", "ready", "metrics"),
+    [
+        (None, (200, "live\n"), (200, "ready\n"), 200),
+        ("stopping", (200, "live\n"), (503, "stopping\n"), 200),
+        (STARTING, (200, "live\n"), (503, "starting\n"), 503),
+    ],
+)
+async def test_whether_it_lives_and_is_ready(
+    reason: str | None, live: tuple[int, str], ready: tuple[int, str], metrics: int
+) -> None:
+    server = MetricsServer(Metrics(), "127.0.0.1", 0, lambda: reason)
+    try:
+        assert await asyncio.to_thread(answered, server.port, "/live") == live
+        assert await asyncio.to_thread(answered, server.port, "/ready") == ready
+        for path in ("/metrics", "/"):
+            assert (await asyncio.to_thread(answered, server.port, path))[0] == metrics
+        assert await asyncio.to_thread(answered, server.port, "/health") == (
+            404,
+            "there are /metrics, /live and /ready\n",
+        )
+    finally:
+        server.stop()
+
+
+async def test_a_loop_that_does_not_answer_does_not_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "SCRAPE_TIMEOUT_S", 0.05)
+    server = MetricsServer(Metrics(), "127.0.0.1", 0)
+    try:
+        asked = threading.Thread(target=lambda: found.append(answered(server.port, "/live")))
+        found: list[tuple[int, str]] = []
+        asked.start()
+        asked.join()  # the loop's own thread waits, so it answers nobody
+        assert found[0][0] == 503 and "has not answered" in found[0][1]
+    finally:
+        server.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prometheus-client reads /proc")
+async def test_the_process_is_shown() -> None:
+    server = MetricsServer(Metrics(), "127.0.0.1", 0)
+    try:
+        text = await asyncio.to_thread(fetch, server.port)
+    finally:
+        server.stop()
+    for name in ("process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds"):
+        assert f"\n{name} " in text

@@ -275,6 +275,15 @@ async def test_metrics_are_served_on_a_port_of_their_own(tmp_path: Path) -> None
     await server.stop()
 
 
+async def test_it_is_ready_between_its_start_and_its_stop(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    assert server.why_not_ready() == "starting"
+    await server.start()
+    assert server.why_not_ready() is None
+    await server.stop()
+    assert server.why_not_ready() == "stopping"
+
+
 BROKER_ONLY = {
     "process.roles": "broker",
     "node.id": "2",
