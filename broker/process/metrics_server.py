@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SCRAPE_TIMEOUT_S = 5.0
 ACCEPT_PAUSE_S = 0.5
 SLICE_S = 0.002
+HELD_VALUES = 1000
 _OK, _UNAVAILABLE, _NOT_FOUND = "200 OK", "503 Service Unavailable", "404 Not Found"
 
 Accepted = tuple[Any, Any]
@@ -156,22 +157,33 @@ class _LoopCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """One scrape."""
-        families = asyncio.run_coroutine_threadsafe(self._read(), self._loop)
-        for family in families.result(SCRAPE_TIMEOUT_S):
-            yield _metric(family)
+        steps = self._metrics.steps()
+        while some := self._asked(steps):
+            while some:  # what is written is let go of on this thread, not on the loop's
+                yield _metric(some.pop(0))
 
-    async def _read(self) -> list[Family]:
-        """All that there is, with all else of the loop in between: metrics of ten thousand
-        partitions take tens of milliseconds."""
-        found: list[Family] = []
-        began_s = time.perf_counter()
-        for family in self._metrics.steps():
-            if family is not None:
-                found.append(family)
-            if time.perf_counter() - began_s >= SLICE_S:
-                await asyncio.sleep(0)
-                began_s = time.perf_counter()
-        return found
+    def _asked(self, steps: Iterator[Family | None]) -> list[Family]:
+        read = asyncio.run_coroutine_threadsafe(_read(steps), self._loop)
+        return read.result(SCRAPE_TIMEOUT_S)
+
+
+async def _read(steps: Iterator[Family | None]) -> list[Family]:
+    """The next metrics, with all else of the loop in between: one of ten thousand partitions takes
+    tens of milliseconds. Never many values at once, since Python's collector of garbage would look
+    through all of them on the loop's thread. Nothing where there are no more."""
+    found: list[Family] = []
+    values = 0
+    began_s = time.perf_counter()
+    for family in steps:
+        if family is not None:
+            found.append(family)
+            values += len(family.samples)
+            if values >= HELD_VALUES:
+                break
+        if time.perf_counter() - began_s >= SLICE_S:
+            await asyncio.sleep(0)
+            began_s = time.perf_counter()
+    return found
 
 
 def _metric(family: Family) -> Metric:

@@ -8,12 +8,13 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 import pytest
 
 from broker.config.start_error import StartError
-from broker.metrics import STARTING, Metrics
+from broker.metrics import STARTING, Family, Metrics
 from broker.process import metrics_server
 from broker.process.metrics_server import MetricsServer
 
@@ -65,6 +66,28 @@ async def test_a_long_scrape_leaves_the_loop_its_turn(monkeypatch: pytest.Monkey
         server.stop()
     assert order == ["a", "all else", "b", "all else", "c", "all else"]
     assert "kafka_a 1.0" in text and "kafka_c 1.0" in text
+
+
+async def test_a_scrape_holds_few_values_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "HELD_VALUES", 3)
+    metrics = Metrics()
+    for name in ("a", "b", "c", "d"):
+        metrics.many(f"kafka_{name}", "Two", lambda: [({"x": "1"}, 1.0), ({"x": "2"}, 2.0)])
+    steps = metrics.steps()
+    sizes = [len(found) async for found in some_of(steps)]
+    assert sizes == [3, 3, 3, 2, 1], "eight counters of all topics with one value each come first"
+    server = MetricsServer(metrics, "127.0.0.1", 0)
+    try:
+        text = await asyncio.to_thread(fetch, server.port)
+    finally:
+        server.stop()
+    for name in ("a", "b", "c", "d"):
+        assert f'kafka_{name}{{x="2"}} 2.0' in text
+
+
+async def some_of(steps: Iterator[Family | None]) -> AsyncIterator[list[Family]]:
+    while found := await metrics_server._read(steps):
+        yield found
 
 
 async def test_a_taken_port_is_one_line_that_names_the_key() -> None:
