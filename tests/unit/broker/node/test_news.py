@@ -27,9 +27,7 @@ def test_topics_and_their_leaders() -> None:
     assert changes(image_of(), *topic_records("u", bytes(16), [1])) == [
         "topic u is created with 1 partition"
     ]
-    more = m.PartitionRecord(
-        2, TOPIC_ID, replicas=[1], isr=[1], leader=1, directories=[bytes(16)]
-    )
+    more = m.PartitionRecord(2, TOPIC_ID, replicas=[1], isr=[1], leader=1, directories=[bytes(16)])
     assert changes(image, more) == ["topic t has 3 partitions now"]
     led = m.PartitionChangeRecord(0, TOPIC_ID, leader=2)
     nobody = m.PartitionChangeRecord(1, TOPIC_ID, leader=-1, isr=[1])
