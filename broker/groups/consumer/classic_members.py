@@ -3,8 +3,9 @@
 Owns their JoinGroup, SyncGroup and Heartbeat. Such a member has a position and a target as all
 others: its generation is its member epoch, what it owns it says in its subscription, and that there
 is something to give up or to take it learns from REBALANCE_IN_PROGRESS, upon which it joins again.
-Nobody leads, and nothing is parked. Changes no group. Follows the `classicGroup…ToConsumerGroup` of
-Kafka's `GroupMetadataManager` (KIP-848).
+An epoch that is not assigned yet is no reason: an eager member would have nothing until it is, as
+it gives up all that it has whenever it joins. Nobody leads, and nothing is parked. Changes no
+group. Follows the `classicGroup…ToConsumerGroup` of Kafka's `GroupMetadataManager` (KIP-848).
 """
 
 from __future__ import annotations
@@ -213,7 +214,7 @@ class ClassicMembers:
         error = ErrorCode.NONE
         if wrong_type or request.protocol_name not in (None, first.name):
             error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        elif group.epoch > found.position.epoch and (
+        elif group.assignment_epoch > found.position.epoch and (
             found.position.state is not UNREVOKED_PARTITIONS
         ):
             self._is_to_return(group, found)
@@ -246,7 +247,7 @@ class ClassicMembers:
         assert classic is not None
         self._timers.heard(group.group_id, found.member_id, classic.session_timeout_ms)
         state = found.position.state
-        behind = found.position.epoch < group.epoch or state is UNREVOKED_PARTITIONS
+        behind = found.position.epoch < group.assignment_epoch or state is UNREVOKED_PARTITIONS
         if behind or (state is UNRELEASED_PARTITIONS and group.has_something_for(found)):
             self._is_to_return(group, found)
             return ErrorCode.REBALANCE_IN_PROGRESS

@@ -150,6 +150,20 @@ def test_a_sync_behind_the_group_is_told_to_join_again(stage: Stage) -> None:
     assert sync(stage, 3).error_code == ErrorCode.REBALANCE_IN_PROGRESS
 
 
+def test_what_is_not_assigned_yet_disturbs_nobody() -> None:
+    stage = Stage(interval_ms=1_000)
+    stage.tell(coming("k", "t"))
+    assert join(stage).generation_id == 2
+    assert (stage.group.epoch, stage.group.assignment_epoch) == (3, 2)
+    assert sync(stage, 2).error_code == ErrorCode.NONE
+    assert alive(stage, 2) == "NONE"
+    stage.scheduler.run_for(1_000)
+    stage.tell(beat("k", 2))
+    assert stage.group.assignment_epoch == 3
+    assert sync(stage, 2).error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert alive(stage, 2) == "REBALANCE_IN_PROGRESS"
+
+
 def test_a_static_member_goes_on_under_a_new_id(stage: Stage) -> None:
     join(stage, "c", group_instance_id="i")
     answer = join(stage, "", group_instance_id="i")
