@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from protocol.errors import ErrorCode
@@ -34,7 +36,7 @@ from tests.chaos.cluster_view import ClusterView
 from tests.chaos.groups.consumer_member import LEAVE_POINTS, POINTS, ConsumerMember
 from tests.chaos.groups.ledger import Ledger
 from tests.chaos.raw_client import Address, Hung, NotSent, RawClient
-from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ClusterProcesses
+from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ROOT, ClusterProcesses
 
 GROUP, TOPIC = "handed-over", "hand-overs"
 PARTITIONS = 6
@@ -95,14 +97,14 @@ class Run:
         }
         self._topic_id = b""
 
-    async def kills(self, count: int) -> None:
-        """So many, at one point after the other."""
+    async def kills(self, points: Sequence[str]) -> None:
+        """At one point after the other."""
         self._topic_id = await self._id()
         for _ in range(FEWEST):
             self._comes()
         await self._rests()
-        for number in range(count):
-            await self._strike(POINTS[number % len(POINTS)])
+        for step in points:
+            await self._strike(step)
         await self._judge()
 
     async def stop(self) -> None:
@@ -248,8 +250,8 @@ class Run:
             client.close()
 
 
-def run(cluster: ClusterProcesses, kills: int, seed: int) -> HandOverReport:
-    """Kill coordinators so many times. AssertionError where a promise was broken."""
+def run(cluster: ClusterProcesses, points: Sequence[str], seed: int) -> HandOverReport:
+    """Kill the coordinator at each of `points`. AssertionError where a promise was broken."""
     view = ClusterView(cluster)
     view.create_topic(TOPIC, PARTITIONS)
     view.coordinator(GROUP)  # makes the group's log
@@ -257,7 +259,7 @@ def run(cluster: ClusterProcesses, kills: int, seed: int) -> HandOverReport:
     async def all_of_it() -> HandOverReport:
         one = Run(cluster, random.Random(seed))
         try:
-            await one.kills(kills)
+            await one.kills(points)
         finally:
             await one.stop()
         return one.report
@@ -270,11 +272,15 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50, help="how many (default 50)")
     parser.add_argument("--seed", type=int, default=None, help="of who leaves, and of moments")
     parser.add_argument("--peer", choices=(OTTLA, KAFKA), default=OTTLA)
+    parser.add_argument("--checkout", type=Path, default=ROOT, help="whose Ottla runs")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.randrange(10**6)
     print(f"seed {seed}", flush=True)
-    with ClusterProcesses(3, peer=options.peer, properties=PROPERTIES) as cluster:
-        report = run(cluster, options.kills, seed)
+    with ClusterProcesses(
+        3, peer=options.peer, properties=PROPERTIES, checkout=options.checkout
+    ) as cluster:
+        points = list(itertools.islice(itertools.cycle(POINTS), options.kills))
+        report = run(cluster, points, seed)
         deaths = cluster.unexpected_deaths()
     print(json.dumps({**asdict(report), "peer": options.peer, "deaths": deaths}))
     return 1 if deaths else 0

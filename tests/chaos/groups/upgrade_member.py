@@ -1,16 +1,18 @@
 """One place in a group that is upgraded: a confluent-kafka consumer, of one protocol, then another.
 
-Its thread reads, commits what it read, and writes down when it read and what was committed. What a
-member reads must not have been committed before by anybody: `Committed` is what all know of that.
+Its thread reads, commits what it read, and writes both down in a `Reading`, which all members
+share: what one reads must not have been committed before by anybody.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tests.chaos.groups.reading import Reading
 
 CLASSIC, CONSUMER = "classic", "consumer"
 POLL_S = 0.05
@@ -29,56 +31,18 @@ REFUSED = {
 """Whose partitions are with somebody else now, whose commit does not count."""
 
 
-class Committed:
-    """How far each partition is, and who read what was committed already."""
-
-    def __init__(self) -> None:
-        self.wrong: list[str] = []
-        self._lock = threading.Lock()
-        self._next: dict[int, int] = {}
-
-    def read(self, member: str, partition: int, offset: int) -> None:
-        """A member was given a record."""
-        with self._lock:
-            following = self._next.get(partition, 0)
-            if offset < following:
-                self.wrong.append(
-                    f"{member} reads {offset} of {partition}, committed up to {following}"
-                )
-
-    def committed(self, places: list[TopicPartition]) -> None:
-        """So far, by whoever."""
-        with self._lock:
-            for place in places:
-                self._next[place.partition] = max(place.offset, self._next.get(place.partition, 0))
-
-    def total(self) -> int:
-        """How many records are committed."""
-        with self._lock:
-            return sum(self._next.values())
-
-
-class Pause(NamedTuple):
-    """The longest time between two records of a member."""
-
-    member: str
-    longest_s: float
-
-
 class UpgradeMember:
     """A consumer with a thread, until `close`."""
 
     def __init__(
-        self, servers: str, group: str, topic: str, place: int, protocol: str, committed: Committed
+        self, servers: str, group: str, topic: str, place: int, protocol: str, reading: Reading
     ) -> None:
         self.name = f"{place}-{protocol}"
         self.place = place
         self.protocol = protocol
         self.partitions: set[int] = set()
         self.failure: BaseException | None = None
-        self._committed = committed
-        self._longest_s = 0.0
-        self._last_read: float | None = None
+        self._reading = reading
         self._following: dict[int, int] = {}
         """What was read and is to be committed."""
         self._commit_at = 0.0
@@ -101,6 +65,7 @@ class UpgradeMember:
             [topic], on_assign=self._given, on_revoke=self._to_give_up, on_lost=self._lost
         )
         self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+        reading.comes(self.name, time.monotonic())
         self._thread.start()
 
     @property
@@ -108,19 +73,19 @@ class UpgradeMember:
         """How many partitions."""
         return len(self.partitions)
 
-    def close(self) -> Pause:
+    def close(self) -> None:
         """Leave the group. RuntimeError where something went wrong before."""
         self._stopping.set()
         self._thread.join(60)
         if self._thread.is_alive() or self.failure is not None:
             raise RuntimeError(f"{self.name} does not end well") from self.failure
-        return Pause(self.name, round(self._longest_s, 3))
 
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
                 self._read_some()
             self._commit()
+            self._reading.goes(self.name)
             self._consumer.close()
         except BaseException as error:  # noqa: BLE001 - told to whoever closes it
             self.failure = error
@@ -147,12 +112,9 @@ class UpgradeMember:
             self._commit()
 
     def _note(self, message: Message, now: float) -> None:
-        if self._last_read is not None:
-            self._longest_s = max(self._longest_s, now - self._last_read)
-        self._last_read = now
         partition, offset = message.partition(), message.offset()
         assert partition is not None and offset is not None
-        self._committed.read(self.name, partition, offset)
+        self._reading.read(self.name, partition, offset, now)
         self._following[partition] = offset + 1
 
     def _commit(self) -> None:
@@ -167,7 +129,9 @@ class UpgradeMember:
             if error.args[0].code() not in REFUSED:
                 raise
             return
-        self._committed.committed([one for one in told if one.error is None])
+        for place in told:
+            if place.error is None:
+                self._reading.committed(place.partition, place.offset)
 
 
 def _of_protocol(protocol: str) -> dict[str, Any]:
