@@ -238,6 +238,8 @@ class BrokerConfig(NamedTuple):
     ottla_loop_turn_logged_ms: int
     ottla_metadata_answers_max_bytes: int
     ottla_metrics_host: str
+    ottla_metrics_internal_topics: bool
+    ottla_metrics_names: str
     ottla_metrics_port: int
     ottla_partial_frame_timeout_ms: int
     ottla_plugins_calls_max: int

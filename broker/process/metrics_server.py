@@ -31,6 +31,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from broker.config.start_error import StartError
 from broker.metrics import STARTING, Family, Kind, Metrics
+from broker.process.metric_names import STRIMZI, spelled
 
 if TYPE_CHECKING:
     from threading import Thread
@@ -52,14 +53,20 @@ class MetricsServer:
     """Serves `metrics`; made on the running event loop that owns them. Raises StartError.
 
     `why_not_ready()` is asked on the loop; None: clients may use the node.
+    `names`: whose dashboards find theirs.
     """
 
     def __init__(
-        self, metrics: Metrics, host: str, port: int, why_not_ready: WhyNotReady = lambda: None
+        self,
+        metrics: Metrics,
+        host: str,
+        port: int,
+        why_not_ready: WhyNotReady = lambda: None,
+        names: str = STRIMZI,
     ) -> None:
         loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
-        registry.register(_LoopCollector(metrics, loop))
+        registry.register(_LoopCollector(metrics, loop, names))
         ProcessCollector(registry=registry)
         self._server: WSGIServer
         self._thread: Thread
@@ -147,8 +154,9 @@ def _on_loop(loop: asyncio.AbstractEventLoop, read: Callable[[], T]) -> T:
 class _LoopCollector(Collector):
     """Reads on the loop's thread what a scrape on another thread asked for."""
 
-    def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, metrics: Metrics, loop: asyncio.AbstractEventLoop, names: str) -> None:
         self._metrics = metrics
+        self._names = names
         self._loop = loop
 
     def describe(self) -> Iterator[Metric]:
@@ -160,7 +168,8 @@ class _LoopCollector(Collector):
         steps = self._metrics.steps()
         while some := self._asked(steps):
             while some:  # what is written is let go of on this thread, not on the loop's
-                yield _metric(some.pop(0))
+                for family in spelled(some.pop(0), self._names):
+                    yield _metric(family)
 
     def _asked(self, steps: Iterator[Family | None]) -> list[Family]:
         read = asyncio.run_coroutine_threadsafe(_read(steps), self._loop)

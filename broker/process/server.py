@@ -46,6 +46,7 @@ from broker.process.standard_streams import is_heard
 from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
+from controller.metadata.topic_names import is_internal
 from controller.raft.quorum_state import QuorumStateError
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
@@ -461,11 +462,14 @@ class Server:
             MetricsServer,  # not loaded where nobody asks for it
         )
 
+        if not self.config.ottla_metrics_internal_topics:
+            self.node.metrics.show_topics(lambda name: not is_internal(name))
         self._metrics_server = MetricsServer(
             self.node.metrics,
             self.config.ottla_metrics_host,
             self.config.ottla_metrics_port,
             self.why_not_ready,
+            self.config.ottla_metrics_names,
         )
 
 

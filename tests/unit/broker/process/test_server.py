@@ -275,6 +275,24 @@ async def test_metrics_are_served_on_a_port_of_their_own(tmp_path: Path) -> None
     await server.stop()
 
 
+async def test_metrics_have_the_names_that_are_asked_for(tmp_path: Path) -> None:
+    keys = {"ottla.metrics.names": "both", "ottla.metrics.internal.topics": "false"}
+    server = Server(config(tmp_path, **{"ottla.metrics.port": "0"}, **keys))
+    await server.start()
+    assert server._metrics_server is not None
+    reader, writer = await asyncio.open_connection("localhost", server._metrics_server.port)
+    writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
+    text = (await reader.read()).decode()
+    writer.close()
+    await writer.wait_closed()
+    for name in ("raft_metrics_current_epoch", "raftmetrics_current_epoch"):
+        assert f"\nkafka_server_{name} " in text
+    assert "\nkafka_server_brokertopicmetrics_bytesinpersec 0.0" in text
+    shows = server.node.metrics.shows
+    assert shows("orders") and not shows("__consumer_offsets")
+    await server.stop()
+
+
 async def test_it_is_ready_between_its_start_and_its_stop(tmp_path: Path) -> None:
     server = Server(config(tmp_path))
     assert server.why_not_ready() == "starting"

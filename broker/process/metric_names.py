@@ -1,0 +1,51 @@
+"""Which further names a metric has, so that dashboards made for other exporters find it.
+
+Ottla's own names are always there; alerts and dashboards of its own rest on them. Two families of
+public dashboards spell Kafka's MBeans otherwise: Strimzi's rules for the JMX exporter, and those of
+Confluent's. Owns their differences, and nothing else: no value is made here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from broker.metrics import Family, Kind
+
+STRIMZI, CONFLUENT, BOTH = "strimzi", "confluent", "both"
+
+_STRIMZI = (
+    (r"kafka_server_raft_metrics_(\w+)", r"kafka_server_raftmetrics_\1"),
+    (
+        r"(kafka_network_socketserver_networkprocessoravgidle)percent",
+        r"\1_percent",
+    ),
+    (
+        r"(kafka_server_kafkarequesthandlerpool_requesthandleravgidle)percent",
+        r"\1_percent",
+    ),
+)
+_CONFLUENT = (
+    (r"kafka_server_socket_server_metrics_(\w+)", r"kafka_server_socketservermetrics_\1"),
+    (
+        r"(kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent)",
+        r"\1_oneminuterate",
+    ),
+    (r"(kafka_server_brokertopicmetrics_\w+)", r"\1persec"),
+    (r"(kafka_server_replicamanager_(isrshrinks|isrexpands|failedisrupdates))", r"\1persec"),
+    (r"(kafka_controller_controllerstats_uncleanleaderelections)", r"\1persec"),
+    (r"(kafka_network_requestmetrics_(requests|errors))", r"\1persec"),
+)
+_RULES = {STRIMZI: _STRIMZI, CONFLUENT: _CONFLUENT, BOTH: _STRIMZI + _CONFLUENT}
+
+
+def spelled(family: Family, names: str) -> Iterator[Family]:
+    """The metric, and then again under each further name. `names`: `ottla.metrics.names`."""
+    yield family
+    for pattern, other in _RULES[names]:
+        match = re.fullmatch(pattern, family.name)
+        if match is not None:
+            name = match.expand(other)
+            # Confluent's rules type a count as what it is in JMX, without `_total`.
+            kind = Kind.GAUGE if name.endswith("persec") else family.kind
+            yield Family(name, kind, family.help, family.samples)

@@ -1,0 +1,58 @@
+"""A metric is found under the names of other exporters' dashboards."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.metrics import Family, Kind
+from broker.process.metric_names import BOTH, CONFLUENT, STRIMZI, spelled
+
+SAMPLES = (({"topic": "t"}, 3.0),)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "names", "others"),
+    [
+        ("kafka_x", Kind.GAUGE, BOTH, []),
+        (
+            "kafka_server_brokertopicmetrics_messagesin",
+            Kind.COUNTER,
+            CONFLUENT,
+            [("kafka_server_brokertopicmetrics_messagesinpersec", Kind.GAUGE)],
+        ),
+        ("kafka_server_brokertopicmetrics_messagesin", Kind.COUNTER, STRIMZI, []),
+        (
+            "kafka_server_raft_metrics_current_epoch",
+            Kind.GAUGE,
+            STRIMZI,
+            [("kafka_server_raftmetrics_current_epoch", Kind.GAUGE)],
+        ),
+        ("kafka_server_raft_metrics_current_epoch", Kind.GAUGE, CONFLUENT, []),
+        (
+            "kafka_server_socket_server_metrics_connection_close",
+            Kind.COUNTER,
+            BOTH,
+            [("kafka_server_socketservermetrics_connection_close", Kind.COUNTER)],
+        ),
+        (
+            "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent",
+            Kind.GAUGE,
+            BOTH,
+            [
+                ("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", Kind.GAUGE),
+                (
+                    "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent_oneminuterate",
+                    Kind.GAUGE,
+                ),
+            ],
+        ),
+    ],
+)
+def test_its_own_name_and_those_of_others(
+    name: str, kind: Kind, names: str, others: list[tuple[str, Kind]]
+) -> None:
+    own = Family(name, kind, "help", SAMPLES)
+    assert list(spelled(own, names)) == [
+        own,
+        *(Family(other, its_kind, "help", SAMPLES) for other, its_kind in others),
+    ]
