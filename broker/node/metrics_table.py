@@ -25,6 +25,7 @@ from broker.node.partition_metrics import (
     register_lag_metrics,
     register_partition_metrics,
 )
+from broker.node.quorum_metrics import register_quorum_metrics
 from broker.quotas.client_quota_manager import Measurement, QuotaKind
 from broker.quotas.limits import CustomTags, Tags
 from controller.decisions.unclean_elections import UncleanElections
@@ -111,7 +112,7 @@ def register_node_metrics(
     """Give `node.metrics` everything that is read from its owners. `sockets` are the broker's,
     `controllers` those of the listeners of controllers."""
     _controller(node)
-    _quorum(node)
+    register_quorum_metrics(node)
     _quotas(node)
     servers = [one for one in (sockets, controllers) if one is not None]
     if servers:
@@ -275,25 +276,6 @@ def _controller(node: Node) -> None:
         "Elections of leaders that may lack committed records, as this node has heard of them",
         lambda: (({}, float(unclean.count)),),
     )
-
-
-def _quorum(node: Node) -> None:
-    metrics, raft, name = node.metrics, node.controller.raft, "kafka_server_raft_metrics"
-    metrics.gauge(
-        f"{name}_current_leader",
-        "The leader of the quorum; -1 where none is known",
-        lambda: _or(raft.leader_id, -1),
-    )
-    metrics.gauge(f"{name}_current_epoch", "The epoch of the quorum", lambda: raft.epoch)
-    metrics.gauge(
-        f"{name}_high_watermark",
-        "The offset up to which the metadata is committed; -1 where it is not known",
-        lambda: _or(raft.high_watermark, -1),
-    )
-
-
-def _or(value: int | None, otherwise: int) -> int:
-    return otherwise if value is None else value
 
 
 def _registrations(node: Node) -> Iterator[PartitionRegistration]:

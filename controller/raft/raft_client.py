@@ -136,6 +136,16 @@ class RaftClient:
         """Who was elected for this epoch, though it may have given up since."""
         return self._raft.election.leader_id
 
+    @property
+    def voted_id(self) -> int | None:
+        """For whom this node has voted in this epoch."""
+        return self._raft.election.voted_id
+
+    @property
+    def role(self) -> Role:
+        """What this node is in this epoch."""
+        return self._raft.role
+
     def can_lead(self, leader_id: int, epoch: int) -> bool:
         """Whether it can be true that this node leads that epoch: what a peer says is no reason to
         die, however many leaders of one epoch it speaks of."""

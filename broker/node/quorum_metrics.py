@@ -1,0 +1,64 @@
+"""What is shown of the quorum, and by its leader of the topics that there are.
+
+Follows Kafka's `raft-metrics`; `kafka_topic_partitions` is a name of exporters that run beside
+Kafka. They tell it once for the whole cluster, so the active controller alone does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from broker.metrics import Sample
+
+if TYPE_CHECKING:
+    from broker.node.node import Node
+
+_NAME = "kafka_server_raft_metrics"
+
+
+def register_quorum_metrics(node: Node) -> None:
+    """Read when asked."""
+    metrics, raft = node.metrics, node.controller.raft
+    metrics.gauge(
+        f"{_NAME}_current_leader",
+        "The leader of the quorum; -1 where none is known",
+        lambda: _or(raft.leader_id, -1),
+    )
+    metrics.gauge(f"{_NAME}_current_epoch", "The epoch of the quorum", lambda: raft.epoch)
+    metrics.gauge(
+        f"{_NAME}_current_vote",
+        "For whom this node has voted in this epoch; -1: for nobody",
+        lambda: _or(raft.voted_id, -1),
+    )
+    metrics.gauges(
+        f"{_NAME}_current_state",
+        "What this node is in the quorum: 1, with the state as a label",
+        lambda: (({"current_state": raft.role.value.lower()}, 1.0),),
+    )
+    metrics.gauge(
+        f"{_NAME}_high_watermark",
+        "The offset up to which the metadata is committed; -1 where it is not known",
+        lambda: _or(raft.high_watermark, -1),
+    )
+    metrics.gauge(
+        f"{_NAME}_log_end_offset",
+        "The offset behind the last record of the metadata here",
+        lambda: raft.end_offset,
+    )
+    metrics.many(
+        "kafka_topic_partitions",
+        "Partitions of a topic, as the active controller knows it",
+        lambda: _partitions(node),
+    )
+
+
+def _partitions(node: Node) -> Iterator[Sample]:
+    if node.controller.controller.is_active:
+        for name, topic in list(node.image.topics.by_name.items()):
+            if node.metrics.shows(name):
+                yield {"topic": name}, float(len(topic.partitions))
+
+
+def _or(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
