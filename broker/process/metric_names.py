@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from broker.metrics import Family, Kind
+from broker.metrics import Family, Kind, Sample
 
 STRIMZI, CONFLUENT, BOTH = "strimzi", "confluent", "both"
 
@@ -36,6 +36,11 @@ _CONFLUENT = (
     (r"(kafka_controller_controllerstats_uncleanleaderelections)", r"\1persec"),
     (r"(kafka_network_requestmetrics_(requests|errors))", r"\1persec"),
 )
+_CLIENTS = "kafka_server_socketservermetrics_connections"
+_LABELS = {
+    "clientSoftwareName": "client_software_name",
+    "clientSoftwareVersion": "client_software_version",
+}
 _RULES = {STRIMZI: _STRIMZI, CONFLUENT: _CONFLUENT, BOTH: _STRIMZI + _CONFLUENT}
 
 
@@ -48,4 +53,14 @@ def spelled(family: Family, names: str) -> Iterator[Family]:
             name = match.expand(other)
             # Confluent's rules type a count as what it is in JMX, without `_total`.
             kind = Kind.GAUGE if name.endswith("persec") else family.kind
-            yield Family(name, kind, family.help, family.samples)
+            yield Family(name, kind, family.help, _labelled(name, family.samples))
+
+
+def _labelled(name: str, samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
+    """With the labels that go with the name."""
+    if name != _CLIENTS:
+        return samples
+    return tuple(
+        ({_LABELS.get(label, label): of for label, of in labels.items()}, value)
+        for labels, value in samples
+    )

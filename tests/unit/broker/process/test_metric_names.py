@@ -56,3 +56,14 @@ def test_its_own_name_and_those_of_others(
         own,
         *(Family(other, its_kind, "help", SAMPLES) for other, its_kind in others),
     ]
+
+
+def test_clients_software_has_the_labels_of_the_other_name() -> None:
+    labels = {"clientSoftwareName": "a", "clientSoftwareVersion": "1", "listener": "L"}
+    own = Family("kafka_server_socket_server_metrics_connections", Kind.GAUGE, "", ((labels, 2.0),))
+    _, other = spelled(own, CONFLUENT)
+    expected = {"client_software_name": "a", "client_software_version": "1", "listener": "L"}
+    assert (other.name, other.samples) == (
+        "kafka_server_socketservermetrics_connections",
+        ((expected, 2.0),),
+    )
