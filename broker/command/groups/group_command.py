@@ -15,6 +15,7 @@ import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note, show
+from broker.command.admin.tables import Cell
 from broker.command.client.cluster import Cluster, Partition
 from broker.command.client.completing import complete_groups, complete_topics
 from broker.command.client.place_offsets import offsets_at, spans
@@ -23,6 +24,7 @@ from broker.command.groups.committed import commit_offsets, committed_offsets
 from broker.command.groups.groups import (
     Group,
     Listed,
+    Member,
     Standing,
     check_is_idle,
     delete,
@@ -73,12 +75,17 @@ def list_groups(
 )
 @with_bootstrap_server
 @with_command_config
+@click.option("-m", "--members", is_flag=True, help="The members, in place of the partitions.")
 @with_json
 def describe_groups(
-    bootstrap_server: str, command_config: str | None, as_json: bool, names: tuple[str, ...]
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    names: tuple[str, ...],
+    members: bool,
 ) -> None:
     """Show groups: their state, and for each partition the committed offset, the end, the lag, and
-    the member that reads it."""
+    the member that reads it. --json has the members too."""
     with Cluster(bootstrap_server, command_config) as cluster:
         for number, name in enumerate(dict.fromkeys(names)):
             found = described(cluster, name)
@@ -86,27 +93,86 @@ def describe_groups(
             if as_json:
                 click.echo(json.dumps(_as_object(found, rows), ensure_ascii=False))
             else:
-                _print_group(found, rows, apart=number > 0)
+                _print_group(found, rows, apart=number > 0, with_members=members)
 
 
 def _as_object(found: Group, rows: Sequence[Standing]) -> dict[str, object]:
     return {
         "group": found.name,
+        "type": found.type,
         "state": found.state,
-        "members": len(found.members),
+        "coordinator": found.coordinator,
+        "assignor": found.assignor,
+        "epoch": found.epoch,
+        "target_epoch": found.target_epoch,
+        "members": [_member_as_object(one) for one in found.members],
         "lag": _lag(rows),
         "partitions": [one._asdict() for one in rows],
     }
 
 
-def _print_group(found: Group, rows: Sequence[Standing], *, apart: bool) -> None:
+def _member_as_object(one: Member) -> dict[str, object]:
+    return {
+        "member": one.name,
+        "id": one.member_id,
+        "instance": one.instance_id,
+        "host": one.host,
+        "protocol": one.protocol,
+        "epoch": one.epoch,
+        "assignment": by_topic(one.partitions),
+        "target": None if one.target is None else by_topic(one.target),
+    }
+
+
+def by_topic(partitions: Sequence[Partition]) -> dict[str, list[int]]:
+    """Partition numbers by topic, both in order."""
+    found: dict[str, list[int]] = {}
+    for topic, index in sorted(partitions):
+        found.setdefault(topic, []).append(index)
+    return found
+
+
+def _print_group(
+    found: Group, rows: Sequence[Standing], *, apart: bool, with_members: bool
+) -> None:
     if apart:
         click.echo()
-    name = click.style(found.name, bold=True)
+    click.echo(f"{click.style(found.name, bold=True)}  {_heading(found, rows)}")
+    if with_members:
+        headings = ("member", "host", "epoch", "assignment", "target", "instance", "id")
+        show(headings, [_member_row(one) for one in found.members], as_json=False)
+    else:
+        show(Standing._fields, rows, as_json=False)
+
+
+def _heading(found: Group, rows: Sequence[Standing]) -> str:
+    """`consumer, stable, epoch 3, assignor uniform, coordinator 1, 2 members, lag 5`."""
+    words = [found.type, found.state.lower()]
+    if found.epoch is not None:
+        behind = "" if found.epoch == found.target_epoch else f" (assigned: {found.target_epoch})"
+        words.append(f"epoch {found.epoch}{behind}")
+    if found.assignor is not None:
+        words.append(f"assignor {found.assignor}")
     plural = "" if len(found.members) == 1 else "s"
-    state = f"{found.state.lower()}, {len(found.members)} member{plural}, lag {_lag(rows)}"
-    click.echo(f"{name}  {state}")
-    show(Standing._fields, rows, as_json=False)
+    words.append(f"coordinator {found.coordinator}")
+    return ", ".join([*words, f"{len(found.members)} member{plural}", f"lag {_lag(rows)}"])
+
+
+def _member_row(one: Member) -> Sequence[Cell]:
+    target = None if one.target is None else _in_words(one.target)
+    has = _in_words(one.partitions)
+    return one.name, one.host, one.epoch, has, target, one.instance_id, one.member_id
+
+
+def _in_words(partitions: Sequence[Partition]) -> str | None:
+    """`orders:0,1 payments:3`, as `--topic` of `ottla group reset` takes them."""
+    return (
+        " ".join(
+            f"{topic}:{','.join(map(str, numbers))}"
+            for topic, numbers in by_topic(partitions).items()
+        )
+        or None
+    )
 
 
 def _lag(rows: Sequence[Standing]) -> int:

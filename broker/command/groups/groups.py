@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster, Partition
@@ -25,7 +25,12 @@ from protocol.messages.describe_groups import (
 )
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
+if TYPE_CHECKING:
+    from protocol.messages.consumer_group_describe import Assignment
+
 _VERSION = struct.Struct(">h")
+_CLASSIC, _CONSUMER = "classic", "consumer"
+_MEMBER_TYPES = {0: _CLASSIC, 1: _CONSUMER}
 
 
 class Listed(NamedTuple):
@@ -50,20 +55,38 @@ class Standing(NamedTuple):
 
 
 class Member(NamedTuple):
-    """Who reads, and what."""
+    """Who reads, and what. `name` is the client id.
+
+    `epoch` is that of the member, `target` what it is to have: both None in a classic group, whose
+    members are given all at once. `protocol` is what the member speaks, if the group tells.
+    """
 
     name: str
     host: str
     partitions: Sequence[Partition]
+    member_id: str = ""
+    instance_id: str | None = None
+    epoch: int | None = None
+    target: Sequence[Partition] | None = None
+    protocol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group as its coordinator tells it."""
+    """A group as its coordinator tells it.
+
+    `epoch` is that of the group, `target_epoch` that of its target assignment: both None in a
+    classic group.
+    """
 
     name: str
     state: str
     members: Sequence[Member]
+    type: str = _CLASSIC
+    assignor: str | None = None
+    coordinator: int | None = None
+    epoch: int | None = None
+    target_epoch: int | None = None
 
 
 def listed(cluster: Cluster) -> list[Listed]:
@@ -90,7 +113,7 @@ def described(cluster: Cluster, name: str) -> Group:
     """State and members. Raises Refused, also where there is no such group."""
     node_id = cluster.coordinator(name)
     if cluster.node(node_id).serves(ApiKey.CONSUMER_GROUP_DESCRIBE):
-        found = _of_new_protocol(cluster, name)
+        found = _of_new_protocol(cluster, name, node_id)
         if found is not None:
             return found
     answer = cluster.at_coordinator(
@@ -104,13 +127,26 @@ def described(cluster: Cluster, name: str) -> Group:
     if group.group_state == "Dead":
         raise Refused(f"no group {name} (ottla group list shows all)")
     members = [
-        Member(one.client_id, one.client_host.removeprefix("/"), _assigned(one))
+        Member(
+            one.client_id,
+            one.client_host.removeprefix("/"),
+            _assigned(one),
+            one.member_id,
+            one.group_instance_id,
+        )
         for one in group.members
     ]
-    return Group(name, group.group_state, sorted(members))
+    assignor = group.protocol_data or None
+    return Group(
+        name, group.group_state, sorted(members, key=_in_order), _CLASSIC, assignor, node_id
+    )
 
 
-def _of_new_protocol(cluster: Cluster, name: str) -> Group | None:
+def _in_order(one: Member) -> tuple[str, str, str]:
+    return one.name, one.host, one.member_id
+
+
+def _of_new_protocol(cluster: Cluster, name: str, node_id: int) -> Group | None:
     """None where the group is not of KIP-848."""
     from protocol.messages.consumer_group_describe import (
         ConsumerGroupDescribeRequest,
@@ -131,15 +167,33 @@ def _of_new_protocol(cluster: Cluster, name: str) -> Group | None:
         Member(
             one.client_id,
             one.client_host.removeprefix("/"),
-            [
-                (topic.topic_name, index)
-                for topic in one.assignment.topic_partitions
-                for index in topic.partitions
-            ],
+            _places(one.assignment),
+            one.member_id,
+            one.instance_id,
+            one.member_epoch,
+            _places(one.target_assignment),
+            _MEMBER_TYPES.get(one.member_type),
         )
         for one in group.members
     ]
-    return Group(name, group.group_state, sorted(members))
+    return Group(
+        name,
+        group.group_state,
+        sorted(members, key=_in_order),
+        _CONSUMER,
+        group.assignor_name or None,
+        node_id,
+        group.group_epoch,
+        group.assignment_epoch,
+    )
+
+
+def _places(assignment: Assignment) -> list[Partition]:
+    return [
+        (topic.topic_name, index)
+        for topic in assignment.topic_partitions
+        for index in topic.partitions
+    ]
 
 
 def _assigned(member: DescribedGroupMember) -> list[Partition]:

@@ -7,6 +7,14 @@ import json
 import pytest
 
 from broker.command.groups import group_command
+from protocol.api_keys import ApiKey
+from protocol.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeResponse,
+    TopicPartitions,
+)
+from protocol.messages.consumer_group_describe import DescribedGroup as NewGroup
+from protocol.messages.consumer_group_describe import Member as NewMember
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import (
     DescribedGroup,
@@ -72,12 +80,47 @@ def test_list(ottla: Ottla, cluster: ScriptedCluster) -> None:
 
 def test_describe(ottla: Ottla) -> None:
     assert ottla("group", "describe", "g")[1].splitlines() == [
-        "g  empty, 0 members, lag 6",
+        "g  classic, empty, coordinator 2, 0 members, lag 6",
         "TOPIC  PARTITION  COMMITTED  END  LAG  MEMBER  HOST",
         "t      0          4          10   6    -       -",
     ]
     found = json.loads(ottla("group", "describe", "g", "--json")[1])
     assert (found["lag"], found["partitions"][0]["committed"]) == (6, 4)
+    assert (found["type"], found["epoch"], found["members"]) == ("classic", None, [])
+
+
+def test_describe_members_of_a_consumer_group(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    given = Assignment([TopicPartitions(bytes(16), "t", [0])])
+    target = Assignment(
+        [TopicPartitions(bytes(16), "t", [1, 0]), TopicPartitions(bytes(16), "a", [2])]
+    )
+    members = [
+        NewMember("id-1", None, None, 3, "one", "/h", [], None, given, target, 1),
+        NewMember("id-2", "static", None, 4, "two", "/i", [], None, Assignment(), Assignment(), 0),
+    ]
+    group = NewGroup(0, None, "g", "Reconciling", 4, 4, "uniform", members)
+    cluster.answers["ConsumerGroupDescribeRequest"] = ConsumerGroupDescribeResponse(groups=[group])
+    cluster.node(2).apis = (int(ApiKey.CONSUMER_GROUP_DESCRIBE),)  # type: ignore[attr-defined]
+    assert ottla("group", "describe", "g", "--members")[1].splitlines() == [
+        "g  consumer, reconciling, epoch 4, assignor uniform, coordinator 2, 2 members, lag 6",
+        "MEMBER  HOST  EPOCH  ASSIGNMENT  TARGET     INSTANCE  ID",
+        "one     h     3      t:0         a:2 t:0,1  -         id-1",
+        "two     i     4      -           -          static    id-2",
+    ]
+    found = json.loads(ottla("group", "describe", "g", "--json")[1])
+    assert (found["epoch"], found["target_epoch"], found["assignor"]) == (4, 4, "uniform")
+    assert found["members"][0] == {
+        "member": "one",
+        "id": "id-1",
+        "instance": None,
+        "host": "h",
+        "protocol": "consumer",
+        "epoch": 3,
+        "assignment": {"t": [0]},
+        "target": {"a": [2], "t": [0, 1]},
+    }
+    group.assignment_epoch = 3
+    assert "epoch 4 (assigned: 3)," in ottla("group", "describe", "g")[1]
 
 
 def test_reset_shows_and_does_it_if_told(ottla: Ottla, cluster: ScriptedCluster) -> None:

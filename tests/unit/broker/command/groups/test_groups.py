@@ -100,33 +100,41 @@ def test_members_of_a_classic_group(version: int) -> None:
     members = [
         DescribedGroupMember("2", None, "two", "/10.0.0.2"),
         DescribedGroupMember("1", None, "one", "/10.0.0.1", member_assignment=data),
-        DescribedGroupMember("3", None, "x", "/h", member_assignment=b"\0\1\0\0\0\x09"),
+        DescribedGroupMember("3", "static", "x", "/h", member_assignment=b"\0\1\0\0\0\x09"),
     ]
-    found = described(cluster_of(DescribeGroupsRequest=classic(members=members)), "g")
+    found = described(
+        cluster_of(DescribeGroupsRequest=classic(members=members, protocol_data="range")), "g"
+    )
     assert found == Group(
         "g",
         "Stable",
         [
-            Member("one", "10.0.0.1", [("t", 1), ("t", 2)]),
-            Member("two", "10.0.0.2", []),
-            Member("x", "h", []),
+            Member("one", "10.0.0.1", [("t", 1), ("t", 2)], "1"),
+            Member("two", "10.0.0.2", [], "2"),
+            Member("x", "h", [], "3", "static"),
         ],
+        "classic",
+        "range",
+        2,
     )
 
 
 def test_a_group_of_the_new_protocol() -> None:
     given = Assignment([TopicPartitions(bytes(16), "t", [0])])
-    member = NewMember("id", client_id="c", client_host="/h", assignment=given)
-    group = NewGroup(group_id="g", group_state="Stable", members=[member])
+    target = Assignment([TopicPartitions(bytes(16), "t", [0, 1])])
+    member = NewMember("id", None, None, 3, "c", "/h", [], None, given, target, 1)
+    group = NewGroup(0, None, "g", "Reconciling", 4, 5, "uniform", [member])
     answer = ConsumerGroupDescribeResponse(groups=[group])
     found = described(cluster_of(True, ConsumerGroupDescribeRequest=answer), "g")
-    assert found == Group("g", "Stable", [Member("c", "h", [("t", 0)])])
+    has, wants = [("t", 0)], [("t", 0), ("t", 1)]
+    one = Member("c", "h", has, "id", None, 3, wants, "consumer")
+    assert found == Group("g", "Reconciling", [one], "consumer", "uniform", 2, 4, 5)
 
 
 def test_a_classic_group_of_a_broker_that_knows_both() -> None:
     answer = ConsumerGroupDescribeResponse(groups=[NewGroup(NOT_FOUND)])
     cluster = cluster_of(True, ConsumerGroupDescribeRequest=answer, DescribeGroupsRequest=classic())
-    assert described(cluster, "g") == Group("g", "Stable", [])
+    assert described(cluster, "g") == Group("g", "Stable", [], "classic", None, 2)
 
 
 @pytest.mark.parametrize(
