@@ -100,6 +100,7 @@ class ApacheKafka:
     `properties`   further server properties; they win over everything set here
     `heap`         -Xms and -Xmx, 1G as in Kafka's own start script
     `jvm_options`  in place of Kafka's own, for example `FAST_START` in a test of a few requests
+    `classpath`    the jars of another release (`kafka_39_classpath`)
     `log_file`     where the broker logs; in the temporary folder otherwise
     """
 
@@ -119,8 +120,10 @@ class ApacheKafka:
         jvm_options: Sequence[str] = JVM_OPTIONS,
         log_file: Path | str | None = None,
         start_timeout_s: float = 60,
+        classpath: str | None = None,
     ) -> None:
         self.node_id = node_id
+        self._classpath = classpath
         self.cluster_id = cluster_id
         self.port = port or free_port()
         self.controller_port = controller_port or free_port()
@@ -179,8 +182,9 @@ class ApacheKafka:
                     java_home_bin() or "java",
                     *self._jvm,
                     f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-broker.properties'}",
+                    f"-Dlog4j.configuration=file:{JAVA_DIR / 'kafka39' / 'log4j.properties'}",
                     "-cp",
-                    kafka_classpath(),
+                    self._classpath or kafka_classpath(),
                     "kafka.Kafka",
                     str(config),
                 ],
@@ -211,7 +215,7 @@ class ApacheKafka:
             options.append("--standalone")
         for feature, level in self._features.items():
             options += ["--feature", f"{feature}={level}"]
-        done = run_tool("kafka-storage", "format", *options)
+        done = run_tool("kafka-storage", "format", *options, classpath=self._classpath)
         if done.returncode != 0:
             raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
         self._formatted = True

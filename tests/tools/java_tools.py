@@ -167,6 +167,11 @@ def kafka_classpath() -> str:
     return f"{_copy_dependencies(JAVA_DIR / 'pom.xml')}/*"
 
 
+def kafka_39_classpath() -> str:
+    """The same of Apache Kafka 3.9.1, the oldest that `ottla`'s commands are made for."""
+    return f"{_copy_dependencies(JAVA_DIR / 'kafka39' / 'pom.xml')}/*"
+
+
 def spark_jars() -> list[str]:
     """Jars that PySpark 4.0.0 needs for its Kafka connector, for `spark.jars`; fetched once."""
     pom = PROJECT_DIR / "pipeline" / "connector" / "pom.xml"
@@ -200,14 +205,18 @@ def java_command(
 
 
 def run_tool(
-    tool: str, *args: str, input: str | None = None, timeout: float = 60
+    tool: str,
+    *args: str,
+    input: str | None = None,
+    timeout: float = 60,
+    classpath: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run one of `TOOLS` by script name (or any main class); returns whatever its exit code was.
 
     stdout and stderr are text. Raises `subprocess.TimeoutExpired` after `timeout` seconds.
     """
     return subprocess.run(
-        java_command(TOOLS.get(tool, tool), *args),
+        java_command(TOOLS.get(tool, tool), *args, classpath=classpath),
         input="" if input is None else input,
         capture_output=True,
         text=True,
