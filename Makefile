@@ -20,10 +20,10 @@ ARGS ?=
 COMPILE = $(BIN)/python -m compileall -q broker controller ottla protocol storage
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check sim compat differential chaos bench format clean
+.PHONY: help setup run demo test check test-portable sim compat differential chaos bench format clean
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 run: $(VENV)/.broker-installed ## start a broker on localhost:9092, data in ./data; ARGS="--override key=value"
 	@exec $(BIN)/ottla serve $(ARGS)
@@ -44,6 +44,10 @@ check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit
 	$(BIN)/python -m protocol.generate --check
 	$(PYTEST) -q -n $(JOBS) --cases $(CASES) -m "not java and not spark and not go and not slow" \
 		tests/unit tests/architecture tests/simulation --deselect tests/architecture/test_tools.py $(ARGS)
+
+test-portable: $(VENV)/.tests-installed ## the unit tests, and types, without what only Linux has, as on macOS
+	$(BIN)/mypy --platform darwin --no-warn-unreachable -p broker -p controller -p ottla -p pipeline -p protocol -p storage
+	PYTHONPATH=tests/portable $(PYTEST) -q -n $(JOBS) tests/unit tests/compat/test_portable.py --ignore tests/unit/bench $(ARGS)
 
 sim: $(VENV)/.tests-installed ## a whole cluster, and one broker, in virtual time; SEEDS=1000 for more
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs $(JOBS) $(ARGS)

@@ -17,13 +17,14 @@ from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
-from tests.plugins import quick_cases, slow_first
+from tests.plugins import portable, quick_cases, slow_first
 from tests.tools.java_tools import java_available, program_classpath, spark_jars
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Stop where an installed copy would be tested; print what each client showed at the end."""
     config.pluginmanager.register(feature_matrix, "feature-matrix")
+    config.pluginmanager.register(portable, "portable")
     config.pluginmanager.register(quick_cases, "quick-cases")
     config.pluginmanager.register(slow_first, "slow-first")
     # How long an example takes says how busy the machine is, not whether the code is right.

@@ -1,0 +1,23 @@
+"""Where Linux' own calls are taken away (`tests/portable`), tests of those calls are not run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.portable import is_without_linux
+from tests.portable.skipped import SKIPPED
+
+
+def pytest_report_header() -> str | None:
+    """Said in the first lines, so that nobody takes the one run for the other."""
+    return "without what only Linux has (tests/portable)" if is_without_linux() else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what `tests/portable/skipped.py` names."""
+    if not is_without_linux():
+        return
+    for item in items:
+        reason = SKIPPED.get(item.nodeid.partition("[")[0])
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
