@@ -24,6 +24,7 @@ from pathlib import Path
 from broker.testing.simulation.sim_trace import Judged, Muted
 from tests.simulation.acls.acl_mutants import acl_table
 from tests.simulation.cluster_mutants import cluster_table
+from tests.simulation.consumer_groups.consumer_mutants import consumer_table
 from tests.simulation.mutants import table
 from tests.simulation.plans import Plan, brokers_of
 from tests.simulation.quotas.quota_mutants import quota_table
@@ -76,7 +77,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(outcome)
         return int(isinstance(outcome, Failure))
     if options.mutants:
-        tables = (table, cluster_table, transaction_table, acl_table, quota_table)
+        tables = (
+            *(table, cluster_table, transaction_table, acl_table, quota_table),
+            consumer_table,
+        )
         print("\n\n".join("\n".join(one()) for one in tables))
         return 0
     jobs = []

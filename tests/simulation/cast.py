@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from broker.testing.simulation.machines.cluster_view import ClusterView
+from tests.simulation.consumer_groups.churning_member import ChurningMember
 from tests.simulation.consumer_groups.consumer_member import ConsumerMember
+from tests.simulation.consumer_groups.migrating_member import MigratingMember
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.copiers import Copier
 from tests.simulation.group_members import GroupMember
@@ -23,8 +25,9 @@ SOURCE = "orders"
 CHURNING = ["gusts", "showers"]
 GROUPS = ["readers", "writers"]
 COPIERS = "copiers"
-ASSIGNED = "assigned"
-"""The group that the broker assigns."""
+ASSIGNED, MIGRATING, GUSTY = "assigned", "migrating", "gusty"
+"""Groups that the broker assigns: of steady topics; one that is a classic one now and then; and one
+of topics that come and go."""
 
 
 class Stage(Protocol):
@@ -93,12 +96,20 @@ def add_to_cluster(stage: Stage) -> GroupMember | None:
 
 
 def add_consumers(stage: Stage) -> None:
-    """As many members as get a partition each; one is static, one subscribes by an expression."""
+    """As many members as get a partition each; one is static, one subscribes by an expression. And
+    as many that change their protocol, and two whose topics come and go."""
     both = list(stage.plain)
     for number in range(3):
         stage.add(ConsumerMember, f"assigned-{number}", group=ASSIGNED, topics=both,
                   instance_id="assigned" if number == 1 else None,
                   expression="|".join(both) if number == 2 else None)  # fmt: skip
+
+    for number in range(3):
+        stage.add(MigratingMember, f"migrating-{number}", group=MIGRATING, topics=both,
+                  instance_id="migrating" if number == 2 else None)  # fmt: skip
+    for number in range(2):
+        stage.add(ChurningMember, f"gusty-{number}", group=GUSTY, topics=both, churning=CHURNING,
+                  instance_id=None)  # fmt: skip
 
 
 def add_transactions(stage: Stage) -> None:

@@ -167,6 +167,9 @@ class FinalReader(GroupMember):
             return ""
         if group in self._assigned:
             return (yield from self._state_of_assigned(group))
+        return (yield from self._state_of_classic(group))
+
+    def _state_of_classic(self, group: str) -> Waits:
         version = self.chance.randint(0, 6)
         response = yield from self._ask(DescribeGroupsRequest([group]), version)
         if response is None:
@@ -178,14 +181,16 @@ class FinalReader(GroupMember):
         return told.group_state
 
     def _state_of_assigned(self, group: str) -> Waits:
-        """As `_state`, of a group that the broker assigns; its members are kept."""
+        """As `_state`, of a group that the broker assigns; its members are kept. It may be a
+        classic one now."""
+        self.members[group] = []
         request = ConsumerGroupDescribeRequest([group])
         response = yield from self._ask(request, self.chance.randint(0, 1))
         if response is None:
             return ""
         told = response.groups[0]
         if told.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-            return "Dead"
+            return (yield from self._state_of_classic(group))
         if told.error_code:
             yield from self._react(ErrorCode(told.error_code))
             return ""

@@ -37,9 +37,9 @@ class OneOwnerPerGeneration(Invariant):
     def received(self, exchange: Exchange) -> None:
         if exchange.key is not ApiKey.SYNC_GROUP or exchange.response.error_code:
             return
-        if exchange in self._replaced:
-            return
         request = exchange.request
+        if exchange in self._replaced or request.group_id in self.promises.assigned_groups:
+            return
         owner = request.group_instance_id or request.member_id
         for key in assignment_of(exchange.response.assignment):
             place = (request.group_id, request.generation_id, key)

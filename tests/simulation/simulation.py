@@ -33,6 +33,8 @@ from tests.simulation.cast import (
     CLUSTER_STEADY,
     COPIERS,
     GROUPS,
+    GUSTY,
+    MIGRATING,
     SOURCE,
     STEADY,
     TRANSACTIONAL,
@@ -43,6 +45,7 @@ from tests.simulation.cast import (
 )
 from tests.simulation.consumer_groups.consumer_invariants import CONSUMER_INVARIANTS
 from tests.simulation.consumer_groups.consumer_member import SETTINGS as CONSUMER_SETTINGS
+from tests.simulation.consumer_groups.log_invariants import LOG_INVARIANTS
 from tests.simulation.copiers import Copier
 from tests.simulation.data_invariants import DATA_INVARIANTS
 from tests.simulation.final_reader import FinalReader
@@ -95,7 +98,7 @@ class Simulation(SimulatedCluster):
             *INVARIANTS,
             *(CLUSTER_INVARIANTS if plan.is_cluster else ()),
             *(TRANSACTION_INVARIANTS if plan.transactional else ()),
-            *(CONSUMER_INVARIANTS if plan.assigned else ()),
+            *((*CONSUMER_INVARIANTS, *LOG_INVARIANTS) if plan.assigned else ()),
         )
         properties = {
             "log.dirs": plan.log_dirs,
@@ -124,7 +127,8 @@ class Simulation(SimulatedCluster):
         if plan.transactional:
             self.promises.transactional_topics = (SOURCE, *TRANSACTIONAL)
         self.groups = GROUPS[:1] if plan.is_cluster else GROUPS
-        self._assigned = (ASSIGNED,) if plan.assigned else ()
+        self._assigned = (ASSIGNED, MIGRATING, GUSTY) if plan.assigned else ()
+        self.promises.assigned_groups = self._assigned
         self.last_reader: FinalReader | None = None
         self._where = (str(seed), self.world, self.network)
 

@@ -9,21 +9,24 @@ believes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.group_shard import GroupShard
 from broker.groups.reconciliation.member_state import STABLE
 from broker.testing.simulation.invariants.invariant import Invariant
 from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
 from broker.testing.simulation.machines.sim_broker import SimBroker
 from broker.testing.simulation.network.sim_network import Exchange
+from controller.metadata.image import TopicsImage
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH
-from tests.simulation.group_members import SESSION_MS, Committing
+from tests.simulation.consumer_groups.migrating_member import owned_of, subscription_of
+from tests.simulation.group_members import SESSION_MS, Committing, Key, assignment_of
 
 Place = tuple[bytes, int]
 """Topic id and partition."""
@@ -39,8 +42,8 @@ class Belief:
     """When each partition was given."""
 
 
-def consumer_groups(broker: SimBroker) -> Iterator[ConsumerGroup]:
-    """Those that a broker coordinates, but where something is half done."""
+def consumer_groups(broker: SimBroker) -> Iterator[tuple[ConsumerGroup, GroupShard]]:
+    """Those that a broker coordinates with their shards, but where something is half done."""
     assert broker.node is not None
     if broker.node.broker is None:
         return
@@ -50,7 +53,17 @@ def consumer_groups(broker: SimBroker) -> Iterator[ConsumerGroup]:
         if not shard._context.is_deciding:
             for group in shard.groups.values():
                 if isinstance(group, ConsumerGroup):
-                    yield group
+                    yield group, shard
+
+
+OF_MEMBERS = (
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+)
+"""What members ask, of both protocols."""
 
 
 class OfConsumerGroups(Invariant):
@@ -58,6 +71,8 @@ class OfConsumerGroups(Invariant):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._ids: dict[str, bytes] = {}
+        """Topic ids by name, as clients were told them."""
         self._replaced: dict[Exchange, None] = {}
         """Answers of a coordinator that had been replaced, and could not know: old news."""
         self._seen: dict[tuple[str, str], tuple[ConsumerGroup, int]] = {}
@@ -65,7 +80,7 @@ class OfConsumerGroups(Invariant):
 
     def answered(self, exchange: Exchange) -> None:
         view = self.promises.view
-        if view is None or exchange.key is not ApiKey.CONSUMER_GROUP_HEARTBEAT:
+        if view is None or exchange.key not in OF_MEMBERS:
             return
         if view.is_replaced(view.at(exchange.node), OFFSETS_TOPIC, 0):
             self._replaced[exchange] = None
@@ -75,15 +90,51 @@ class OfConsumerGroups(Invariant):
         right = exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT
         return right and exchange not in self._replaced
 
+    def learn(self, exchange: Exchange) -> None:
+        """Take topic ids from what a client is told."""
+        if exchange.key is ApiKey.METADATA:
+            for topic in exchange.response.topics:
+                if not topic.error_code and topic.name is not None:
+                    self._ids[topic.name] = topic.topic_id
+
+    def places(self, keys: Iterable[Key]) -> list[Place]:
+        """The same partitions by topic id."""
+        return [(self._ids[name], partition) for name, partition in keys if name in self._ids]
+
+    def given(self, exchange: Exchange) -> list[Place] | None:
+        """What an answer gives its member: all that it has from now on; None where it says
+        nothing of that, or is old news."""
+        if exchange in self._replaced or exchange.response.error_code:
+            return None
+        if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            told = exchange.response.assignment
+            if told is None:
+                return None
+            return [(t.topic_id, p) for t in told.topic_partitions for p in t.partitions]
+        if exchange.key is not ApiKey.SYNC_GROUP:
+            return None
+        if exchange.request.group_id not in self.promises.assigned_groups:
+            return None
+        return self.places(assignment_of(exchange.response.assignment))
+
     def node_ran(self, broker: SimBroker) -> None:
-        for group in consumer_groups(broker):
+        for group, _ in consumer_groups(broker):
             now = (group, group.record_offset)
             if self._seen.get((broker.address, group.group_id)) != now:
                 self._seen[broker.address, group.group_id] = now
-                self.look_at(group)
+                self.look_at(group, broker)
 
-    def look_at(self, group: ConsumerGroup) -> None:
+    def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
         """A record of it was replayed."""
+
+
+STILL_IN = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+)
+"""Errors after which a member still has what it has."""
 
 
 class HeldByOne(OfConsumerGroups):
@@ -96,7 +147,7 @@ class HeldByOne(OfConsumerGroups):
         self._beliefs: dict[str, dict[str, Belief]] = {}
         """By group and client."""
 
-    def look_at(self, group: ConsumerGroup) -> None:
+    def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
         holders: dict[Place, str] = {}
         for member in group.members.values():
             for held in (member.position.assigned, member.position.revoking):
@@ -110,44 +161,63 @@ class HeldByOne(OfConsumerGroups):
                             )
 
     def sent(self, exchange: Exchange) -> None:
-        if exchange.key is not ApiKey.CONSUMER_GROUP_HEARTBEAT:
+        if not self._is_of_member(exchange):
             return
+        beliefs = self._beliefs.setdefault(exchange.request.group_id, {})
+        says = self._says(exchange)
+        if says is None or exchange.client not in beliefs:
+            return
+        if not says:
+            del beliefs[exchange.client]
+            return
+        since_ms = beliefs[exchange.client].since_ms
+        for place in [one for one in since_ms if one not in says]:
+            del since_ms[place]
+
+    def _is_of_member(self, exchange: Exchange) -> bool:
+        if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            return True
+        groups = self.promises.assigned_groups
+        return exchange.key in OF_MEMBERS and exchange.request.group_id in groups
+
+    def _says(self, exchange: Exchange) -> list[Place] | None:
+        """What its sender says that it has; None where it says nothing."""
         request = exchange.request
-        beliefs = self._beliefs.setdefault(request.group_id, {})
-        if request.member_epoch <= JOIN_EPOCH:
-            beliefs.pop(exchange.client, None)
-        elif request.topic_partitions is not None and exchange.client in beliefs:
-            says = {(t.topic_id, p) for t in request.topic_partitions for p in t.partitions}
-            since_ms = beliefs[exchange.client].since_ms
-            for place in [one for one in since_ms if one not in says]:
-                del since_ms[place]
+        if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            if request.member_epoch <= JOIN_EPOCH:
+                return []
+            if request.topic_partitions is None:
+                return None
+            return [(t.topic_id, p) for t in request.topic_partitions for p in t.partitions]
+        if exchange.key is ApiKey.JOIN_GROUP:
+            said = subscription_of(bytes(request.protocols[0].metadata))
+            return self.places(owned_of(said))
+        return [] if exchange.key is ApiKey.LEAVE_GROUP else None
 
     def handled(self, exchange: Exchange) -> None:
-        if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT and exchange.outcome is not None:
+        if self._is_of_member(exchange) and exchange.outcome is not None:
             # Its sender has long asked again: what the coordinator makes of it is not what that
             # believes, in Kafka neither.
             self._beliefs.setdefault(exchange.request.group_id, {}).pop(exchange.client, None)
 
     def received(self, exchange: Exchange) -> None:
-        if not self.is_news(exchange):
+        self.learn(exchange)
+        if not self._is_of_member(exchange) or exchange in self._replaced:
             return
         response, group_id = exchange.response, exchange.request.group_id
         beliefs = self._beliefs.setdefault(group_id, {})
         if response.error_code:
-            if response.error_code not in (
-                ErrorCode.NOT_COORDINATOR,
-                ErrorCode.COORDINATOR_NOT_AVAILABLE,
-                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-            ):
+            if response.error_code not in STILL_IN:
                 beliefs.pop(exchange.client, None)
             return
-        if exchange.request.member_epoch < JOIN_EPOCH:
+        left = getattr(exchange.request, "member_epoch", JOIN_EPOCH) < JOIN_EPOCH
+        if left or exchange.key in (ApiKey.JOIN_GROUP, ApiKey.LEAVE_GROUP):
             return
         belief = beliefs.setdefault(exchange.client, Belief(exchange.sent_ms))
         belief.heard_ms = max(belief.heard_ms, exchange.sent_ms)
-        if response.assignment is None:
+        given = self.given(exchange)
+        if given is None:
             return
-        given = [(t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions]
         assert exchange.answered_ms is not None
         for place in given:
             self._check(group_id, exchange.client, place, exchange.answered_ms)
@@ -181,8 +251,9 @@ class EpochsRise(OfConsumerGroups):
         super().__init__(*arguments)
         self._told: dict[tuple[str, str], list[tuple[float, int]]] = {}
         """By group and member id: when which epochs were told."""
+        self._brokers: dict[str, SimBroker] = {}
 
-    def look_at(self, group: ConsumerGroup) -> None:
+    def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
         if group.assignment_epoch > group.epoch:
             raise self.broken(f"{group.group_id} is assigned ahead of its epoch {group.epoch}")
         for member in group.members.values():
@@ -191,9 +262,9 @@ class EpochsRise(OfConsumerGroups):
                 raise self.broken(f"{member.member_id} is ahead of {group.group_id}'s target")
             if position.state is STABLE and position.revoking:
                 raise self.broken(f"{member.member_id} is stable, and has something to give up")
-        self._look_at_targets(group)
+        self._look_at_targets(group, broker)
 
-    def _look_at_targets(self, group: ConsumerGroup) -> None:
+    def _look_at_targets(self, group: ConsumerGroup, broker: SimBroker) -> None:
         targeted: dict[Place, None] = {}
         for member_id in group.members:
             for topic_id, partitions in group.target(member_id).items():
@@ -203,11 +274,49 @@ class EpochsRise(OfConsumerGroups):
                             f"{partition} of {topic_id.hex()} is meant for two in {group.group_id}"
                         )
                     targeted[topic_id, partition] = None
+        assert broker.node is not None
+        topics = broker.node.image.topics
+        if group.metadata_hash == metadata_hash(group.subscribed_topics(), topics):
+            self._look_at_topics(group, topics)
+
+    def _look_at_topics(self, group: ConsumerGroup, topics: TopicsImage) -> None:
+        """The newest target has each partition of what members are subscribed to, and no other."""
+        if not group.assigned_at_ms or group.assignment_epoch < group.epoch:
+            return
+        targeted = {
+            (topic_id, partition)
+            for member_id in group.members
+            for topic_id, partitions in group.target(member_id).items()
+            for partition in partitions
+        }
+        wanted = {
+            (topic.id, index)
+            for name in group.subscribed_topics()
+            if (topic := topics.get(name)) is not None
+            for index in topic.partitions
+        }
+        if targeted != wanted:
+            wrong = sorted((one[0].hex(), one[1]) for one in targeted ^ wanted)
+            raise self.broken(f"{group.group_id}'s target of {group.epoch} has wrongly {wrong}")
+        self._look_at_sizes(group)
+
+    def _look_at_sizes(self, group: ConsumerGroup) -> None:
+        """All that are subscribed to the same have as much, by the uniform assignor."""
+        said = {(one.subscription.topics, one.subscription.regex) for one in group.members.values()}
+        sizes = [
+            sum(len(partitions) for partitions in group.target(member_id).values())
+            for member_id in group.members
+        ]
+        if len(said) == 1 and max(sizes) - min(sizes) > 1:
+            raise self.broken(f"{group.group_id} has targets of {sizes} partitions")
 
     def received(self, exchange: Exchange) -> None:
         response = exchange.response
         if not self.is_news(exchange) or response.error_code or response.member_epoch <= 0:
             return
+        if exchange.request.member_epoch == JOIN_EPOCH:
+            # Where the group was a classic one meanwhile, and empty, it counts anew.
+            self._told.pop((exchange.request.group_id, response.member_id), None)
         key = (exchange.request.group_id, response.member_id)
         told = self._told.setdefault(key, [])
         for when_ms, epoch in told:
@@ -219,7 +328,17 @@ class EpochsRise(OfConsumerGroups):
         if not told or told[-1][1] < response.member_epoch:
             told.append((self.world.now_ms, response.member_epoch))
 
+    def node_served(self, broker: SimBroker) -> None:
+        if broker.is_broker:
+            self._brokers[broker.address] = broker
+
     def at_end(self, final: Any) -> None:
+        view = self.promises.view
+        for broker in self._brokers.values():
+            if broker.node is None or (view and view.is_replaced(broker, OFFSETS_TOPIC, 0)):
+                continue
+            for group, _ in consumer_groups(broker):
+                self._look_at_topics(group, broker.node.image.topics)
         for group_id, members in final.members.items():
             if not members or final.groups[group_id] != "Stable":
                 continue
@@ -236,7 +355,8 @@ class EpochsRise(OfConsumerGroups):
                 for partition in topic.leaders
             }
             by_name = all(not one.subscribed_topic_regex for one in members)
-            if max(has.values(), default=1) > 1 or (by_name and set(has) != wanted):
+            missing = wanted - set(has)
+            if max(has.values(), default=1) > 1 or missing or (by_name and set(has) != wanted):
                 raise self.broken(f"{group_id} is stable, and has {dict(has)} of {sorted(wanted)}")
 
     def power_lost(self, broker: SimBroker) -> None:
@@ -254,31 +374,22 @@ class CommitsOfOwners(OfConsumerGroups):
         super().__init__(*arguments)
         self._owners: dict[tuple[str, Place], tuple[float, float, str]] = {}
         """By group and partition: when the last owner was given it, when it knew, and who it is."""
-        self._ids: dict[str, bytes] = {}
-        """Topic ids by name, as members were told them."""
 
     def received(self, exchange: Exchange) -> None:
-        if exchange.key is ApiKey.METADATA:
-            for topic in exchange.response.topics:
-                if not topic.error_code and topic.name is not None:
-                    self._ids[topic.name] = topic.topic_id
-        elif isinstance(exchange.about, Committing):
+        self.learn(exchange)
+        if isinstance(exchange.about, Committing):
             self._take_commit(exchange)
-        elif self.is_news(exchange):
+        elif exchange.key in OF_MEMBERS:
             self._take_assignment(exchange)
 
     def _take_assignment(self, exchange: Exchange) -> None:
-        response = exchange.response
-        if response.error_code or response.assignment is None:
-            return
         assert exchange.answered_ms is not None
         now = (exchange.answered_ms, self.world.now_ms, exchange.client)
-        for topic in response.assignment.topic_partitions:
-            for partition in topic.partitions:
-                key = (exchange.request.group_id, (topic.topic_id, partition))
-                known = self._owners.get(key)
-                if known is None or known[2] != exchange.client and known[0] < now[0]:
-                    self._owners[key] = now
+        for place in self.given(exchange) or ():
+            key = (exchange.request.group_id, place)
+            known = self._owners.get(key)
+            if known is None or known[2] != exchange.client and known[0] < now[0]:
+                self._owners[key] = now
 
     def _take_commit(self, exchange: Exchange) -> None:
         group_id = exchange.about.group
@@ -289,10 +400,14 @@ class CommitsOfOwners(OfConsumerGroups):
                 if told.error_code or topic_id is None:
                     continue
                 owner = self._owners.get((group_id, (topic_id, told.partition_index)))
-                if owner is not None and owner[2] != exchange.client and owner[1] < exchange.sent_ms:
+                if (
+                    owner is not None
+                    and owner[2] != exchange.client
+                    and owner[1] < exchange.sent_ms
+                ):
                     raise self.broken(
                         f"{exchange.client} could commit for {told.partition_index} of "
-                        f"{topic_id.hex()} in {group_id}, which is {owner[2]}'s since {owner[0]:.0f}"
+                        f"{topic_id.hex()} in {group_id}, {owner[2]}'s since {owner[0]:.0f}"
                     )
 
     def power_lost(self, broker: SimBroker) -> None:

@@ -55,6 +55,9 @@ class ConsumerMember(GroupMember):
         self.version = CLIENT_IDS_FROM if expression else self.chance.choice([0, 1])
         self.generation = JOIN_EPOCH
         self.lives = 0
+        self._epoch_before = JOIN_EPOCH
+        self._lost: list[tuple[Key, int]] = []
+        """What it has no more, and its epoch when it had it."""
         self.said: list[Key] | None = None
         """What it last told the coordinator that it has; None: nothing that was answered."""
 
@@ -64,11 +67,16 @@ class ConsumerMember(GroupMember):
         while not self.stopping:
             if self.coordinator is None:
                 yield from self._find()
-            elif self.generation <= JOIN_EPOCH:
-                yield from self._beat(JOIN_EPOCH)
             else:
-                yield from self._turn()
+                yield from self._step()
         yield from self._leave()
+
+    def _step(self) -> Waits:
+        """What it does next, at the coordinator that it knows."""
+        if self.generation <= JOIN_EPOCH:
+            yield from self._beat(JOIN_EPOCH)
+        else:
+            yield from self._turn()
 
     def _turn(self) -> Waits:
         """What it does till the next time: mostly a heartbeat, or a commit."""
@@ -84,6 +92,8 @@ class ConsumerMember(GroupMember):
         elif dice < 0.08 and self.instance_id is not None:
             yield from self._beat(AWAY_EPOCH)
             self._next_life()
+        elif dice < 0.13 and self._lost:
+            yield from self._commit_late()
         elif dice < 0.6 and (yield from self._knows_offsets()):
             error = yield from self._commit()
             if error:
@@ -106,6 +116,7 @@ class ConsumerMember(GroupMember):
             yield from self._react(ErrorCode(response.error_code))
         elif epoch >= JOIN_EPOCH:
             self.said = self.said if said is None else said
+            self._epoch_before = self.generation
             self.member_id, self.generation = response.member_id, response.member_epoch
             if response.assignment is not None:
                 self._take(response.assignment.topic_partitions, names)
@@ -116,9 +127,7 @@ class ConsumerMember(GroupMember):
             self.assigned, self.positions = [], {}
             if not self.member_id and self.version >= CLIENT_IDS_FROM:
                 self.member_id = f"{self.name}-{self.lives}"
-        request = ConsumerGroupHeartbeatRequest(
-            self.group, self.member_id, epoch, self.instance_id
-        )
+        request = ConsumerGroupHeartbeatRequest(self.group, self.member_id, epoch, self.instance_id)
         if epoch < JOIN_EPOCH:
             return request
         everything = epoch == JOIN_EPOCH or self.said is None or self.chance.random() < 0.05
@@ -143,6 +152,7 @@ class ConsumerMember(GroupMember):
 
     def _take(self, given: list[Any], names: dict[bytes, str]) -> None:
         """This is what it has from now on; what it has no more it gives up at once."""
+        before = self.assigned
         self.assigned = [
             (names[topic.topic_id], partition)
             for topic in given
@@ -152,6 +162,7 @@ class ConsumerMember(GroupMember):
         self.positions = {
             key: offset for key, offset in self.positions.items() if key in self.assigned
         }
+        self._lost += [(key, self._epoch_before) for key in before if key not in self.assigned]
         self.joined += 1
 
     def _react(self, error: ErrorCode) -> Waits:
@@ -168,7 +179,7 @@ class ConsumerMember(GroupMember):
             yield from super()._react(error)
 
     def _lose_all(self) -> None:
-        self.generation, self.said = JOIN_EPOCH, None
+        self.generation, self.said, self._lost = JOIN_EPOCH, None, []
         self.assigned, self.positions = [], {}
 
     def _next_life(self) -> None:
@@ -193,6 +204,17 @@ class ConsumerMember(GroupMember):
                 return False
             self.positions |= {key: max(offset, 0) for key, offset in offsets.items()}
         return bool(self.assigned)
+
+    def _commit_late(self) -> Waits:
+        """Commit for what it has no more, with the epoch in which it had it: as from a thread that
+        does not know yet."""
+        now = (self.generation, self.assigned, self.positions)
+        key, self.generation = self._lost.pop()
+        self.assigned, self.positions = [key], {}
+        error = yield from self._commit()
+        self.generation, self.assigned, self.positions = now
+        if error:
+            yield from self._react(error)
 
     def _commit_version(self) -> int:
         return self.chance.choice([9, 10])

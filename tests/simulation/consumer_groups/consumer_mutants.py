@@ -12,12 +12,20 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from broker.groups.consumer import heartbeat
+from broker.groups.consumer import computing, departure, heartbeat
+from broker.groups.consumer import target as targets
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.timers import MemberTimers
+from broker.groups.reconciliation.member_state import (
+    STABLE,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+)
+from broker.groups.reconciliation.position import Position
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import ConsumerGroupMetadataKey
-from tests.simulation.mutants import Mutant
+from tests.simulation.consumer_groups.migration_mutants import MIGRATION_MUTANTS
+from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import Plan
 from tests.simulation.simulation import Failure, Simulation
 
@@ -85,15 +93,154 @@ def epochs_are_not_loaded() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def older_epochs_commit() -> Iterator[None]:
+    """An older epoch counts for partitions that the member has not, too."""
+    with patch.object(Position, "has_since", lambda self, epoch, container, number: True):
+        yield
+
+
+@contextmanager
+def nobody_gets_what_was_not_free() -> Iterator[None]:
+    """A member that waits for others is not given what they let go."""
+    real = heartbeat.reconcile
+
+    def reconcile(before: Any, target: Any, owned: Any, is_free: Any) -> Any:
+        waits = before.state is UNRELEASED_PARTITIONS and before.epoch == target.epoch
+        return before if waits else real(before, target, owned, is_free)
+
+    with patch.object(heartbeat, "reconcile", reconcile):
+        yield
+
+
+@contextmanager
+def revoking_members_move_on() -> Iterator[None]:
+    """A member is at the target's epoch while it has something to give up."""
+    real = heartbeat.reconcile
+
+    def reconcile(before: Any, target: Any, owned: Any, is_free: Any) -> Any:
+        after = real(before, target, owned, is_free)
+        told = after.state is UNREVOKED_PARTITIONS and before.state is not UNREVOKED_PARTITIONS
+        return after._replace(epoch=target.epoch, state=STABLE) if told else after
+
+    with patch.object(heartbeat, "reconcile", reconcile):
+        yield
+
+
+@contextmanager
+def nobody_is_told_to_give_up() -> Iterator[None]:
+    """What a member has that it shall not have it keeps, and is at the target all the same."""
+    real = heartbeat.reconcile
+
+    def reconcile(before: Any, target: Any, owned: Any, is_free: Any) -> Any:
+        after = real(before, target, owned, is_free)
+        if after.state is not UNREVOKED_PARTITIONS:
+            return after
+        return after._replace(
+            epoch=target.epoch, state=STABLE, assigned=before.assigned, revoking={}
+        )
+
+    with patch.object(heartbeat, "reconcile", reconcile):
+        yield
+
+
+@contextmanager
+def epochs_of_members_fall() -> Iterator[None]:
+    """A member that arrives is one epoch behind where it was told to be."""
+    real = heartbeat.reconcile
+
+    def reconcile(before: Any, target: Any, owned: Any, is_free: Any) -> Any:
+        after = real(before, target, owned, is_free)
+        return after if after.epoch < 4 else after._replace(epoch=after.epoch - 2)
+
+    with patch.object(heartbeat, "reconcile", reconcile):
+        yield
+
+
+@contextmanager
+def who_is_away_has_nothing() -> Iterator[None]:
+    """A static member that leaves for a while loses what it has."""
+    real = Position.away
+
+    def away(self: Any) -> Any:
+        return real(self)._replace(assigned={})
+
+    with patch.object(Position, "away", away):
+        yield
+
+
+@contextmanager
+def successors_take_nothing_over() -> Iterator[None]:
+    """Who comes in the place of a static member has nothing of what that had."""
+    real = Position.taken_over
+
+    def taken_over(self: Any) -> Any:
+        return real(self)._replace(assigned={})
+
+    with patch.object(Position, "taken_over", taken_over):
+        yield
+
+
+@contextmanager
+def departures_count_for_nothing() -> Iterator[None]:
+    """Where a member goes the group's epoch stays, and so does the target."""
+    real = departure.epoch_record
+
+    def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> Any:
+        return real(group_id, epoch - 1, metadata_hash)
+
+    with patch.object(departure, "epoch_record", epoch_record):
+        yield
+
+
+@contextmanager
+def targets_leave_something_out() -> Iterator[None]:
+    """The assignor gives the last partition of each topic to nobody."""
+    real = targets.question
+
+    def question(*arguments: Any) -> Any:
+        asked = real(*arguments)
+        return asked._replace(topics={one: count - 1 for one, count in asked.topics.items()})
+
+    with patch.object(computing, "question", question):
+        yield
+
+
 CONSUMER_MUTANTS: dict[str, tuple[Mutant, Sequence[str]]] = {
     "everything is free": (everything_is_free, ("I23",)),
     "revocations are not awaited": (revocations_are_not_awaited, ("I23",)),
     "revocations are forgotten": (revocations_are_forgotten, ("I23",)),
     "any epoch commits": (any_epoch_commits, ("I25", "I17")),
     "members never expire": (members_never_expire, ("I13", "I18", "I20", "I24")),
-    "epochs are not loaded": (epochs_are_not_loaded, ("I24",)),
+    "epochs are not loaded": (epochs_are_not_loaded, ("I24", "I26", "I27")),
+    "older epochs commit": (older_epochs_commit, ("I25", "I17")),
+    "nobody gets what was not free": (
+        nobody_gets_what_was_not_free,
+        ("I13", "I18", "I20", "I24"),
+    ),
+    "revoking members move on": (revoking_members_move_on, ("I24",)),
+    "nobody is told to give up": (nobody_is_told_to_give_up, ("I13", "I23", "I24", "I27")),
+    "epochs of members fall": (epochs_of_members_fall, ("I24", "I27")),
+    "who is away has nothing": (who_is_away_has_nothing, ("I27",)),
+    "successors take nothing over": (successors_take_nothing_over, ("I27",)),
+    "departures count for nothing": (
+        departures_count_for_nothing,
+        ("I13", "I18", "I20", "I24"),
+    ),
+    "targets leave something out": (targets_leave_something_out, ("I24",)),
+    **MIGRATION_MUTANTS,
 }
 """Mutant → how to make it, and the invariants that catch it."""
+QUICK = (
+    "everything is free",
+    "revoking members move on",
+    "epochs of members fall",
+    "who is away has nothing",
+    "successors take nothing over",
+    "targets leave something out",
+    "conversions forget assignments",
+)
+"""Those that the first seeds catch; `python -m tests.simulation --mutants` has all of them."""
 SEEDS_MAX = 20
 
 
@@ -113,3 +260,8 @@ def consumer_failure(name: str) -> Failure | None:
         except Failure as failure:
             return failure
     return None
+
+
+def consumer_table() -> list[str]:
+    """As `mutants.table`."""
+    return table_of(CONSUMER_MUTANTS, consumer_failure)

@@ -29,6 +29,8 @@ class Promises:
     """Topics for which an unclean election may take back what was committed."""
     transactional_topics: tuple[str, ...] = ()
     """Topics to which transactions write, and which hold consumers of read_committed up."""
+    assigned_groups: tuple[str, ...] = ()
+    """Groups that the broker assigns, or may: a generation there is a member's epoch."""
     power_lost_ms: float = -1.0
     """When power was lost last: bytes written before may be gone, unless they were fsynced."""
 
