@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.coordinator_runtime import REPLAYS_A_SLICE, replays
 from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody, settle
