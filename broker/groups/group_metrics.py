@@ -23,7 +23,8 @@ class GroupMetrics:
     completed_rebalances: int = 0
     """Of classic groups: how often a leader brought the assignments of a generation."""
     consumer_rebalances: int = 0
-    """Of consumer groups: how often a heartbeat gave one its next epoch."""
+    """Of consumer groups: how often one got its next epoch by a heartbeat, or as an expression gave
+    other topics. Not when members went, as in Kafka."""
 
     def committed(self, offsets: int) -> None:
         """So many partitions' offsets are committed."""

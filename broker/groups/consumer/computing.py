@@ -1,9 +1,10 @@
 """Has target assignments computed, of which a large one takes longer than one turn of the loop.
 
-Owns which groups have one in the making: one each. Where it is there at once, it becomes part of
-the heartbeat that asked; else it is written by itself when it is done, and till then the group is
-Assigning and goes on with the target that it has. Changes no group. Follows KIP-848, and KIP-1263
-for the later answer.
+Owns which groups have one in the making, one each, and which failures were told: each heartbeat
+asks again, so a kind of failure is a line, and then none until it succeeds. Where a target is there
+at once, it becomes part of the heartbeat that asked; else it is written by itself when it is done,
+and till then the group is Assigning and goes on with the target that it has. Changes no group.
+Follows KIP-848, and KIP-1263 for the later answer.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Computing:
         self._submit = submit
         self._wall_ms = wall_ms
         self._groups: dict[str, None] = {}
+        self._failures: dict[str, dict[tuple[str, str], None]] = {}
+        """By group: assignors and what they raised, of which it was told already."""
 
     def begin(
         self,
@@ -62,14 +65,27 @@ class Computing:
             self._groups.pop(group_id, None)
             if answer is None:
                 # The next heartbeat asks again.
-                log.error("group %s: %s assigns nothing: %s", group_id, assignor.name, error)
+                self._failed(group_id, assignor.name, error)
             else:
+                self._failures.pop(group_id, None)
                 self._submit(partial(self._install, group_id, answer, epoch))
 
         at_once = assignor.begin(asked.members, asked.topics, done)
         if at_once:
             del self._groups[group_id]
+            self._failures.pop(group_id, None)
         return at_once
+
+    def forget(self, group_id: str) -> None:
+        """The group is gone."""
+        self._failures.pop(group_id, None)
+
+    def _failed(self, group_id: str, assignor: str, error: Exception | None) -> None:
+        told = self._failures.setdefault(group_id, {})
+        kind = (assignor, type(error).__name__)
+        if kind not in told:
+            told[kind] = None
+            log.error("group %s: %s assigns nothing: %s", group_id, assignor, error, exc_info=error)
 
     def _install(self, group_id: str, answer: GroupAssignment, epoch: int) -> Steps[Outcome[Done]]:
         """The target that was asked for in `epoch`; meanwhile the group may have gone on."""

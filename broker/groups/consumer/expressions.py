@@ -22,6 +22,7 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.consumer.state.records import epoch_record, regex_record, regex_tombstone
 from broker.groups.consumer.state.topics import metadata_hash
+from broker.groups.group_metrics import GroupMetrics
 from controller.metadata.image import MetadataImage, TopicsImage
 from protocol.errors import ApiError, ErrorCode
 
@@ -56,6 +57,7 @@ class Expressions:
         image: Callable[[], MetadataImage],
         wall_ms: Callable[[], int],
         refresh_interval_ms: int,
+        metrics: GroupMetrics,
     ) -> None:
         self._lookup = lookup
         self._find = find
@@ -63,6 +65,7 @@ class Expressions:
         self._image = image
         self._wall_ms = wall_ms
         self._refresh_interval_ms = refresh_interval_ms
+        self._metrics = metrics
         self._looking_up: dict[str, None] = {}
         self._seen: dict[str, TopicsImage] = {}
         """The topics among which a group's expressions were looked up last. Soft."""
@@ -152,6 +155,8 @@ class Expressions:
         if group is None:
             return NOTHING
         now, topics = self._wall_ms(), self._image().topics
+        if is_news(group, found):
+            self._metrics.rebalance_began()
         return Outcome(nobody, resolved_records(group, found, topics, version, now))
 
 
@@ -160,17 +165,23 @@ def _shown(names: Sequence[str], may_describe: Describable) -> list[str]:
     return [name for name in names if name in allowed]
 
 
+def is_news(group: ConsumerGroup, found: Found) -> bool:
+    """Whether a look-up gave other topics than the last one, for an expression of members."""
+    return any(
+        group.regex_subscribers(regex) and tuple(names) != group.topics_of(regex)
+        for regex, names in found.items()
+    )
+
+
 def resolved_records(
     group: ConsumerGroup, found: Found, topics: TopicsImage, version: int, now_ms: int
 ) -> list[Record]:
     """The records of a look-up at metadata `version`, and the next epoch where topics differ."""
     records: list[Record] = []
-    changed = False
     for regex, names in found.items():
         if group.regex_subscribers(regex):
             records.append(regex_record(group.group_id, regex, list(names), version, now_ms))
-            changed = changed or tuple(names) != group.topics_of(regex)
-    if changed:
+    if is_news(group, found):
         new_hash = metadata_hash(group.subscribed_topics(found=found), topics)
         records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
     return records

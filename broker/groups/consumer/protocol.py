@@ -90,6 +90,7 @@ class ConsumerProtocol:
             surroundings.image,
             scheduler.wall_ms,
             surroundings.config.group_consumer_regex_refresh_interval_ms,
+            metrics,
         )
         self._handler = HeartbeatHandler(
             surroundings, self._computing, self._timers, self._expressions, metrics
@@ -259,6 +260,7 @@ class ConsumerProtocol:
     def forget_group(self, group_id: str) -> None:
         """The group is gone from the log."""
         self._expressions.forget(group_id)
+        self._computing.forget(group_id)
 
     def stop(self) -> None:
         """The shard is led elsewhere."""

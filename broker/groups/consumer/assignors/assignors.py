@@ -8,7 +8,6 @@ thread (`plugin_assignor`).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
@@ -20,8 +19,6 @@ from broker.groups.consumer.assignors.assignor import (
 from broker.groups.consumer.assignors.range import RangeAssignor
 from broker.groups.consumer.assignors.uniform import UniformAssignor
 from storage.log.sliced_work import SlicedWork, Steps
-
-log = logging.getLogger(f"ottla.{__name__}")
 
 Computed: TypeAlias = Callable[[GroupAssignment | None, Exception | None], None]
 """The assignment, or why there is none: then the group keeps the one that it has."""
@@ -50,8 +47,7 @@ class AskedAssignor(Protocol):
         done: Computed,
     ) -> list[GroupAssignment]:
         """The assignment, where it is there at once; else nothing, and `done`, once: later, or
-        before it returns where it failed at once. Whatever fails, it has logged that. What it is
-        asked must not change until then."""
+        before it returns where it failed at once. What it is asked must not change until then."""
 
 
 BUILT_IN: dict[str, Callable[[], SlicedAssignor]] = {
@@ -77,17 +73,12 @@ class SlicedOnTheLoop:
         topics: Mapping[bytes, int],
         done: Computed,
     ) -> list[GroupAssignment]:
-        def ended(answer: GroupAssignment | None, error: Exception | None) -> None:
-            if error is not None:
-                log.error("the assignor %s failed", self.name, exc_info=error)
-            done(answer, error)
-
         try:
-            return self._work.begin(self._assignor.steps(members, topics), ended)
+            return self._work.begin(self._assignor.steps(members, topics), done)
         except AssertionError:
             raise
         except Exception as error:  # noqa: BLE001  as of a later slice: its group gets it
-            ended(None, error)
+            done(None, error)
             return []
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -112,3 +113,29 @@ def test_counts_go_on_after_another_loaded_the_groups() -> None:
     assert node.coordinator.metrics.offset_commits == 0, "of this node since its start"
     assert node.coordinator.offset_count() == 3
     assert sum(node.coordinator.group_counts().values()) == 4
+
+
+def test_what_counts_as_a_rebalance_in_kafka() -> None:
+    """As a running Kafka counted: an expression that was looked up does, whoever goes does not."""
+    node = made()
+    wire = node.connect()
+    counted = node.coordinator.metrics
+
+    def after(request: Any, version: int) -> int:
+        assert not wire.call(request, version).error_code
+        return counted.consumer_rebalances
+
+    by_expression = joining("c", "r")
+    by_expression.subscribed_topic_regex = "t.*"
+    assert after(joining("c", "m", "t"), 1) == 1
+    assert after(joining("c", "n", "t"), 1) == 2
+    assert after(ConsumerGroupHeartbeatRequest("c", "n", -1), 1) == 2
+    after(by_expression, 1)
+    node.scheduler.run_for(1_000)
+    assert counted.consumer_rebalances == 3, "of the look-up alone"
+    gone = [MemberIdentity(member) for member in ("m", "r")]
+    assert after(LeaveGroupRequest("c", members=gone), 4) == 3
+    assert after(joining("c", "m", "t"), 1) == 4
+    node.scheduler.run_for(MINUTE_MS)
+    assert not node.coordinator.group_counts(), "its session is over"
+    assert counted.consumer_rebalances == 4

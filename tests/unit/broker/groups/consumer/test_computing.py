@@ -98,3 +98,25 @@ def test_an_assignor_that_fails_is_asked_again(
     stage.tell(beat("m", 1))
     slow.finish()
     assert stage.group.assignment_epoch == 2
+
+
+def test_a_failure_is_told_once_until_it_succeeds(
+    stage: Stage, slow: Slow, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(error: Exception) -> int:
+        caplog.clear()
+        stage.tell(beat("m", stage.group.members["m"].position.epoch))
+        slow.waiting.pop()[1](None, error)
+        return len(caplog.records)
+
+    stage.tell(joining("m", "t"))
+    slow.waiting.pop()[1](None, ValueError("no"))
+    assert [fails(ValueError("no")), fails(TypeError("no")), fails(TypeError("other"))] == [0, 1, 0]
+    stage.tell(beat("m", 1))
+    slow.finish()
+    stage.tell(joining("n", "t"))
+    slow.waiting.pop()[1](None, ValueError("no"))
+    assert fails(ValueError("no")) == 0
+    assert caplog.text == ""
+    stage.protocol.forget_group("g")
+    assert fails(ValueError("no")) == 1

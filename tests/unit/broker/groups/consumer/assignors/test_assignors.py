@@ -59,8 +59,8 @@ def test_a_large_group_has_it_later_and_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("fails_in_slice", [0, 3])
-def test_one_that_fails_tells_its_group_and_the_log(
-    fails_in_slice: int, caplog: pytest.LogCaptureFixture
+def test_one_that_fails_tells_its_group(
+    fails_in_slice: int,
 ) -> None:
     class Failing(UniformAssignor):
         def steps(
@@ -78,5 +78,3 @@ def test_one_that_fails_tells_its_group_and_the_log(
     ((answer, error),) = told
     assert answer is None
     assert isinstance(error, ZeroDivisionError)
-    assert "the assignor uniform failed" in caplog.text
-    assert "ZeroDivisionError: members" in caplog.text
