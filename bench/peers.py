@@ -30,7 +30,13 @@ LOG_LINES = 3
 
 # Deleted data goes at once instead of after a minute: scenarios follow each other on one disk.
 # No pause before a group's first rebalance: it would hide what the coordinator takes.
-PROPERTIES = {"log.segment.delete.delay.ms": "100", "group.initial.rebalance.delay.ms": "0"}
+# Groups that ask for short intervals get them.
+PROPERTIES = {
+    "log.segment.delete.delay.ms": "100",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.heartbeat.interval.ms": "1",
+    "group.consumer.min.session.timeout.ms": "1",
+}
 CLUSTER_PROPERTIES = {
     **PROPERTIES,
     "default.replication.factor": "3",

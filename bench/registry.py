@@ -15,6 +15,7 @@ MODULES = (
     "bench.burst",
     "bench.idle",
     "bench.groups",
+    "bench.consumer_groups.scenarios",
     "bench.memory",
     "bench.transactions",
     "bench.tls",

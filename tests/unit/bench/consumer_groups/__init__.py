@@ -1,1 +1,1 @@
-"""Tests of bench/testing."""
+"""Tests of bench/consumer_groups."""

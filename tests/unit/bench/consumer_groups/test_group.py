@@ -1,0 +1,34 @@
+"""When a group counts as Stable."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from bench.consumer_groups.group import Group
+from bench.consumer_groups.ledger import Ledger
+from bench.consumer_groups.member import Member
+
+
+class Standing:
+    """A member as its group sees it."""
+
+    def __init__(self, member_id: str, epoch: int, waits: bool, has_said_all: bool) -> None:
+        self.member_id, self.epoch = member_id, epoch
+        self.waits, self.has_said_all = waits, has_said_all
+
+
+def is_stable(*members: tuple[str, int, bool, bool]) -> bool:
+    group = Group.__new__(Group)
+    group.members = [cast(Member, Standing(*one)) for one in members]
+    group.ledger, group._partitions = Ledger(), 2
+    for number, one in enumerate(("m", "n")):
+        group.ledger.took(one, [(bytes(16), number)], 1.0)
+    return group.is_stable()
+
+
+def test_all_have_to_be_in_one_epoch_and_to_have_said_what_they_have() -> None:
+    assert is_stable(("m", 2, True, True), ("n", 2, True, True))
+    assert not is_stable(("m", 2, True, True), ("n", 3, True, True))
+    assert not is_stable(("m", 2, True, True), ("n", 2, False, True))
+    assert not is_stable(("m", 2, True, True), ("n", 2, True, False))
+    assert not is_stable(("m", 2, True, True))

@@ -1,0 +1,81 @@
+"""What a member sends, and what it does with what it is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.consumer_groups.ledger import Ledger
+from bench.consumer_groups.member import Member
+from protocol.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatResponse,
+    ConsumerGroupHeartbeatResponseTopicPartitions,
+)
+
+T = bytes(16)
+
+
+class Told(Member):
+    """One without a connection: `answers` come, and what it sends is kept."""
+
+    def __init__(self) -> None:
+        self.answers: list[ConsumerGroupHeartbeatResponse] = []
+        self.sent: list[Any] = []
+        self.ledger = Ledger()
+        self.group, self.member_id, self.client_id = "g", "m", "c"
+        self.epoch, self.interval_ms, self.beat_at_s = 0, 0, 0.0
+        self.waits, self.has_said_all = True, False
+        self._topic, self._ledger, self._owned = "t", self.ledger, {}
+
+    def _send(self, request: Any) -> None:
+        self.waits = False
+        self.sent.append(request)
+
+    def _told(self) -> ConsumerGroupHeartbeatResponse:
+        self.waits = True
+        return self.answers.pop(0)
+
+    def hears(self, epoch: int, *partitions: int, error: int = 0) -> None:
+        answer = ConsumerGroupHeartbeatResponse(
+            error_code=error, member_epoch=epoch, heartbeat_interval_ms=60_000
+        )
+        if partitions:
+            topic = ConsumerGroupHeartbeatResponseTopicPartitions(T, list(partitions))
+            answer.assignment = Assignment([topic])
+        self.answers.append(answer)
+        self.answered()
+
+
+def test_it_says_all_when_it_comes_and_then_what_it_has_once() -> None:
+    member = Told()
+    member.beat()
+    assert (member.sent[0].subscribed_topic_names, member.sent[0].topic_partitions) == (["t"], [])
+    member.hears(2, 0, 1)
+    assert not member.has_said_all
+    member.beat()
+    (topic,) = member.sent[1].topic_partitions
+    assert (member.sent[1].member_epoch, topic.partitions) == (2, [0, 1])
+    assert member.sent[1].subscribed_topic_names is None
+    member.hears(2)
+    member.beat()
+    assert member.sent[2].topic_partitions is None
+    assert member.has_said_all
+
+
+def test_it_gives_up_at_once_what_it_is_not_told_any_more() -> None:
+    member = Told()
+    member.hears(2, 0, 1)
+    member.hears(2, 0)
+    assert member.ledger.is_even(["m"], 1)
+    assert not member.has_said_all
+
+
+def test_it_asks_again_where_the_coordinator_is_not_there_yet() -> None:
+    member = Told()
+    member.beat()
+    member.hears(0, error=14)
+    assert not member.has_said_all
+    with pytest.raises(RuntimeError, match="UNKNOWN_MEMBER_ID"):
+        member.hears(0, error=25)
