@@ -108,7 +108,7 @@ class GroupAdminApi:
                 continue
             if pace.is_full(DESCRIBED):
                 yield None
-            found = self._described(group_id, version)
+            found: DescribedGroup = yield from self._described(group_id, version)
             if asked and found.error_code == ErrorCode.NONE:
                 found.authorized_operations = rights.operations(Resource.GROUP, group_id)
             groups.add(found, 1 + len(found.members))
@@ -116,8 +116,8 @@ class GroupAdminApi:
                 yield None
         return DescribeGroupsResponse(groups=groups.array())
 
-    def _described(self, group_id: str, version: int) -> DescribedGroup:
-        found = self._coordinator.describe(group_id)
+    def _described(self, group_id: str, version: int) -> Steps[DescribedGroup]:
+        found = yield from self._coordinator.describe(group_id)
         if found is ErrorCode.GROUP_ID_NOT_FOUND:
             found = _absent(group_id, version)
         elif isinstance(found, ErrorCode):

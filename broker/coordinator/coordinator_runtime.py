@@ -124,6 +124,11 @@ class ShardContext:
         return committed if self._replayed_below is None else min(committed, self._replayed_below)
 
     @property
+    def is_amid_an_append(self) -> bool:
+        """Whether some of what one append wrote is replayed, and some is not."""
+        return self._replayed_below is not None
+
+    @property
     def is_deciding(self) -> bool:
         """Whether something is under way here, and its records may be replayed in part."""
         return self._work.is_behind
@@ -435,6 +440,16 @@ class CoordinatorRuntime(Generic[S]):
         for context, shard in list(self._shards.values()):
             if context.state is ShardState.ACTIVE:
                 context.submit(partial(decide, shard), done, later=later)
+
+    def partitions(self) -> list[int]:
+        """Of every shard, in the order of election."""
+        return list(self._shards)
+
+    def amid_an_append(self, partition: int) -> Steps[None]:
+        """Slices that others need until no append to a partition is replayed in part: who reads
+        a shard then sees all of it or nothing."""
+        while (found := self._shards.get(partition)) and found[0].is_amid_an_append:
+            yield None
 
     def active_shards(self) -> Iterator[S]:
         """Every live shard, in the order of election."""

@@ -32,6 +32,7 @@ from broker.groups.consumer.protocol import not_found
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.validation import heartbeat_fault
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
+from broker.groups.group import Group
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_shard import FoundOffsets, GroupShard
 from broker.groups.offset_table import PartitionOffset
@@ -386,8 +387,12 @@ class GroupCoordinator:
 
     # -- administration ------------------------------------------------------------------------
 
-    def describe(self, group_id: str) -> DescribedGroup | ErrorCode:
-        """DescribeGroups of one group; GROUP_ID_NOT_FOUND where there is none."""
+    def describe(self, group_id: str) -> Steps[DescribedGroup | ErrorCode]:
+        """DescribeGroups of one group; GROUP_ID_NOT_FOUND where there is none.
+
+        A group that is being converted is told when it is: amid its records it is nowhere.
+        """
+        yield from self._runtime.amid_an_append(self.partition_for(group_id))
         shard = self._shard_for(group_id)
         if isinstance(shard, ErrorCode):
             return shard
@@ -474,7 +479,11 @@ class GroupCoordinator:
             right_state = not states or group.group_state.lower() in states
             return right_state and (not types or group.group_type in types)
 
-        groups = [g for shard in self._runtime.active_shards() for g in shard.groups.values()]
+        groups: list[Group] = []
+        for partition in self._runtime.partitions():
+            yield from self._runtime.amid_an_append(partition)
+            shard = self._runtime.shard(partition)
+            groups += [] if isinstance(shard, ErrorCode) else shard.groups.values()
         pace, found = Pace(), []
         for group in groups:
             if pace.is_full():

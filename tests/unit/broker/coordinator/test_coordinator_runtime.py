@@ -445,6 +445,19 @@ def test_what_is_committed_ends_before_an_append_that_is_replayed_in_part() -> N
     assert seen[:3] == [1, 1, 1 + records]
 
 
+def test_who_reads_a_shard_waits_while_an_append_is_replayed_in_part() -> None:
+    world = sliced()
+    shard = world.shard()
+    for end in (lambda: world.scheduler.run_for(0), lambda: world.runtime.on_resigned(0)):
+        assert next(world.runtime.amid_an_append(0), "whole") == "whole"
+        shard.submit(many(2 * REPLAYS_A_SLICE + 1))
+        waiting = world.runtime.amid_an_append(0)
+        assert next(waiting, "whole") is None
+        end()
+        assert next(waiting, "whole") == "whole"
+    assert world.runtime.partitions() == []
+
+
 def test_the_replay_of_a_long_record_counts_for_several() -> None:
     world = sliced()
     shard = world.shard()

@@ -75,10 +75,19 @@ def image_with(**topics: tuple[bytes, int]) -> MetadataImage:
 
 
 class GroupNode:
-    """One broker's groups. `image` may be replaced; `restart` loads all from the log."""
+    """One broker's groups. `image` may be replaced; `restart` loads all from the log.
 
-    def __init__(self, scheduler: SimScheduler | None = None, **config: Any) -> None:
+    With `turns` what is long is done in slices, when they are run.
+    """
+
+    def __init__(
+        self,
+        scheduler: SimScheduler | None = None,
+        turns: Turns | None = None,
+        **config: Any,
+    ) -> None:
         self.scheduler = scheduler or SimScheduler()
+        self._turns = turns
         self.log = InMemoryCoordinatorLog()
         self.config = single_node_config()._replace(
             offsets_topic_num_partitions=PARTITIONS,
@@ -107,6 +116,7 @@ class GroupNode:
             self._random.randbytes,
             lambda: self.config.offsets_topic_num_partitions,
             surroundings(self.config, lambda: self.image),
+            sliced=None if self._turns is None else self._turns.work,
         )
         self.apis = {api.key: api for api in self._make_apis()}
         self.epoch += 1
@@ -129,7 +139,7 @@ class GroupNode:
             *GroupMembershipApi(self.coordinator).apis(),
             *ConsumerGroupsApi(self.coordinator).apis(),
             *GroupOffsetsApi(self, self.coordinator, Turns().answers).apis(),
-            *GroupAdminApi(self.coordinator, Turns().answers).apis(),
+            *GroupAdminApi(self.coordinator, (self._turns or Turns()).answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker.coordinator import coordinator_runtime
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.consumer_group_heartbeat import (
@@ -36,6 +37,7 @@ from tests.clients.group_conversation import (
     syncing,
 )
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
+from tests.unit.broker.sliced_fixture import Turns
 
 NO_INTERVAL = {"group_consumer_assignment_interval_ms": 0}
 
@@ -331,3 +333,39 @@ def test_a_group_is_deleted_with_all_that_it_has() -> None:
     node.restart()
     assert ask(node, ListGroupsRequest(), 5).groups == []
     assert ask(node, deleted, 2).results[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_a_group_is_listed_and_described_in_the_middle_of_a_conversion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(coordinator_runtime, "REPLAYS_A_SLICE", 1)
+    turns = Turns()
+    node = GroupNode(turns=turns, **NO_INTERVAL)
+
+    def told(request: Any, version: int) -> Any:
+        wire = node.connect()
+        wire.send(request, version)
+        turns.run()
+        return wire.receive()
+
+    def converted(request: Any) -> tuple[set[str], set[str]]:
+        """Types that ListGroups and states that DescribeGroups say, asked in each turn of it."""
+        listings, descriptions = [], []
+        node.connect().send(request, 1)
+        while turns.soon:
+            listings.append(node.connect())
+            listings[-1].send(ListGroupsRequest(), 5)
+            descriptions.append(node.connect())
+            descriptions[-1].send(describing("g"), 5)
+            turns.soon.popleft()()
+            if len(listings) == 3:
+                turns.run()
+        kinds = [one.receive().groups for one in listings]
+        assert len(kinds) > 1, "it took several turns"
+        states = {one.receive().groups[0].group_state for one in descriptions}
+        return {group.group_type for (group,) in kinds}, states
+
+    member = told(joining("g", protocols=protocols()), 3).member_id
+    told(syncing("g", 1, member, {member: share(0, 1)}), 3)
+    assert converted(coming("m")) == ({"consumer"}, {"Dead"}), "Dead: it is no classic one"
+    assert converted(heartbeat("m", -1)) == ({"classic"}, {"Stable"})
