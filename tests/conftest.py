@@ -59,6 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "of security that take long",
     )
     parser.addoption(
+        "--matrix",
+        action="store_true",
+        help="every test of groups with every client and protocol, the Java client's too",
+    )
+    parser.addoption(
         "--whole-data",
         action="store_true",
         help="all tables of the public data set through the pipeline, not the first days of one",
@@ -91,10 +96,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what cannot run here; fetch jars now, where no test's time limit runs."""
     strict = bool(os.environ.get("CI"))
-    if not config.getoption("--secured"):
-        for item in items:
-            if item.get_closest_marker("secured"):
-                item.add_marker(pytest.mark.skip(reason="takes long; runs with --secured"))
+    for marker in ("secured", "matrix"):
+        if not config.getoption(f"--{marker}"):
+            for item in items:
+                if item.get_closest_marker(marker):
+                    item.add_marker(pytest.mark.skip(reason=f"takes long; runs with --{marker}"))
     for marker in ("java", "spark", "go"):
         marked = [item for item in items if item.get_closest_marker(marker)]
         if not marked or config.option.collectonly:

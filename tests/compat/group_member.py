@@ -100,7 +100,7 @@ class ConfluentConsumer:
         if not options["client"].endswith(CONSUMER_PROTOCOL):
             return {
                 "partition.assignment.strategy": options.get("strategy", "range"),
-                "session.timeout.ms": SESSION_MS,
+                "session.timeout.ms": options.get("session_ms", SESSION_MS),
                 "heartbeat.interval.ms": HEARTBEAT_MS,
             }
         chosen = {"group.protocol": "consumer"}
@@ -160,7 +160,7 @@ class KafkaPythonConsumer:
             group_id=options["group"],
             group_instance_id=options.get("instance"),
             partition_assignment_strategy=[assignors[options.get("strategy", "range")]],
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=options.get("session_ms", SESSION_MS),
             heartbeat_interval_ms=HEARTBEAT_MS,
             metadata_max_age_ms=METADATA_MS,
             auto_offset_reset=options["reset"],
@@ -224,7 +224,7 @@ class AioKafkaConsumer:
                 group_id=options["group"],
                 group_instance_id=options.get("instance"),
                 partition_assignment_strategy=[assignors[options.get("strategy", "range")]],
-                session_timeout_ms=SESSION_MS,
+                session_timeout_ms=options.get("session_ms", SESSION_MS),
                 heartbeat_interval_ms=HEARTBEAT_MS,
                 metadata_max_age_ms=METADATA_MS,
                 auto_offset_reset=options["reset"],

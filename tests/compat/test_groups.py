@@ -1,6 +1,8 @@
 """Groups with the Python clients and Java's: members that die, come back, are many or few.
 
-Of both protocols: where a client's name ends in `/consumer`, the broker assigns (KIP-848).
+Of both protocols: where a client's name ends in `/consumer`, the broker assigns (KIP-848). Every
+test runs with each Python client. The Java client takes part where it shows most; `--matrix` runs
+every test with it, too, in groups of both protocols.
 """
 
 from __future__ import annotations
@@ -31,19 +33,27 @@ from tests.compat.group_member import (
     until,
 )
 
-MEMBERS = [
-    pytest.param(name, marks=pytest.mark.java if name.startswith(JAVA) else ()) for name in CLIENTS
-]
+
+def clients(*always: str, of: Sequence[str] = CLIENTS) -> list[Any]:
+    """The clients `of`; those of Java come with `--matrix` alone, but for the ones of `always`."""
+    return [pytest.param(name, marks=marks(name, name in always)) for name in of]
+
+
+def marks(client: str, always: bool) -> list[pytest.MarkDecorator]:
+    """Of a case of a client."""
+    if not client.startswith(JAVA):
+        return []
+    return [pytest.mark.java] if always else [pytest.mark.java, pytest.mark.matrix]
+
+
+JAVA_CONSUMER = JAVA + CONSUMER_PROTOCOL
+CLASSIC = [name for name in CLIENTS if not name.endswith(CONSUMER_PROTOCOL)]
+ASSIGNED = [name for name in CLIENTS if name.endswith(CONSUMER_PROTOCOL)]
 STRATEGY_MATRIX = [
-    pytest.param(name, strategy, marks=pytest.mark.java if name.startswith(JAVA) else ())
+    pytest.param(name, strategy, marks=marks(name, always=False))
     for name in CLIENTS
     for strategy in STRATEGIES[name]
 ]
-
-
-def broker_assigns(member: Any) -> bool:
-    """Of a row of `MEMBERS`: whether the broker assigns."""
-    return bool(member.values[0].endswith(CONSUMER_PROTOCOL))
 
 
 @pytest.fixture
@@ -104,7 +114,7 @@ def generation(broker: str, group: str) -> str:
     return f"{described.group_state} {sorted(m.member_id for m in described.members)}"
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients(JAVA_CONSUMER))
 def test_three_members_and_one_is_killed(client: str, broker: str, admin: AdminClient) -> None:
     topic = create(admin, 6)
     members = [GroupMember(client, broker, topic, topic) for _ in range(3)]
@@ -122,28 +132,29 @@ def test_three_members_and_one_is_killed(client: str, broker: str, admin: AdminC
             member.close()
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_a_static_member_restarts_without_a_rebalance(
     client: str, broker: str, admin: AdminClient
 ) -> None:
     topic = create(admin, 4)
     set_session(broker, topic, 45_000)  # a JVM takes its time to come back
-    with GroupMember(client, broker, topic, topic, instance="one") as one:
-        two = GroupMember(client, broker, topic, topic, instance="two")
+    options = {"session_ms": 45_000}
+    with GroupMember(client, broker, topic, topic, instance="one", **options) as one:
+        two = GroupMember(client, broker, topic, topic, instance="two", **options)
         until(lambda: shared([one, two], topic, 4), "share for each of two")
         before, changes = list(two.assigned), one.assignments
         if client.endswith(CONSUMER_PROTOCOL):
             two.close()  # the instance is in use until its member leaves or its session is over
         else:
             two.kill()
-        with GroupMember(client, broker, topic, topic, instance="two") as again:
+        with GroupMember(client, broker, topic, topic, instance="two", **options) as again:
             until(lambda: again.assigned == before, "the same share")
             wanted = produce(broker, topic, 4)
             until(lambda: values_of(one, again) == wanted, "records")
             assert one.assignments == changes
 
 
-@pytest.mark.parametrize("client", [one for one in MEMBERS if not broker_assigns(one)])
+@pytest.mark.parametrize("client", clients(of=CLASSIC))
 def test_a_second_member_of_one_instance_fences_the_first(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -159,7 +170,7 @@ def test_a_second_member_of_one_instance_fences_the_first(
                 assert "fenced" in str(first.failed).lower()
 
 
-@pytest.mark.parametrize("client", [one for one in MEMBERS if broker_assigns(one)])
+@pytest.mark.parametrize("client", clients(of=ASSIGNED))
 def test_a_second_member_of_one_instance_is_not_let_in(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -173,7 +184,7 @@ def test_a_second_member_of_one_instance_is_not_let_in(
         until(lambda: values_of(first) == wanted, "records of the first")
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_what_is_paused_is_read_when_it_is_resumed(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -191,7 +202,7 @@ def test_what_is_paused_is_read_when_it_is_resumed(
         until(lambda: values_of(member) == wanted, "records of both")
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_members_restart_one_after_another(client: str, broker: str, admin: AdminClient) -> None:
     topic = create(admin, 4)
     members = [GroupMember(client, broker, topic, topic) for _ in range(2)]
@@ -231,7 +242,7 @@ def test_strategies(client: str, strategy: str, broker: str, admin: AdminClient)
 
 
 @pytest.mark.parametrize("how", ["sync", "async", "auto"])
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_a_commit_is_where_the_next_one_goes_on(
     client: str, how: str, broker: str, admin: AdminClient
 ) -> None:
@@ -261,7 +272,7 @@ def committed(broker: str, topic: str) -> int:
         consumer.close()
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients(JAVA_CONSUMER))
 def test_a_pattern_sees_a_new_topic(client: str, broker: str, admin: AdminClient) -> None:
     prefix = f"pattern-{uuid4().hex[:8]}"
     first = create(admin, 1, prefix)
@@ -274,7 +285,7 @@ def test_a_pattern_sees_a_new_topic(client: str, broker: str, admin: AdminClient
         until(lambda: values_of(member) == wanted, "records of the new topic")
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_growth_of_partitions_reaches_the_group(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -286,7 +297,7 @@ def test_growth_of_partitions_reaches_the_group(
         until(lambda: shared([member], topic, 3), "assignment of the new partitions")
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_where_to_start_without_an_offset(client: str, broker: str, admin: AdminClient) -> None:
     topic = create(admin, 1)
     old = produce(broker, topic, 1, tag="old")
@@ -310,7 +321,7 @@ def test_where_to_start_without_an_offset(client: str, broker: str, admin: Admin
         assert not none.records
 
 
-@pytest.mark.parametrize("client", MEMBERS)
+@pytest.mark.parametrize("client", clients())
 def test_members_that_close_leave_the_group_empty(
     client: str, broker: str, admin: AdminClient
 ) -> None:
@@ -324,8 +335,7 @@ def test_members_that_close_leave_the_group_empty(
     assert generation(broker, topic).startswith("Dead")
 
 
-@pytest.mark.java
-@pytest.mark.parametrize("client", [JAVA, JAVA + CONSUMER_PROTOCOL])
+@pytest.mark.parametrize("client", clients(JAVA_CONSUMER, of=[JAVA, JAVA_CONSUMER]))
 def test_copies_in_transactions_come_once(client: str, broker: str, admin: AdminClient) -> None:
     """Two members copy with their offsets in transactions; one leaves, one takes over."""
     topic, copies = create(admin, 2), create(admin, 1, "copies")
