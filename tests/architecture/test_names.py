@@ -161,6 +161,7 @@ DOCUMENTS = (
     "bench/LESSONS.md",
     "docs/command-line.md",
     "docs/concepts.md",
+    "docs/groups.md",
     "docs/operations.md",
     "docs/performance.md",
     "docs/pipeline.md",

@@ -21,7 +21,7 @@ CLIENTS = (
     Client(
         "confluent-kafka (librdkafka)",
         "2.16.1 (2.15.0)",
-        "produce, consume, groups, transactions, administration, TLS, SASL, ACLs",
+        "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, ACLs",
         "`tests/compat/`, `tests/compat/security/`",
     ),
     Client(
@@ -39,9 +39,9 @@ CLIENTS = (
     Client(
         "Java: kafka-clients",
         "4.3.0",
-        "produce, consume, groups, transactions, administration, TLS, SASL, ACLs, "
-        "delegation tokens",
-        "`tests/compat/test_java_client.py`, `test_kafka_transactions.py`, "
+        "produce, consume, groups of both protocols, transactions, administration, TLS, SASL, "
+        "ACLs, delegation tokens",
+        "`tests/compat/test_java_client.py`, `test_groups.py`, `test_kafka_transactions.py`, "
         "`security/test_java_and_tools.py`",
     ),
     Client(
@@ -53,8 +53,8 @@ CLIENTS = (
     Client(
         "Kafka's command line tools",
         "4.3.0",
-        "topics, configs, groups, offsets, log dirs, quorum, reassignments, transactions, "
-        "dump-log, TLS, SASL, ACLs, delegation tokens",
+        "topics, configs, groups of both protocols, offsets, log dirs, quorum, reassignments, "
+        "transactions, dump-log, TLS, SASL, ACLs, delegation tokens",
         "`tests/compat/test_java_tools.py`, `test_cluster_tools.py`, `test_dump_log.py`, "
         "`security/test_java_and_tools.py`",
     ),
