@@ -44,17 +44,17 @@ def test_serving_nothing_is_collected_until_all_modules_are_loaded() -> None:
     """What `main` has turned off, the server turns on before anything else of it runs."""
     program = """
 import gc, sys
-import broker.command.cli, broker.process.server
+import broker.config.file, broker.process.server
 from broker.__main__ import main
 seen = []
 async def serve(*_):
     seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
 broker.process.server._serve = serve
-load = broker.command.cli.load_config
+load = broker.config.file.load_config
 def loading(*_):
     seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
     return load(None, ())
-broker.command.cli.load_config = loading
+broker.config.file.load_config = loading
 sys.argv = ["ottla", "serve"]
 try:
     main()
@@ -62,4 +62,5 @@ finally:
     print(seen)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
-    assert done.stdout.decode().strip() == "[(False, False), (True, True)]", done.stderr.decode()
+    last = done.stdout.decode().splitlines()[-1:]
+    assert last == ["[(False, False), (True, True)]"], done.stderr.decode()

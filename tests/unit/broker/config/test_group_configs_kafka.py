@@ -16,6 +16,7 @@ from broker.config.parse import single_node_config
 from protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.golden import group_config_cases as golden
 from tests.unit.broker.apis.api_fixture import Cluster, ask
+from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.controller.controller_fixture import OneNode
 
 RECORDED: dict[str, Any] = json.loads(golden.RECORDED.read_text())
@@ -52,13 +53,13 @@ def _cluster() -> Cluster:
 
 @pytest.mark.parametrize("group", golden.DESCRIBED)
 def test_a_group_is_described_as_by_kafka(group: str) -> None:
-    api = DescribeConfigsApi(_cluster(), CONFIG, BrokerLoggers())
+    api = DescribeConfigsApi(_cluster(), CONFIG, BrokerLoggers(), Turns().answers)
     described = golden.described(ask(api.handle, golden.describe(group), 4))
     assert described == RECORDED["described"][group]
 
 
 def test_groups_with_configs_are_listed() -> None:
-    api = ListConfigResourcesApi(_cluster())
+    api = ListConfigResourcesApi(_cluster(), Turns().answers)
     answer = ask(api.handle, ListConfigResourcesRequest([golden.GROUP]), 1)
     listed = [[one.resource_name, one.resource_type] for one in answer.config_resources]
     assert listed == RECORDED["listed"]

@@ -124,4 +124,3 @@ async def test_a_group_of_the_newer_protocol_is_described_by_it(tmp_path: Path) 
         assert (found["state"], found["members"][0]["client_id"]) == (state, "app")
         assert found["members"][0]["assignment"] == {"orders": [0, 2]}
         assert (await groups.describe(kafka, "other"))["state"] == "Dead"
-        assert (await groups.describe(replace(node.world, ask=ask), "app"))["state"] == "Dead"
