@@ -171,7 +171,7 @@ class ClassicMembers:
         rebalances = turn.epoch > group.assignment_epoch or any(
             one.epoch != group.epoch or one.state is not STABLE for one in [*others, turn.position]
         )
-        member = Remaining(turn.member_id, turn.subscription, turn.target)
+        member = Remaining(turn.member_id, turn.subscription, turn.position.has)
         records = downgrade_records(
             group, [replaced.member_id], turn.topics, now_ms, successor=member
         )

@@ -16,6 +16,7 @@ from broker.groups.reconciliation.held import (
     Held,
     K,
     Named,
+    names,
     only,
     overlap,
     split,
@@ -46,6 +47,11 @@ class Position(NamedTuple, Generic[K]):
     assigned: Held[K] = {}
     revoking: Held[K] = {}
     """What it was told to give up, and still counts as its own."""
+
+    @property
+    def has(self) -> Named[K]:
+        """All that it may still have, also what it was told to give up."""
+        return names(with_given(self.assigned, names(self.revoking), self.epoch))
 
     def has_since(self, epoch: int, container: K, number: int) -> bool:
         """Whether it has had that since `epoch` or before."""

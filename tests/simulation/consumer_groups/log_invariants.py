@@ -204,10 +204,11 @@ class EachBatchIsLegal(OfTheLog):
         if classic.generation < before.epochs[0]:
             raise self.converted(f"generation {classic.generation} comes after {before.epochs}")
         for one in classic.members:
-            target = before.targets.get(one.member_id)
-            shall = sum(len(partitions) for partitions in (target or {}).values())
-            if target is not None and len(assignment_of(bytes(one.assignment))) != shall:
-                raise self.converted(f"{one.member_id} loses its target in a conversion")
+            member = before.members.get(one.member_id)
+            has = member.position.has if member is not None else {}
+            count = sum(len(partitions) for partitions in has.values())
+            if member is not None and len(assignment_of(bytes(one.assignment))) != count:
+                raise self.converted(f"{one.member_id} loses what it has in a conversion")
         lost = {
             member_id
             for member_id, member in before.members.items()
@@ -241,7 +242,6 @@ class _Before:
         self.classic = read.classics.get(group_id)
         self.epochs = (0, 0) if group is None else (group.epoch, group.assignment_epoch)
         self.members = {} if group is None else dict(group.members)
-        self.targets = {} if group is None else dict(group.targets)
         self.static = {} if group is None else dict(group.static_members)
 
 

@@ -18,8 +18,9 @@ from broker.groups.consumer.migration import (
     version_of,
 )
 from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.records import position_record
 from broker.groups.group_records import read_group_record
-from broker.groups.reconciliation.member_state import STABLE
+from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
 from protocol.errors import ProtocolError
 from protocol.messages.consumer_protocol import (
@@ -110,7 +111,7 @@ def test_a_large_group_is_converted_in_slices() -> None:
     assert len(upgraded(classic(*members))) == 3 + 3 * len(members)
 
 
-def test_back_again_members_keep_their_targets() -> None:
+def test_back_again_members_keep_what_they_have() -> None:
     first = classic(
         member("a", subscribed("t"), share(t=[0, 1])), member("b", subscribed("t"), share(t=[2, 3]))
     )
@@ -125,6 +126,20 @@ def test_back_again_members_keep_their_targets() -> None:
     assert (value.generation, value.protocol, value.leader) == (5, "range", "a")
     assert value.current_state_timestamp == 99
     assert value.members == [member("a", subscribed("t"), share(t=[0, 1]))]
+
+
+def test_back_again_a_member_has_what_it_has_not_given_up_yet() -> None:
+    """Not its target: a consumer that comes next would take the rest for free."""
+    records = upgraded(classic(member("a", subscribed("t"), share(t=[0, 1, 2]))))
+    group = followed(records)
+    a = group.members["a"]
+    since = a.position.epoch
+    halfway = a.position._replace(
+        state=UNREVOKED_PARTITIONS, assigned={T: {0: since}}, revoking={T: {2: since}}
+    )
+    group = followed([*records, position_record("g", "a", halfway)])
+    read: Any = read_group_record(*downgrade_records(group, [], TOPICS, 99)[-1])
+    assert read[1].members == [member("a", subscribed("t"), share(t=[0, 2]))]
 
 
 def test_a_member_that_the_broker_assigns_keeps_the_group_as_it_is() -> None:
