@@ -77,33 +77,29 @@ class ClassicMembers:
     def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Outcome[Done]:
         """A classic consumer comes, or comes again because it was told to."""
         request = joining.request
-        said = self._understood(group, request)
         config = self._surroundings.config
         full = len(group.members) >= config.group_consumer_max_size
-        if isinstance(said, ErrorCode):
-            return _refused(joining, said, request.member_id)
         if full and request.member_id not in group.members:
             return _refused(joining, ErrorCode.GROUP_MAX_SIZE_REACHED, request.member_id)
+        if not self._fits_in(group, request):
+            return _refused(joining, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
         found = self._find(group, joining)
         if isinstance(found, ErrorCode):
             return _refused(joining, found, request.member_id)
         if isinstance(found, str):
             return _refused(joining, ErrorCode.MEMBER_ID_REQUIRED, found)
+        try:
+            said = read_subscription(request.protocols[0].metadata)
+        except ProtocolError:
+            return _refused(joining, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
         return self._join(group, joining, said, found, now_ms)
 
-    def _understood(
-        self, group: ConsumerGroup, request: JoinGroupRequest
-    ) -> ConsumerProtocolSubscription | ErrorCode:
-        """What the member is subscribed to, where it fits in."""
-        if request.protocol_type != CONSUMER_PROTOCOL or not request.protocols:
-            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    def _fits_in(self, group: ConsumerGroup, request: JoinGroupRequest) -> bool:
+        """Whether it is a consumer, and all classic members know a protocol of its."""
+        if request.protocol_type != CONSUMER_PROTOCOL:
+            return False
         offered = [one.name for one in request.protocols]
-        if not any(group.is_classic_protocol_of_all(name, request.member_id) for name in offered):
-            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        try:
-            return read_subscription(request.protocols[0].metadata)
-        except ProtocolError:
-            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        return any(group.is_classic_protocol_of_all(name, request.member_id) for name in offered)
 
     def _find(self, group: ConsumerGroup, joining: Joining) -> Found | ErrorCode | str:
         """Who it is; a text: the member id with which it has to come again."""

@@ -105,6 +105,14 @@ def test_who_does_not_fit_in(stage: Stage, said: Any) -> None:
     assert join(stage, **said).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
+def test_who_needs_an_id_gets_one_before_its_subscription_is_read(stage: Stage) -> None:
+    """Seed 33 beside Apache Kafka 4.3: MEMBER_ID_REQUIRED, and INCONSISTENT_GROUP_PROTOCOL then."""
+    answer = join(stage, "", metadata=b"\0\0")
+    assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    again = join(stage, answer.member_id, metadata=b"\0\0")
+    assert again.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
 def test_classic_members_have_a_protocol_in_common(stage: Stage) -> None:
     join(stage, "c", protocols=("range", "sticky"))
     wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
