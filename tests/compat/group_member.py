@@ -262,10 +262,18 @@ class AioKafkaConsumer:
         return [one for one in self._consumer.assignment() if one.partition == partition]
 
     def pause(self, partition: int) -> None:
-        self._consumer.pause(*self._places(partition))
+        self._in_loop(self._consumer.pause, partition)
 
     def resume(self, partition: int) -> None:
-        self._consumer.resume(*self._places(partition))
+        self._in_loop(self._consumer.resume, partition)
+
+    def _in_loop(self, what: Callable[..., None], partition: int) -> None:
+        """It makes a future, which it can do only where its loop runs."""
+
+        async def done() -> None:
+            what(*self._places(partition))
+
+        self._loop.run_until_complete(done())
 
     def close(self) -> None:
         for task in self._pending:
