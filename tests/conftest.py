@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,8 @@ from tests.tools.java_tools import java_available, program_classpath, spark_jars
 
 def pytest_configure(config: pytest.Config) -> None:
     """Stop where an installed copy would be tested; print what each client showed at the end."""
+    # A shell has its background jobs ignore SIGINT, and children would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(feature_matrix, "feature-matrix")
     config.pluginmanager.register(portable, "portable")
     config.pluginmanager.register(quick_cases, "quick-cases")

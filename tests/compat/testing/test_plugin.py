@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -119,8 +118,6 @@ class Project:
             env={**os.environ, "TMPDIR": str(self._temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            # Where this run is in the background of a shell, SIGINT is ignored.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             text=True,
         )
 
