@@ -1,15 +1,17 @@
-"""The plug-ins of docs/security.md in a broker of their own: each of them has its say."""
+"""The plug-ins of the docs in a broker of their own: each of them has its say."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, Producer
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -33,15 +35,17 @@ from tests.compat.security.ways import (
     librdkafka,
 )
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "security.md").read_text()
-MODULES = dict(re.findall(r"```python\n# /etc/ottla/plugins/(\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGES = "".join((DOCS / name).read_text() for name in ("security.md", "groups.md"))
+MODULES = dict(re.findall(r"```python\n# /etc/ottla/plugins/(\w+)\.py\n(.*?)```", PAGES, re.DOTALL))
 _SECURITY = "org.apache.kafka.common.security"
 _LOGIN = "listener.name.login"
 TIMEOUT_MS = 1_000
+WITHIN_S = 20.0
 
 
 class Broker:
-    """With all plug-ins of the page, and one policy that never answers."""
+    """With all plug-ins of the pages, and one policy that never answers."""
 
     def __init__(self, start: Callable[..., BrokerProcess], folder: Path) -> None:
         for name, text in MODULES.items():
@@ -95,6 +99,9 @@ class Broker:
             "client.quota.callback.class": "quotas:ByTeam",
             # The quota's 10 MB a second are measured over one second, and not over ten.
             "quota.window.num": "2",
+            "group.consumer.assignors": "uniform,range,assignors:OneForAll",
+            "group.consumer.min.heartbeat.interval.ms": "100",
+            "group.consumer.heartbeat.interval.ms": "100",
         }
 
 
@@ -136,9 +143,43 @@ def sent(way: Way | None, broker: Broker, topic: str, *values: str) -> list[str 
     return found
 
 
-def test_the_page_has_all_of_them() -> None:
+def test_the_pages_have_all_of_them() -> None:
     named = ["assignors", "logins", "people", "policies", "quotas", "records", "rights"]
     assert sorted(MODULES) == named
+
+
+def test_one_member_has_all_and_the_others_stand_by(broker: Broker) -> None:
+    assert outcomes(broker.open.create_topics([NewTopic("stood-by", 3, 1)])) == [None]
+    settings = {
+        "bootstrap.servers": broker.process.bootstrap_servers,
+        "group.id": "standby",
+        "group.protocol": "consumer",
+        "group.remote.assignor": "standby",
+    }
+    with closing(Consumer(settings)) as second, closing(Consumer(settings)) as first:
+        deadline = time.monotonic() + WITHIN_S
+        first.subscribe(["stood-by"])
+        while len(first.assignment()) < 3:
+            assert time.monotonic() < deadline, first.assignment()
+            first.poll(0.05)
+        second.subscribe(["stood-by"])
+        while not is_stable(broker, "standby", members=2):
+            assert time.monotonic() < deadline
+            second.poll(0.05)
+            first.poll(0.05)
+        assert (len(first.assignment()), second.assignment()) == (3, [])
+        first.unsubscribe()
+        while len(second.assignment()) < 3:
+            assert time.monotonic() < deadline, second.assignment()
+            first.poll(0.05)
+            second.poll(0.05)
+
+
+def is_stable(broker: Broker, group: str, members: int) -> bool:
+    """Whether it has so many members, and all have what they are to have."""
+    (found,) = broker.open.describe_consumer_groups([group]).values()
+    seen = found.result(WITHIN_S)
+    return len(seen.members) == members and seen.state is ConsumerGroupState.STABLE
 
 
 @pytest.mark.parametrize("mechanism", [PLAIN, SHA_256, OAUTHBEARER])
