@@ -119,6 +119,7 @@ class LogLines(logging.Handler):
 
     def __init__(self, trace: Trace, world: SimScheduler) -> None:
         super().__init__(logging.WARNING)
+        self.addFilter(logging.Filter("ottla"))  # not clients that other tests left running
         self._trace = trace
         self._world = world
         self.errors: list[str] = []

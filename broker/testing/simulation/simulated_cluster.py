@@ -110,8 +110,8 @@ class SimulatedCluster:
 
     def watched(self, story: Callable[[], None]) -> None:
         """Let `story` happen. Raises Failure."""
-        lines = logging.getLogger("ottla")  # not those of clients that other tests left running
-        lines.addHandler(self._lines)
+        root = logging.root
+        root.addHandler(self._lines)
         try:
             story()
             if self._lines.errors and not self.faults.disk_error:
@@ -124,7 +124,7 @@ class SimulatedCluster:
             reason = origin(error)
             raise self._failure("crash", reason) from error
         finally:
-            lines.removeHandler(self._lines)
+            root.removeHandler(self._lines)
 
     def _failure(self, invariant: str, reason: str) -> Failure:
         lines = list(self.trace.last)
