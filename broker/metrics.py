@@ -17,14 +17,19 @@ common use write it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
+from typing import Any, TypeVar
 
 Labels = dict[str, str]
 Sample = tuple[Labels, float]
 Read = Callable[[], Iterable[Sample]]
+T = TypeVar("T")
+Things = Callable[[], Iterable[tuple[Labels, T]]]
+OfEach = tuple[str, str, Callable[[T], "float | None"]]
+"""Name, help text, and how a thing's value is read; None where it has none."""
 
 SAMPLES_A_SLICE = 200
 """Values that are read before the loop may do all else: some 0.3 ms."""
@@ -124,7 +129,7 @@ class Metrics:
     def __init__(self) -> None:
         self.topics: dict[str, TopicMetrics] = {}
         self._read: dict[str, tuple[Kind, str, Read]] = {}
-        self._sliced: dict[str, None] = {}
+        self._many: list[tuple[Sequence[OfEach[Any]], Things[Any]]] = []
         self._shows: Callable[[str], bool] = _all
 
     def topic(self, name: str) -> TopicMetrics:
@@ -154,10 +159,10 @@ class Metrics:
         """Values with labels, such as one a partition."""
         self._read[name] = (Kind.GAUGE, help_text, read)
 
-    def many(self, name: str, help_text: str, read: Read) -> None:
-        """Such values, where there may be thousands: others may change between two of them."""
-        self._read[name] = (Kind.GAUGE, help_text, read)
-        self._sliced[name] = None
+    def many(self, families: Sequence[OfEach[T]], things: Things[T]) -> None:
+        """Values of things of which there may be thousands, such as partitions. `things` gives each
+        with its labels; they may go, and others may come, while they are read."""
+        self._many.append((families, things))
 
     def counters(self, name: str, help_text: str, read: Read) -> None:
         """Counts with labels that somebody else keeps. `name` is without `_total`."""
@@ -185,15 +190,30 @@ class Metrics:
                     samples.append(({"topic": topic}, value))
             yield Family(name, Kind.COUNTER, help_text, (({}, total), *samples))
         for name, (kind, help_text, read) in list(self._read.items()):
-            if name not in self._sliced:
-                yield Family(name, kind, help_text, tuple(read()))
-                continue
-            found: list[Sample] = []
-            values = iter(read())
-            while some := tuple(islice(values, SAMPLES_A_SLICE)):
-                found += some
-                yield None
-            yield Family(name, kind, help_text, tuple(found))
+            yield Family(name, kind, help_text, tuple(read()))
+        for families, things in list(self._many):
+            yield from _of_each(families, things)
+
+
+def _of_each(families: Sequence[OfEach[T]], things: Things[T]) -> Iterator[Family | None]:
+    """One family after the other, so that few values are held; they share a thing's labels."""
+    listed: list[tuple[Labels, T]] = []
+    for some in _slices(things()):
+        listed += some
+        yield None
+    for name, help_text, read in families:
+        samples: list[Sample] = []
+        for some in _slices(listed):
+            read_here = ((labels, read(thing)) for labels, thing in some)
+            samples += [(labels, value) for labels, value in read_here if value is not None]
+            yield None
+        yield Family(name, Kind.GAUGE, help_text, tuple(samples))
+
+
+def _slices(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    rest = iter(items)
+    while some := tuple(islice(rest, SAMPLES_A_SLICE)):
+        yield some
 
 
 def _all(_topic: str) -> bool:

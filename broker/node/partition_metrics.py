@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.metrics import Labels, Metrics, Sample
+from broker.metrics import Labels, Metrics
 from protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -93,6 +93,21 @@ _OF_LEADERS: tuple[Value, ...] = (
     ),
 )
 
+Committed = tuple[int, "int | None"]
+"""An offset, and the end of its partition."""
+_OF_COMMITTED: tuple[tuple[str, str, Callable[[Committed], float | None]], ...] = (
+    (
+        "kafka_consumergroup_current_offset",
+        "The committed offset of a group",
+        lambda one: one[0],
+    ),
+    (
+        "kafka_consumergroup_lag",
+        "Records that a group has not committed yet, where a replica of the partition is here",
+        lambda one: None if one[1] is None else max(0, one[1] - one[0]),
+    ),
+)
+
 
 def min_isr(partition: Partition) -> int:
     """How many replicas in sync a partition needs for acks=all."""
@@ -101,53 +116,30 @@ def min_isr(partition: Partition) -> int:
 
 def register_partition_metrics(metrics: Metrics, replicas: ReplicaManager) -> None:
     """Of the replicas here, and of the partitions that this broker leads."""
-    for name, help_text, read in _OF_LOGS:
-        metrics.many(name, help_text, partial(_of_replicas, metrics, replicas, read))
-    for name, help_text, read in _OF_LEADERS:
-        metrics.many(name, help_text, partial(_of_leaders, metrics, replicas, read))
+    led = [(name, help_text, partial(_of_leader, read)) for name, help_text, read in _OF_LEADERS]
+    metrics.many([*_OF_LOGS, *led], partial(_shown, metrics, replicas))
 
 
 def register_lag_metrics(
     metrics: Metrics, groups: GroupCoordinator, replicas: ReplicaManager
 ) -> None:
     """Of the groups that this broker coordinates."""
-    metrics.many(
-        "kafka_consumergroup_current_offset",
-        "The committed offset of a group",
-        lambda: ((labels, float(at)) for labels, at, _ in _committed(metrics, groups, replicas)),
-    )
-    metrics.many(
-        "kafka_consumergroup_lag",
-        "Records that a group has not committed yet, where a replica of the partition is here",
-        lambda: (
-            (labels, float(max(0, end - at)))
-            for labels, at, end in _committed(metrics, groups, replicas)
-            if end is not None
-        ),
-    )
+    metrics.many(_OF_COMMITTED, partial(_committed, metrics, groups, replicas))
 
 
-def _of_replicas(
-    metrics: Metrics, replicas: ReplicaManager, read: Callable[[Partition], float]
-) -> Iterator[Sample]:
+def _shown(metrics: Metrics, replicas: ReplicaManager) -> Iterator[tuple[Labels, Partition]]:
     for one in list(replicas.partitions()):
         if metrics.shows(one.topic):
-            labels: Labels = {"topic": one.topic, "partition": str(one.index)}
-            yield labels, float(read(one))
+            yield {"topic": one.topic, "partition": str(one.index)}, one
 
 
-def _of_leaders(
-    metrics: Metrics, replicas: ReplicaManager, read: Callable[[Partition], float]
-) -> Iterator[Sample]:
-    for one in list(replicas.partitions()):
-        if one.is_leader and metrics.shows(one.topic):
-            labels: Labels = {"topic": one.topic, "partition": str(one.index)}
-            yield labels, float(read(one))
+def _of_leader(read: Callable[[Partition], float], one: Partition) -> float | None:
+    return read(one) if one.is_leader else None
 
 
 def _committed(
     metrics: Metrics, groups: GroupCoordinator, replicas: ReplicaManager
-) -> Iterator[tuple[Labels, int, int | None]]:
+) -> Iterator[tuple[Labels, Committed]]:
     """Each committed offset, with the end of its partition where that is known here."""
     for group_id, topic, offsets in groups.committed_offsets():
         if not metrics.shows(topic):
@@ -157,4 +149,4 @@ def _committed(
             if found is not None and topic_id not in (ZERO_UUID, found.topic_id):
                 continue  # of an earlier topic of that name
             labels: Labels = {"consumergroup": group_id, "topic": topic, "partition": str(index)}
-            yield labels, offset, None if found is None else found.log.high_watermark
+            yield labels, (offset, None if found is None else found.log.high_watermark)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from broker.metrics import Sample
+from broker.metrics import Labels
 
 if TYPE_CHECKING:
     from broker.node.node import Node
+    from controller.metadata.image import TopicImage
 
 _NAME = "kafka_server_raft_metrics"
 
@@ -47,17 +48,22 @@ def register_quorum_metrics(node: Node) -> None:
         lambda: raft.end_offset,
     )
     metrics.many(
-        "kafka_topic_partitions",
-        "Partitions of a topic, as the active controller knows it",
-        lambda: _partitions(node),
+        [
+            (
+                "kafka_topic_partitions",
+                "Partitions of a topic, as the active controller knows it",
+                lambda topic: len(topic.partitions),
+            )
+        ],
+        lambda: _topics(node),
     )
 
 
-def _partitions(node: Node) -> Iterator[Sample]:
+def _topics(node: Node) -> Iterator[tuple[Labels, TopicImage]]:
     if node.controller.controller.is_active:
         for name, topic in list(node.image.topics.by_name.items()):
             if node.metrics.shows(name):
-                yield {"topic": name}, float(len(topic.partitions))
+                yield {"topic": name}, topic
 
 
 def _or(value: int | None, otherwise: int) -> int:

@@ -11,7 +11,7 @@ import pytest
 from broker.groups.offset_table import PartitionOffset
 from broker.metrics import SAMPLES_A_SLICE, Metrics
 from broker.node.partition_metrics import (
-    _of_replicas,
+    _shown,
     register_lag_metrics,
     register_partition_metrics,
 )
@@ -121,12 +121,12 @@ def test_partitions_may_come_and_go_between_two_slices() -> None:
     metrics, count = Metrics(), SAMPLES_A_SLICE + 1
     here = Replicas(*(partition(number) for number in range(count)))
     replicas: Any = here
-    metrics.many("x", "…", lambda: _of_replicas(metrics, replicas, lambda one: one.index))
+    metrics.many([("x", "…", lambda one: one.index)], lambda: _shown(metrics, replicas))
     slices = 0
     for step in metrics.steps():
         if step is None:
             slices += 1
             here.forget(0)
             here.forget(count - slices)
-    assert slices == 2
+    assert slices == 4, "they are listed, then read"
     assert len(step.samples if step else ()) == count

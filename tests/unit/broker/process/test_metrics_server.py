@@ -72,7 +72,8 @@ async def test_a_scrape_holds_few_values_at_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(metrics_server, "HELD_VALUES", 3)
     metrics = Metrics()
     for name in ("a", "b", "c", "d"):
-        metrics.many(f"kafka_{name}", "Two", lambda: [({"x": "1"}, 1.0), ({"x": "2"}, 2.0)])
+        of_each = (f"kafka_{name}", "Two", float)
+        metrics.many([of_each], lambda: [({"x": "1"}, 1), ({"x": "2"}, 2)])
     steps = metrics.steps()
     sizes = [len(found) async for found in some_of(steps)]
     assert sizes == [3, 3, 3, 2, 1], "eight counters of all topics with one value each come first"
