@@ -1,14 +1,15 @@
 """`python -m tests.simulation`: run seeds, and tell of each failure.
 
-    --seeds N [--from S] [--jobs J] [--brokers B] [--quotas]
-    --seed S [--brokers B] [--quotas] [--trace FILE]
+    --seeds N [--from S] [--jobs J] [--brokers B] [--quotas] [--groups]
+    --seed S [--brokers B] [--quotas] [--groups] [--trace FILE]
     --mutants
 
 Without `--brokers` a seed is that of a cluster, of three brokers or now and then five, and every
-fourth is run with one broker, too. With `--quotas` clients have quotas in all of them. The exit
-code is 1 where a seed failed. `--seed` runs one seed and prints its outcome, `--trace` keeps all of
-its trace; what failed once fails again, with the same trace. `--mutants` prints the tables of
-README.md: which broken broker is caught by what.
+fourth is run with one broker, too. With `--quotas` clients have quotas in all of them. With
+`--groups` all of them have groups that the broker assigns (KIP-848), and no transactions and
+rights. The exit code is 1 where a seed failed. `--seed` runs one seed and prints its outcome,
+`--trace` keeps all of its trace; what failed once fails again, with the same trace. `--mutants`
+prints the tables of README.md: which broken broker is caught by what.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from broker.testing.simulation.sim_trace import Judged, Muted
+from broker.testing.simulation.sim_trace import Grouped, Judged, Muted
 from tests.simulation.acls.acl_mutants import acl_table
 from tests.simulation.cluster_mutants import cluster_table
 from tests.simulation.consumer_groups.consumer_mutants import consumer_table
@@ -34,12 +36,26 @@ from tests.simulation.transaction_mutants import transaction_table
 ONE_BROKER_EVERY = 4
 
 
-def run_seed(
-    seed: int, brokers: int, quotas: bool = False, trace: str | None = None
-) -> Outcome | Failure:
-    """One seed's outcome, in any case with `quotas`; its whole trace goes to the file `trace`."""
-    plan = Plan.of(seed) if brokers == 1 else Plan.cluster(seed, brokers)
-    simulation = Simulation(seed, replace(plan, limited=True) if quotas else plan)
+class Job(NamedTuple):
+    """One run."""
+
+    seed: int
+    brokers: int
+    quotas: bool = False
+    """Whether clients have quotas in any case."""
+    groups: bool = False
+    """Whether there are groups that the broker assigns in any case."""
+
+    @property
+    def plan(self) -> Plan:
+        plan = Plan.of(self.seed) if self.brokers == 1 else Plan.cluster(self.seed, self.brokers)
+        plan = plan.with_groups() if self.groups else plan
+        return replace(plan, limited=True) if self.quotas else plan
+
+
+def run_seed(job: Job, trace: str | None = None) -> Outcome | Failure:
+    """One seed's outcome; its whole trace goes to the file `trace`."""
+    simulation = Simulation(job.seed, job.plan)
     lines: list[str] = []
     if trace is not None:
         simulation.trace.everything = lines
@@ -52,9 +68,9 @@ def run_seed(
             Path(trace).write_text("\n".join(lines))
 
 
-def _report(job: tuple[int, int, bool]) -> tuple[Outcome | None, str]:
+def _report(job: Job) -> tuple[Outcome | None, str]:
     """The same, as it can be sent between processes."""
-    outcome = run_seed(*job)
+    outcome = run_seed(job)
     return (None, str(outcome)) if isinstance(outcome, Failure) else (outcome, "")
 
 
@@ -67,13 +83,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="processes (1)")
     parser.add_argument("--brokers", type=int, metavar="B", help="how many brokers")
     parser.add_argument("--quotas", action="store_true", help="clients have quotas")
+    parser.add_argument("--groups", action="store_true", help="the broker assigns groups")
     parser.add_argument("--trace", metavar="FILE", help="with --seed: write its trace there")
     parser.add_argument("--mutants", action="store_true", help="print who catches each mutant")
     options = parser.parse_args(arguments)
     logging.getLogger().addHandler(logging.NullHandler())
     if options.seed is not None:
         brokers = options.brokers or brokers_of(options.seed)
-        outcome = run_seed(options.seed, brokers, options.quotas, options.trace)
+        job = Job(options.seed, brokers, options.quotas, options.groups)
+        outcome = run_seed(job, options.trace)
         print(outcome)
         return int(isinstance(outcome, Failure))
     if options.mutants:
@@ -85,11 +103,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     jobs = []
     for seed in range(options.first, options.first + options.seeds):
-        jobs.append((seed, options.brokers or brokers_of(seed), options.quotas))
+        brokers = options.brokers or brokers_of(seed)
+        jobs.append(Job(seed, brokers, options.quotas, options.groups))
         if options.brokers is None and seed % ONE_BROKER_EVERY == 0:
-            jobs.append((seed, 1, options.quotas))
+            jobs.append(jobs[-1]._replace(brokers=1))
     started, failed, requests = time.monotonic(), 0, 0
-    judged, muted = Judged(), Muted()
+    judged, muted, grouped = Judged(), Muted(), Grouped()
     with multiprocessing.Pool(options.jobs) as pool:
         for outcome, failure in pool.imap(_report, jobs):
             if outcome is None:
@@ -99,6 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
                 requests += outcome.requests
                 judged = Judged(*map(sum, zip(judged, outcome.judged, strict=True)))
                 muted += outcome.muted
+                grouped = Grouped(*map(sum, zip(grouped, outcome.grouped, strict=True)))
     took = time.monotonic() - started
     print(f"{len(jobs)} runs, {failed} failed, {requests} requests, {took:.1f} s")
     print(f"of rights: {judged.allowed} allowed, {judged.denied} denied, ACLs changed meanwhile "
@@ -106,6 +126,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"of quotas: clients waited after {muted.produces} produces, {muted.fetches} fetches, "
           f"{muted.mutations} mutations and {muted.others} others, "
           f"{muted.longest_ms} ms at the longest")  # fmt: skip
+    print(f"of groups that the broker assigns: {grouped.joins} joins, "
+          f"{grouped.reconciliations} reconciliations, {grouped.hand_overs} hand-overs, "
+          f"{grouped.upgrades} conversions from classic, {grouped.downgrades} back")  # fmt: skip
     return int(failed > 0)
 
 

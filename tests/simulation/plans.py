@@ -72,6 +72,10 @@ class Plan:
     assigned: bool = False
     """Whether there is a group that the broker assigns (KIP-848)."""
 
+    def with_groups(self) -> Plan:
+        """The same with groups that the broker assigns, and without transactions and rights."""
+        return replace(self, assigned=True, transactional=False, secured=False)
+
     @property
     def is_cluster(self) -> bool:
         return len(self.layout.nodes) > 1

@@ -45,6 +45,7 @@ from tests.simulation.cast import (
 )
 from tests.simulation.consumer_groups.consumer_invariants import CONSUMER_INVARIANTS
 from tests.simulation.consumer_groups.consumer_member import SETTINGS as CONSUMER_SETTINGS
+from tests.simulation.consumer_groups.group_counts import GroupCounts
 from tests.simulation.consumer_groups.log_invariants import LOG_INVARIANTS
 from tests.simulation.copiers import Copier
 from tests.simulation.data_invariants import DATA_INVARIANTS
@@ -113,6 +114,7 @@ class Simulation(SimulatedCluster):
         )  # fmt: skip
         options = f" --brokers {plan.layout.brokers}"
         options += " --quotas" if plan.limited else ""
+        options += " --groups" if plan.assigned else ""
         self.replay = f"python -m tests.simulation{options} --seed {seed}"
         self.rights = AnswersAgreeWithAcls(self.world, self.promises)
         if plan.secured:
@@ -120,6 +122,9 @@ class Simulation(SimulatedCluster):
         self.waits = NobodyWaitsForEver(self.world, self.promises)
         if plan.limited:
             self.watch(self.waits)
+        self.counts = GroupCounts(self.world, self.promises)
+        if plan.assigned:
+            self.watch(self.counts)
         self._twin: GroupMember | None = None
         self.plain = CLUSTER_STEADY if plan.is_cluster else STEADY
         """The topics that need no transactions."""
@@ -162,6 +167,7 @@ class Simulation(SimulatedCluster):
             self.nemesis.counts,
             self.rights.judged,
             self.waits.muted,
+            self.counts.grouped,
         )
 
     def _run(self) -> None:

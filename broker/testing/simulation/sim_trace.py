@@ -53,6 +53,21 @@ class Muted(NamedTuple):
         )
 
 
+class Grouped(NamedTuple):
+    """What became of groups that the broker assigns (KIP-848), by the coordinators' log."""
+
+    joins: int = 0
+    """New members; a static one's next process is one."""
+    reconciliations: int = 0
+    """How often a member came from what it had to all that it was to have."""
+    hand_overs: int = 0
+    """Partitions that one member had, and another after it."""
+    upgrades: int = 0
+    """Classic groups with members that became consumer groups."""
+    downgrades: int = 0
+    """Consumer groups with members that became classic ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A run that kept every invariant."""
@@ -65,6 +80,7 @@ class Outcome:
     faults: dict[str, int]
     judged: Judged = Judged()
     muted: Muted = Muted()
+    grouped: Grouped = Grouped()
 
 
 class Failure(AssertionError):

@@ -245,9 +245,8 @@ SEEDS_MAX = 20
 
 
 def plan_of(seed: int) -> Plan:
-    """A seed's cluster with a group that the broker assigns, and without what is not about it."""
-    plan = Plan.cluster(seed)
-    return replace(plan, assigned=True, transactional=False, secured=False, limited=False)
+    """A seed's cluster with groups that the broker assigns, and without what is not about them."""
+    return replace(Plan.cluster(seed).with_groups(), limited=False)
 
 
 def consumer_failure(name: str) -> Failure | None:
