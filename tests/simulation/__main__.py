@@ -128,7 +128,8 @@ def main(arguments: list[str] | None = None) -> int:
           f"{muted.longest_ms} ms at the longest")  # fmt: skip
     print(f"of groups that the broker assigns: {grouped.joins} joins, "
           f"{grouped.reconciliations} reconciliations, {grouped.hand_overs} hand-overs, "
-          f"{grouped.upgrades} conversions from classic, {grouped.downgrades} back")  # fmt: skip
+          f"{grouped.upgrades} conversions from classic, {grouped.downgrades} back, "
+          f"{grouped.settled} times quiet and Stable")  # fmt: skip
     return int(failed > 0)
 
 

@@ -47,6 +47,7 @@ from tests.simulation.consumer_groups.consumer_invariants import CONSUMER_INVARI
 from tests.simulation.consumer_groups.consumer_member import SETTINGS as CONSUMER_SETTINGS
 from tests.simulation.consumer_groups.group_counts import GroupCounts
 from tests.simulation.consumer_groups.log_invariants import LOG_INVARIANTS
+from tests.simulation.consumer_groups.settling import QuietGroupsSettle
 from tests.simulation.copiers import Copier
 from tests.simulation.data_invariants import DATA_INVARIANTS
 from tests.simulation.final_reader import FinalReader
@@ -123,8 +124,10 @@ class Simulation(SimulatedCluster):
         if plan.limited:
             self.watch(self.waits)
         self.counts = GroupCounts(self.world, self.promises)
+        self.settling = QuietGroupsSettle(self.world, self.promises)
         if plan.assigned:
             self.watch(self.counts)
+            self.watch(self.settling)
         self._twin: GroupMember | None = None
         self.plain = CLUSTER_STEADY if plan.is_cluster else STEADY
         """The topics that need no transactions."""
@@ -167,7 +170,7 @@ class Simulation(SimulatedCluster):
             self.nemesis.counts,
             self.rights.judged,
             self.waits.muted,
-            self.counts.grouped,
+            self.counts.grouped._replace(settled=self.settling.judged),
         )
 
     def _run(self) -> None:

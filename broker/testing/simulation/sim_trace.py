@@ -66,6 +66,8 @@ class Grouped(NamedTuple):
     """Classic groups with members that became consumer groups."""
     downgrades: int = 0
     """Consumer groups with members that became classic ones."""
+    settled: int = 0
+    """How often one in which nothing changed had to be Stable, and was."""
 
 
 @dataclass(frozen=True, slots=True)

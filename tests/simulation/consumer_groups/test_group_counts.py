@@ -110,6 +110,7 @@ def test_a_failure_tells_how_to_run_it_again_with_its_groups(
     assert outcome.grouped.joins > 5
     assert outcome.grouped.reconciliations > 5
     assert outcome.grouped.hand_overs > 2
+    assert outcome.grouped.settled > 2
     assert main(words[3:]) == 0
     assert capsys.readouterr().out == f"{outcome}\n"
     assert not Plan.cluster(0).assigned

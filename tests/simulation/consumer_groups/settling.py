@@ -1,0 +1,155 @@
+"""I29: a group that the broker assigns settles once nothing changes, within a bound.
+
+Quiet is a group whose coordinator, members and epoch stay as they are. Once it has been that for
+the interval between two assignments, the first heartbeat has a target computed; in a round, in
+which each member is answered once, all hear what they have to give up; in the next all say that
+they did; in the third each gets what is its own. So the group is Stable after `ROUNDS`, and each
+member was told its target: with clients that send a heartbeat each interval, within the assignment
+interval and three heartbeat intervals. A classic member needs one more, where it was on its way to
+give up something for an older target: a round of its is a SyncGroup, or a Heartbeat after which it
+does not have to come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.groups.consumer.state.group import ConsumerGroup
+from broker.groups.consumer.state.group_state import ConsumerGroupState
+from broker.groups.reconciliation.position import JOIN_EPOCH, STATIC_LEAVE_EPOCH
+from broker.node.node import Node
+from broker.testing.simulation.machines.sim_broker import SimBroker
+from broker.testing.simulation.network.sim_network import Exchange
+from protocol.api_keys import ApiKey
+from tests.simulation.consumer_groups.consumer_invariants import OfConsumerGroups, Place
+
+ASSIGNMENT_INTERVAL_MS = 1_000.0
+"""`group.consumer.assignment.interval.ms`, as it is by default."""
+ROUNDS = 3
+OF_A_ROUND = (ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT)
+
+
+@dataclass(slots=True)
+class Quiet:
+    """A group since its last change; times in ms."""
+
+    group: ConsumerGroup
+    node: Node
+    address: str
+    epoch: int
+    members: tuple[str, ...]
+    since_ms: float
+    """When its round began: requests count that were sent since."""
+    rounds: int = 0
+    answered: dict[str, None] = field(default_factory=dict)
+    """Whose turn in this round is over."""
+
+    @property
+    def limit(self) -> int:
+        """After so many rounds it is Stable."""
+        members = self.group.members.values()
+        return ROUNDS + any(one.uses_classic_protocol for one in members)
+
+
+class QuietGroupsSettle(OfConsumerGroups):
+    """See the module."""
+
+    name = "I29"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._quiet: dict[str, Quiet] = {}
+        self._told: dict[tuple[str, str], list[Place]] = {}
+        """By group and client: what it was told last that it has."""
+        self.judged = 0
+        """How often a group had to be Stable, and was."""
+
+    def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
+        assert broker.node is not None
+        known = self._quiet.get(group.group_id)
+        members = tuple(group.members)
+        if (
+            known is None
+            or known.group is not group
+            or (known.epoch, known.members) != (group.epoch, members)
+            or any(one.position.epoch == STATIC_LEAVE_EPOCH for one in group.members.values())
+        ):
+            self._quiet[group.group_id] = Quiet(
+                *(group, broker.node, broker.address, group.epoch, members),
+                self.world.now_ms + ASSIGNMENT_INTERVAL_MS,
+            )
+
+    def received(self, exchange: Exchange) -> None:
+        self.learn(exchange)
+        if exchange.key not in OF_A_ROUND:
+            return
+        group_id = exchange.request.group_id
+        given = self.given(exchange)
+        if given is not None:
+            self._told[group_id, exchange.client] = given
+        quiet = self._quiet.get(group_id)
+        if quiet is None or exchange in self._replaced or exchange.response.error_code:
+            return
+        member_id = self._member_of(exchange)
+        if exchange.node != quiet.address or exchange.sent_ms < quiet.since_ms:
+            return
+        if member_id not in quiet.members:
+            return
+        quiet.answered[member_id] = None
+        if quiet.rounds >= quiet.limit:
+            self._has_its_own(quiet, member_id, exchange.client)
+        if len(quiet.answered) == len(quiet.members):
+            self._round_is_over(quiet)
+
+    def _member_of(self, exchange: Exchange) -> str | None:
+        """Whose turn it was; None where it is none, as who leaves has none."""
+        if exchange.key is not ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            member_id: str = exchange.request.member_id
+            return member_id
+        told: str | None = exchange.response.member_id
+        return told if exchange.response.member_epoch > JOIN_EPOCH else None
+
+    def _round_is_over(self, quiet: Quiet) -> None:
+        quiet.answered.clear()
+        quiet.rounds += 1
+        quiet.since_ms = self.world.now_ms
+        if quiet.rounds < quiet.limit or not self._is_there(quiet):
+            return
+        self.judged += 1
+        state = quiet.group.state
+        if state is not ConsumerGroupState.STABLE:
+            positions = {one.member_id: one.position for one in quiet.group.members.values()}
+            raise self.broken(
+                f"{quiet.group.group_id} is {state.value} after {quiet.rounds} rounds without a "
+                f"change in epoch {quiet.epoch}: {positions}"
+            )
+
+    def _is_there(self, quiet: Quiet) -> bool:
+        """Whether it is its coordinator's still, and of this type."""
+        broker = quiet.node.broker
+        if broker is None:
+            return False
+        shards = broker.parts.groups._runtime.active_shards()
+        group_id = quiet.group.group_id
+        return any(shard.groups.get(group_id) is quiet.group for shard in shards)
+
+    def _has_its_own(self, quiet: Quiet, member_id: str, client: str) -> None:
+        """Whether a member of a Stable group was told all that is its own."""
+        if not self._is_there(quiet):
+            return
+        told = sorted(self._told.get((quiet.group.group_id, client), []))
+        target = _places(quiet.group.target(member_id))
+        if told != target:
+            raise self.broken(
+                f"{client} of {quiet.group.group_id} was told {told}, its target is {target}"
+            )
+
+    def power_lost(self, broker: SimBroker) -> None:
+        if not self.in_cluster:
+            self._quiet.clear()
+
+
+def _places(assignment: Mapping[bytes, Any]) -> list[Place]:
+    return sorted((topic_id, one) for topic_id, parts in assignment.items() for one in parts)
