@@ -47,8 +47,10 @@ class Scenario(Simulation):
         weather: Weather | None = None,
         properties: dict[str, str] | None = None,
         transactional: bool = False,
+        assigned: bool = False,
     ) -> None:
-        """`transactional` adds topics for transactions, and their invariants."""
+        """`transactional` adds topics for transactions, and their invariants; `assigned` the
+        settings and the invariants of groups that the broker assigns."""
         plan = Plan(
             settle_ms=2_000.0,
             weather=weather or Weather(),
@@ -58,6 +60,7 @@ class Scenario(Simulation):
             think_ms=100.0,
             properties=properties or {},
             transactional=transactional,
+            assigned=assigned,
         )
         super().__init__(seed, plan)
         self.nemesis.ended = lambda _broker: None  # type: ignore[method-assign]

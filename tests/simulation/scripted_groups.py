@@ -6,6 +6,7 @@ a request, at a moment of it: when it arrives, once it was handled, or with its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from broker.testing.simulation.machines.memory_filesystem import Died
@@ -307,12 +308,16 @@ class Trap:
         self.story = story
         self.sprung: list[tuple[ApiKey, str, SimBroker]] = []
         self._armed: tuple[ApiKey, str] | None = None
+        self._wants: Callable[[Any], bool] = lambda _request: True
         story.network.watch(self)
 
-    def set(self, key: ApiKey, moment: str) -> None:
-        """Wait for a request of this kind at the coordinator."""
+    def set(
+        self, key: ApiKey, moment: str, wants: Callable[[Any], bool] = lambda _request: True
+    ) -> None:
+        """Wait for a request of this kind at the coordinator, for the first that it `wants`."""
         assert moment in self.MOMENTS
         self._armed = (key, moment)
+        self._wants = wants
 
     @property
     def is_armed(self) -> bool:
@@ -338,7 +343,7 @@ class Trap:
             return None
         key, moment = self._armed
         node = self.story.view.at(exchange.node)
-        if exchange.key is not key or moment not in moments:
+        if exchange.key is not key or moment not in moments or not self._wants(exchange.request):
             return None
         if node is not self.story.view.coordinator() or not node.serving:
             return None

@@ -127,7 +127,9 @@ class MigratingMember(ConsumerMember):
     def _join_classic(self) -> Waits:
         """Join and sync; eager members give everything up before."""
         if self.speaks is Speaks.EAGER:
+            lost = [(key, self.generation) for key in self.assigned]
             self._give_up()
+            self._lost = lost
         topics = yield from self.know(*self.names)
         response = yield from self._ask(
             self._joining(), self.join_version, timeout_ms=JOIN_WITHIN_MS
@@ -187,6 +189,8 @@ class MigratingMember(ConsumerMember):
         given = assignment_of(response.assignment)
         # A cooperative member gives up now what it has no more, and says so by joining again.
         self._is_to_join = any(key not in given for key in self.assigned)
+        lost = [*self._lost, *((key, self._synced) for key in self.assigned)]
+        self._lost = [(key, epoch) for key, epoch in lost if key not in given]
         self.assigned, self._synced = given, self.generation
         self.positions = {key: at for key, at in self.positions.items() if key in given}
         self.joined += 1
@@ -203,6 +207,8 @@ class MigratingMember(ConsumerMember):
         elif dice < 0.08:
             self._next_life()  # it dies, or its machine restarts
             self.hang_up()
+        elif dice < 0.13 and self._lost:
+            yield from self._commit_late()
         elif dice < 0.6 and (yield from self._knows_offsets()):
             yield from self._react_classic((yield from self._commit()))
         else:
@@ -244,6 +250,19 @@ class MigratingMember(ConsumerMember):
             self._next_life()
 
     # --- offsets -------------------------------------------------------------------------------
+
+    def _commit_late(self) -> Waits:
+        """Of a classic member: that it is told so of an older generation means nothing for now."""
+        if self.speaks is Speaks.CONSUMER:
+            yield from super()._commit_late()
+            return
+        now = (self.generation, self.assigned, self.positions)
+        key, self.generation = self._lost.pop()
+        self.assigned, self.positions = [key], {}
+        error = yield from self._commit()
+        self.generation, self.assigned, self.positions = now
+        if error is not ErrorCode.ILLEGAL_GENERATION:
+            yield from self._react_classic(error)
 
     def _commit_version(self) -> int:
         if self.speaks is Speaks.CONSUMER:

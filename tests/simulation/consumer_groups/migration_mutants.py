@@ -113,7 +113,7 @@ MIGRATION_MUTANTS = {
     "the way back keeps the consumer group": (the_way_back_keeps_the_consumer_group, ("I28",)),
     "classic members hear of nothing": (
         classic_members_hear_of_nothing,
-        ("I13", "I18", "I20", "I24"),
+        ("I29", "I23", "I13", "I18", "I20", "I24"),
     ),
     "classic members own nothing": (classic_members_own_nothing, ("I23",)),
     "any generation commits": (any_generation_commits, ("I25", "I17")),
