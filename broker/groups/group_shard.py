@@ -76,6 +76,8 @@ from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 
+BECAME_CLASSIC = "it was a consumer group until now"
+"""Why such a group rebalances."""
 FoundOffsets = Callable[[], FetchedOffsets]
 """Read when they are told."""
 
@@ -112,6 +114,10 @@ class GroupShard:
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(config.offset_metadata_max_bytes, lambda: context.high_watermark)
         self._loaded_to = -1
+        self._ended: tuple[str, int] | None = None
+        """The consumer group of which the log ended last, and where; until it is loaded."""
+        self._became_classic_last: dict[str, None] = {}
+        """Groups of which the log says last that they are classic ones now; until it is loaded."""
         self._others: dict[str, int] = {}
 
     # -- replay --------------------------------------------------------------------------------
@@ -153,6 +159,9 @@ class GroupShard:
             group.install(value, offset, self._scheduler.wall_ms())
         else:
             self.groups[group_id] = ClassicGroup.restore(group_id, value, offset)
+            self._became_classic_last.pop(group_id, None)
+            if value.members and self._ended == (group_id, offset - 1):
+                self._became_classic_last[group_id] = None
 
     def _replay_consumer_group(
         self, key: ConsumerGroupKey, value: ConsumerGroupValue | None, offset: int
@@ -160,6 +169,8 @@ class GroupShard:
         group_id = key.group_id
         group = self._consumer(group_id)
         if value is None:
+            if isinstance(key, ConsumerGroupMetadataKey) and not self._live:
+                self._ended = (group_id, offset)
             if isinstance(key, ConsumerGroupMemberMetadataKey):
                 self._consumers.forget(group_id, key.member_id)
             if group is None:
@@ -182,6 +193,12 @@ class GroupShard:
                 self._consumers.resume(consumers)
         for group in self._classic_groups():
             self._context.submit(partial(self._rebalancer.resume, group), settle)
+            if group.group_id in self._became_classic_last:
+                # Its coordinator has gone before the rebalance, so that what the last consumer had
+                # is nobody's. Kafka leaves it at that.
+                what = partial(self._rebalancer.prepare_or_complete, group, BECAME_CLASSIC)
+                self._context.submit(what, settle)
+        self._ended, self._became_classic_last = None, {}
         if self._others:
             kinds = ", ".join(f"{count} {name}" for name, count in sorted(self._others.items()))
             log.warning(
@@ -312,7 +329,7 @@ class GroupShard:
             return
         self._context.submit(partial(self._rebalancer.resume, group), settle)
         if rebalances:
-            what = partial(self._rebalancer.prepare, group, "it was a consumer group until now")
+            what = partial(self._rebalancer.prepare, group, BECAME_CLASSIC)
             self._context.submit(what, settle)
 
     def describe_consumers(self, group_id: str) -> Outcome[DescribedConsumerGroup | None]:

@@ -210,6 +210,32 @@ def test_a_live_group_goes_there_and_back() -> None:
     assert committed(node) == 8
 
 
+def test_a_group_that_became_classic_rebalances_also_where_its_coordinator_went() -> None:
+    """What the last consumer had is nobody's, until somebody assigns it: once, for one restart."""
+    node = GroupNode(**NO_INTERVAL)
+    c = classic_group(node)
+    ask(node, coming("k"))
+    ask(node, joining("g", c, protocols=protocols(0, 1)), 9)
+    ask(node, joining("g", c, protocols=protocols(0)), 9)
+    ask(node, heartbeat("k", 2, []))
+    ask(node, heartbeat("k", -1))
+    node.restart()
+    assert ask(node, beat("g", 2, c), 4).error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert ask(node, joining("g", c, protocols=protocols(0)), 9).generation_id == 3
+    ask(node, syncing("g", 3, c, {c: share(0, 1)}), 5)
+    node.restart()
+    assert ask(node, beat("g", 3, c), 4).error_code == ErrorCode.NONE
+
+
+def test_an_empty_consumer_group_that_gives_way_is_no_conversion() -> None:
+    node = GroupNode(**NO_INTERVAL)
+    ask(node, coming("k"))
+    ask(node, heartbeat("k", -1))
+    c = classic_group(node)
+    node.restart()
+    assert ask(node, beat("g", 1, c), 4).error_code == ErrorCode.NONE
+
+
 def test_who_waits_in_a_classic_group_that_is_converted_comes_again() -> None:
     node = GroupNode(**NO_INTERVAL)
     c = classic_group(node)
