@@ -69,13 +69,14 @@ class SteeredMember(MigratingMember):
         self.member_id, self.generation = joined.member_id, joined.generation_id
         yield from self._sync_classic(joined.protocol_name, {})
 
-    def commit_as(self, generation: int, key: Key, offset: int) -> Waits:
-        """Commit in a generation, whatever the member's is; its error, None without answer."""
+    def commit_as(self, generation: int, key: Key, offset: int, *, watched: bool = True) -> Waits:
+        """Commit in a generation, whatever the member's is; its error, None without answer.
+        `watched`: invariants are told of it."""
         part = OffsetCommitRequestPartition(key[1], offset, -1, "")
         topics = [OffsetCommitRequestTopic(key[0], partitions=[part])]
         request = OffsetCommitRequest(self.group, generation, self.member_id, None, topics=topics)
         about = Committing(self.group, generation, self.member_id, {key: offset})
-        response = yield from self._ask(request, 9, about=about)
+        response = yield from self._ask(request, 9, about=about if watched else None)
         if response is None:
             return None
         return ErrorCode(response.topics[0].partitions[0].error_code)
@@ -86,10 +87,18 @@ class SteeredMember(MigratingMember):
         self.speaks = speaks
 
 
-def steered(story: Scenario, name: str, speaks: Speaks, *, alone: bool = True) -> SteeredMember:
-    """A new member of the group that is converted."""
+def steered(
+    story: Scenario,
+    name: str,
+    speaks: Speaks,
+    *,
+    alone: bool = True,
+    topics: list[str] | None = None,
+    expression: str | None = None,
+) -> SteeredMember:
+    """A new member of the group that is converted, subscribed to `topics` (all steady ones)."""
     member: SteeredMember = story.add(
-        SteeredMember, name, group=MIGRATING, topics=list(story.steady), instance_id=None,
-        speaks=speaks, alone=alone,
+        SteeredMember, name, group=MIGRATING, topics=topics or list(story.steady),
+        instance_id=None, speaks=speaks, alone=alone, expression=expression,
     )  # fmt: skip
     return member
