@@ -89,6 +89,11 @@ class ChurningMember(ConsumerMember):
             ]
         return request
 
+    def _react(self, error: ErrorCode) -> Waits:
+        # What this answer was to tell may have been decided: the next heartbeat says everything.
+        self._told = None
+        yield from super()._react(error)
+
     def _lose_all(self) -> None:
         super()._lose_all()
         self._has, self._told = {}, None

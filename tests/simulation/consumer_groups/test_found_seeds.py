@@ -1,0 +1,21 @@
+"""Seeds with groups that the broker assigns in which something was wrong once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.__main__ import Job
+from tests.simulation.simulation import Simulation
+
+pytestmark = pytest.mark.slow
+
+FOUND = {
+    400049: "a simulated member that was told NOT_COORDINATOR did not say everything again, and "
+    "never heard what it was to give up (I29)",
+}
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_was_wrong_once_holds_now(seed: int) -> None:
+    outcome = Simulation(seed, Job(seed, 3, groups=True).plan).run()
+    assert outcome.grouped.joins > 5, "too little happened to prove anything"
