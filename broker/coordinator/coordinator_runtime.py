@@ -212,32 +212,48 @@ class ShardContext:
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[ErrorCode]:
         """Write `records` and replay them. An error is one for clients; then nothing changed, or
-        the shard is not here any more."""
-        if self.state is not ShardState.ACTIVE:
+        the shard is not here any more.
+
+        To write many takes as long as a slice: neither the end of the decision nor the first
+        replays are in it."""
+        is_long = len(records) > REPLAYS_A_SLICE
+        if is_long:
+            yield None
+        if self._is_gone():
             return ErrorCode.NOT_COORDINATOR
         result = self._log.append(self.partition, self.leader_epoch, records, transaction)
         if result.error is not ErrorCode.NONE:
             log.warning("%s: append refused: %s", self, result.error.name)
             return coordinator_error(result.error)
-        assert self.shard is not None
         producer_id = NO_PRODUCER_ID if transaction is None else transaction.producer.producer_id
         if len(records) > 1:
             self._replayed_below = result.first_offset
-        pace = Pace(REPLAYS_A_SLICE)
         try:
-            for index, (key, value) in enumerate(records):
-                if pace.is_full(replays(value)) and index:
-                    yield None
-                    if self._is_gone():
-                        return ErrorCode.NOT_COORDINATOR
-                self.shard.replay(LogRecord(result.first_offset + index, key, value, producer_id))
+            if is_long:
+                yield None
+            error = yield from self._replay_written(records, result.first_offset, producer_id)
         finally:
             self._replayed_below = None
-        self.last_offset = max(self.last_offset, result.last_offset)
+        if error is ErrorCode.NONE:
+            self.last_offset = max(self.last_offset, result.last_offset)
+        return error
+
+    def _replay_written(
+        self, records: Sequence[Record], first_offset: int, producer_id: int
+    ) -> Steps[ErrorCode]:
+        """Begins with a slice, which may be one after that of the append."""
+        assert self.shard is not None
+        pace = Pace(REPLAYS_A_SLICE)
+        for index, (key, value) in enumerate(records):
+            if pace.is_full(replays(value)) and index:
+                yield None
+            if self._is_gone():
+                return ErrorCode.NOT_COORDINATOR
+            self.shard.replay(LogRecord(first_offset + index, key, value, producer_id))
         return ErrorCode.NONE
 
     def _is_gone(self) -> bool:
-        """Asked after a slice."""
+        """Whether this is led elsewhere, or not loaded: asked after a slice."""
         return self.state is not ShardState.ACTIVE
 
     def _after_commit(self, done: Done, wanted: int) -> None:

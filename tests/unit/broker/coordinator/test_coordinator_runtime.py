@@ -413,6 +413,11 @@ def many(records: int) -> Outcome[object]:
     return Outcome("many", [(b"%d" % number, b"v") for number in range(records)])
 
 
+def written_to(world: World) -> int:
+    """How many records are in the log."""
+    return len(world.log.records.get(0, ()))
+
+
 def submit(world: World, decide: Callable[[Memory], Decided[object]], told: list[object]) -> None:
     world.runtime.submit(0, decide, lambda error, reply: told.append((error, reply)), told.append)
 
@@ -424,11 +429,13 @@ def test_a_slice_replays_so_many_and_what_comes_meanwhile_waits() -> None:
     shard.submit(many(2 * REPLAYS_A_SLICE + 1))
     shard.submit(Outcome("few", [(b"few", b"v")]))
     submit(world, lambda shard: Outcome(len(shard.seen)), told)
-    replayed = [len(shard.seen)]
+    written, replayed = [written_to(world)], [len(shard.seen)]
     while world.scheduler.step():
+        written.append(written_to(world))
         replayed.append(len(shard.seen))
     whole = 1 + 2 * REPLAYS_A_SLICE + 1
-    assert replayed[:3] == [1 + REPLAYS_A_SLICE, 1 + 2 * REPLAYS_A_SLICE, whole]
+    assert replayed[:5] == [1, 1, 1 + REPLAYS_A_SLICE, 1 + 2 * REPLAYS_A_SLICE, whole]
+    assert written[:3] == [0, whole - 1, whole - 1], "to write so many is a slice of its own"
     assert [reply for _, reply in shard.told] == ["many", "few"]
     assert told == [(ErrorCode.NONE, whole + 1)], "it sees all that was decided before it"
 
@@ -442,7 +449,7 @@ def test_what_is_committed_ends_before_an_append_that_is_replayed_in_part() -> N
     seen = [shard.context.high_watermark]
     while world.scheduler.step():
         seen.append(shard.context.high_watermark)
-    assert seen[:3] == [1, 1, 1 + records]
+    assert seen[:5] == [1, 1, 1, 1, 1 + records]
 
 
 def test_who_reads_a_shard_waits_while_an_append_is_replayed_in_part() -> None:
@@ -451,7 +458,11 @@ def test_who_reads_a_shard_waits_while_an_append_is_replayed_in_part() -> None:
     for end in (lambda: world.scheduler.run_for(0), lambda: world.runtime.on_resigned(0)):
         assert next(world.runtime.amid_an_append(0), "whole") == "whole"
         shard.submit(many(2 * REPLAYS_A_SLICE + 1))
+        assert next(world.runtime.amid_an_append(0), "whole") == "whole", "it is not written yet"
+        world.scheduler.step()
         waiting = world.runtime.amid_an_append(0)
+        assert next(waiting, "whole") is None
+        world.scheduler.step()
         assert next(waiting, "whole") is None
         end()
         assert next(waiting, "whole") == "whole"
@@ -489,16 +500,25 @@ def test_a_long_decision_sees_one_state() -> None:
     assert world.shard().seen == ["loaded", (0, b"later"), TransactionMarker(1, 7, True)]
 
 
-def test_who_waits_behind_long_work_hears_that_the_shard_went() -> None:
+@pytest.mark.parametrize(
+    ("slices", "written", "replayed"),
+    [(0, 0, 0), (1, 2 * REPLAYS_A_SLICE, 0), (2, 2 * REPLAYS_A_SLICE, REPLAYS_A_SLICE)],
+)
+def test_who_waits_behind_long_work_hears_that_the_shard_went(
+    slices: int, written: int, replayed: int
+) -> None:
     world = sliced()
     told: list[object] = []
     shard = world.shard()
     shard.submit(many(2 * REPLAYS_A_SLICE))
     submit(world, lambda _: Outcome("never"), told)
+    for _ in range(slices):
+        world.scheduler.step()
     world.runtime.on_resigned(0)
     world.scheduler.run_for(0)
     assert shard.answers == [ErrorCode.NOT_COORDINATOR] == told
-    assert len(shard.seen) == 1 + REPLAYS_A_SLICE + 1, "nothing is replayed after the end"
+    assert written_to(world) == written
+    assert len(shard.seen) == 1 + replayed + 1, "nothing is replayed after the end"
 
 
 def test_a_decision_that_fails_is_answered(caplog: pytest.LogCaptureFixture) -> None:
