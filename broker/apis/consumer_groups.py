@@ -24,23 +24,31 @@ from broker.groups.consumer.heartbeat import refusal
 from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
+    Member,
 )
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps
+
+DESCRIBED = 8
+"""Pieces of work that it is to tell of a group, beside its members."""
 
 
 class ConsumerGroupsApi:
     """Hands requests to the group coordinator."""
 
-    def __init__(self, coordinator: GroupCoordinator) -> None:
+    def __init__(self, coordinator: GroupCoordinator, answers: SlicedAnswers) -> None:
         self._coordinator = coordinator
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         """The two APIs with their ranges."""
@@ -92,15 +100,42 @@ class ConsumerGroupsApi:
         answers: dict[int, DescribedGroup] = {}
 
         def done(index: int, group: DescribedGroup) -> None:
-            answers[index] = self._shown(rights, group, request.include_authorized_operations)
+            answers[index] = group
             if len(answers) == len(asked):
                 found = [answers[place] for place in range(len(asked))]
-                respond(ConsumerGroupDescribeResponse(groups=[*denied, *found]))
+                steps = self._told(context, request, denied, found)
+                self._answers.give(context, request, steps, respond, refuse_describe)
+
+        def describe(index: int) -> None:
+            self._coordinator.describe_consumers(asked[index], partial(done, index))
 
         if not asked:
             respond(ConsumerGroupDescribeResponse(groups=denied))
-        for index, name in enumerate(asked):
-            self._coordinator.describe_consumers(name, partial(done, index))
+        self._coordinator.one_by_one(describe, range(len(asked)))
+
+    def _told(
+        self,
+        context: RequestContext,
+        request: ConsumerGroupDescribeRequest,
+        denied: list[DescribedGroup],
+        found: list[DescribedGroup],
+    ) -> Steps[ConsumerGroupDescribeResponse]:
+        pace, groups = Pace(), Items[DescribedGroup](context.api_version)
+        for group in denied:
+            groups.add(group)
+        for group in found:
+            if pace.is_full(DESCRIBED):
+                yield None
+            shown = self._shown(context.rights, group, request.include_authorized_operations)
+            members = Items[Member](context.api_version)
+            for member in shown.members:
+                pieces = _pieces_of(member)
+                if pace.is_full(pieces):
+                    yield None
+                members.add(member, pieces)
+            shown.members = members.array()
+            groups.add(shown, 1 + members.pieces)
+        return ConsumerGroupDescribeResponse(groups=groups.array())
 
     def _shown(self, rights: Rights, group: DescribedGroup, operations: bool) -> DescribedGroup:
         group.authorized_operations = OPERATIONS_NOT_ASKED
@@ -125,6 +160,12 @@ def _client_of(context: RequestContext) -> tuple[str, str]:
     """Client id and host as the group keeps them."""
     # As Java prints an address without a host name; kafka-consumer-groups shows it.
     return context.client_id or "", f"/{context.client_host}"
+
+
+def _pieces_of(member: Member) -> int:
+    """Messages that it is."""
+    shown, wanted = member.assignment, member.target_assignment
+    return 3 + len(shown.topic_partitions) + len(wanted.topic_partitions)
 
 
 def _topics_of(group: DescribedGroup) -> list[str]:

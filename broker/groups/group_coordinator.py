@@ -399,9 +399,9 @@ class GroupCoordinator:
         described = shard.describe(group_id)
         return ErrorCode.GROUP_ID_NOT_FOUND if described is None else described
 
-    def one_by_one(self, do: Callable[[str], None], group_ids: Sequence[str]) -> None:
+    def one_by_one(self, do: Callable[[T], None], groups: Sequence[T]) -> None:
         """Do something that may be long for each of some groups, some of them a slice."""
-        OrderedWork(self._sliced).take(each(do, group_ids, GROUPS_A_SLICE), _log_failure)
+        OrderedWork(self._sliced).take(each(do, groups, GROUPS_A_SLICE), _log_failure)
 
     def describe_consumers(
         self, group_id: str, done: Callable[[DescribedConsumerGroup], None]

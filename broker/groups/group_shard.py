@@ -225,7 +225,7 @@ class GroupShard:
     def _classic_groups(self) -> list[ClassicGroup]:
         return [group for group in self.groups.values() if isinstance(group, ClassicGroup)]
 
-    def join(self, joining: Joining) -> Outcome[Done]:
+    def join(self, joining: Joining) -> Decided[Done]:
         """JoinGroup; a new member's group is made on the way."""
         request = joining.request
         other = self._consumer(request.group_id)
@@ -275,7 +275,7 @@ class GroupShard:
 
     def leave(
         self, request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
-    ) -> Outcome[Done]:
+    ) -> Decided[Done]:
         """LeaveGroup: `reply` with an answer for each member."""
         consumers = self._consumer(request.group_id)
         if consumers is not None:
@@ -332,12 +332,13 @@ class GroupShard:
             what = partial(self._rebalancer.prepare, group, BECAME_CLASSIC)
             self._context.submit(what, settle)
 
-    def describe_consumers(self, group_id: str) -> Outcome[DescribedConsumerGroup | None]:
+    def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
         """ConsumerGroupDescribe of one group, as it is when all is committed; None: no such one."""
         group = self._consumer(group_id)
         if group is None:
             return Outcome(None, after=self._loaded_to)
-        return Outcome(self._consumers.describe(group), after=group.record_offset)
+        found = yield from self._consumers.describe(group)
+        return Outcome(found, after=group.record_offset)
 
     # -- offsets -------------------------------------------------------------------------------
 

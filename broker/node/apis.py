@@ -123,7 +123,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             auto_creation.create_internal,
         ),
         GroupMembershipApi(groups),
-        ConsumerGroupsApi(groups),
+        ConsumerGroupsApi(groups, answers),
         GroupOffsetsApi(metadata, groups, answers),
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),

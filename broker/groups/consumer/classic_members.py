@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.coordinator.outcome import Done, Outcome
+from broker.coordinator.outcome import Decided, Done, Outcome
 from broker.groups.classic.group import CONSUMER_PROTOCOL
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
@@ -45,6 +45,7 @@ from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from protocol.primitives import uuid_to_string
+from storage.log.sliced_work import Steps
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -74,7 +75,7 @@ class ClassicMembers:
 
     # -- JoinGroup -----------------------------------------------------------------------------
 
-    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Outcome[Done]:
+    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Decided[Done]:
         """A classic consumer comes, or comes again because it was told to."""
         request = joining.request
         config = self._surroundings.config
@@ -129,7 +130,7 @@ class ClassicMembers:
         said: ConsumerProtocolSubscription,
         found: Found,
         now_ms: int,
-    ) -> Outcome[Done]:
+    ) -> Decided[Done]:
         request = joining.request
         protocols = [ClassicProtocol(one.name, one.metadata) for one in request.protocols]
         known = found.member.subscription._replace(
@@ -158,7 +159,7 @@ class ClassicMembers:
         written(ErrorCode.NONE)
         return Outcome(told, after=group.record_offset)
 
-    def _joined_the_last(self, joining: Joining, turn: Turn, now_ms: int) -> Outcome[Done]:
+    def _joined_the_last(self, joining: Joining, turn: Turn, now_ms: int) -> Steps[Outcome[Done]]:
         """In the place of the last member that the broker assigned: a classic group from now on,
         which goes on as it is unless the next epoch is due or a hand-over is under way."""
         group, replaced = turn.group, turn.found.replaced
@@ -168,7 +169,7 @@ class ClassicMembers:
             one.epoch != group.epoch or one.state is not STABLE for one in [*others, turn.position]
         )
         member = Remaining(turn.member_id, turn.subscription, turn.position.has)
-        records = downgrade_records(
+        records = yield from downgrade_records(
             group, [replaced.member_id], turn.topics, now_ms, successor=member
         )
 

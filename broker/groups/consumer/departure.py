@@ -30,6 +30,7 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from storage.log.sliced_work import Pace, Steps
 
 
 class Removal(NamedTuple):
@@ -42,8 +43,8 @@ class Removal(NamedTuple):
 def leave(
     group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
-    remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Removal],
-) -> Outcome[ConsumerGroupHeartbeatResponse]:
+    remove: Callable[[ConsumerGroup, Sequence[ConsumerMember]], Steps[Removal]],
+) -> Steps[Outcome[ConsumerGroupHeartbeatResponse]]:
     """A heartbeat with epoch −1 or −2."""
     found = leaver(group, request.member_id, request.instance_id)
     if isinstance(found, ApiError):
@@ -55,7 +56,7 @@ def leave(
         removed = Removal([away])
         epoch = STATIC_LEAVE_EPOCH
     else:
-        removed = remove(group, [found])
+        removed = yield from remove(group, [found])
         epoch = LEAVE_GROUP_EPOCH
     response = ConsumerGroupHeartbeatResponse(member_id=found.member_id, member_epoch=epoch)
     return Outcome(response, removed.records, then=removed.then)
@@ -83,13 +84,16 @@ def sent_away(
 
 def removal(
     group: ConsumerGroup, members: Sequence[ConsumerMember], topics: TopicsImage
-) -> list[Record]:
+) -> Steps[list[Record]]:
     """The records by which `members` are gone; none where there is nobody to remove."""
     if not members:
         return []
     records: list[Record] = []
     leaving: dict[str, int] = {}
+    pace = Pace()
     for member in members:
+        if pace.is_full():
+            yield None
         records += member_tombstones(group.group_id, member.member_id)
         regex = member.subscription.regex
         if regex:

@@ -1,7 +1,7 @@
 """A consumer group as ConsumerGroupDescribe shows it.
 
-Owns the form alone. Partitions that a member still has to give up are shown as its own; topics that
-are gone are left out, for nobody knows their names. Follows KIP-848.
+Owns the form alone, which is made in slices. Partitions that a member still has to give up are
+shown as its own; topics that are gone are left out, for nobody knows their names. Follows KIP-848.
 """
 
 from __future__ import annotations
@@ -16,20 +16,27 @@ from protocol.messages.consumer_group_describe import (
     Member,
     TopicPartitions,
 )
+from storage.log.sliced_work import Pace, Steps
 
 CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 
 
-def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> DescribedGroup:
+def described(group: ConsumerGroup, assignor: str, topics: TopicsImage) -> Steps[DescribedGroup]:
     """The group with all members; `assignor`: the name of the one that they vote for."""
+    pace, members = Pace(), []
+    for member in list(group.members.values()):
+        topics_of_it = len(member.position.assigned) + len(group.target(member.member_id))
+        if pace.is_full(1 + topics_of_it):
+            yield None
+        members.append(_member(group, member, topics))
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=assignor,
-        members=[_member(group, member, topics) for member in group.members.values()],
+        members=members,
     )
 
 

@@ -233,7 +233,7 @@ def downgrade_records(
     topics: TopicsImage,
     now_ms: int,
     successor: Remaining | None = None,
-) -> list[Record]:
+) -> Steps[list[Record]]:
     """The records by which the group is a classic one, of its members without `leaving`.
 
     `successor` is in the place of one that leaves, by records that are written before these. The
@@ -248,25 +248,32 @@ def downgrade_records(
     if successor is not None:
         rest.append(successor)
         there = [one.member_id for one in rest]
-    per_member = [member_tombstones(group.group_id, member_id) for member_id in there]
+    pace, per_member = Pace(), []
+    for member_id in there:
+        if pace.is_full():
+            yield None
+        per_member.append(member_tombstones(group.group_id, member_id))
     target_epoch, *metadata = group_tombstones(group.group_id)
+    classic = yield from _classic_record(group, rest, topics, now_ms)
     return [
         *(records[0] for records in per_member),
         *(records[1] for records in per_member),
         target_epoch,
         *(records[2] for records in per_member),
         *metadata,
-        _classic_record(group, rest, topics, now_ms),
+        classic,
     ]
 
 
 def _classic_record(
     group: ConsumerGroup, rest: Sequence[Remaining], topics: TopicsImage, now_ms: int
-) -> Record:
+) -> Steps[Record]:
     protocol = _common_protocol([one.subscription for one in rest])
-    members = []
+    pace, members = Pace(), []
     for member_id, said, has in rest:
         assert said.classic is not None
+        if pace.is_full(1 + len(has)):
+            yield None
         metadata = _metadata_of(said.classic, protocol)
         share = assignment_bytes(has, topics, _version_or_0(metadata))
         members.append(

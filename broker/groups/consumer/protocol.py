@@ -105,7 +105,7 @@ class ConsumerProtocol:
 
     def heartbeat(
         self, group_id: str, beat: Beat, ahead: Sequence[Record] = ()
-    ) -> Outcome[ConsumerGroupHeartbeatResponse]:
+    ) -> Decided[ConsumerGroupHeartbeatResponse]:
         """ConsumerGroupHeartbeat; `ahead`: records by which the group may be a consumer group."""
         group = self._find(group_id)
         if group is None:
@@ -125,11 +125,13 @@ class ConsumerProtocol:
         group: ConsumerGroup,
         members: Sequence[MemberIdentity],
         reply: Callable[[list[MemberResponse]], None],
-    ) -> Outcome[Done]:
+    ) -> Steps[Outcome[Done]]:
         """LeaveGroup: an administrator sends members away."""
-        answers = []
+        pace, answers = Pace(), []
         gone: dict[str, ConsumerMember] = {}
         for member in members:
+            if pace.is_full():
+                yield None
             found = sent_away(group, member.member_id, member.group_instance_id)
             if not isinstance(found, ErrorCode):
                 gone[found.member_id] = found
@@ -145,17 +147,17 @@ class ConsumerProtocol:
                 ]
             )
 
-        removed = self._removal(group, list(gone.values()))
+        removed = yield from self._removal(group, list(gone.values()))
         return Outcome(told, removed.records, then=removed.then)
 
-    def _removal(self, group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Removal:
+    def _removal(self, group: ConsumerGroup, members: Sequence[ConsumerMember]) -> Steps[Removal]:
         """What follows when `members` are gone: a classic group, where only members of that
         protocol are left and the policy allows it."""
         group_id, topics = group.group_id, self._surroundings.topics()
         ids = [member.member_id for member in members]
         fits = self._may_be_classic(len(group.members) - len(ids))
         if not (fits and leaves_classic_members(group, ids)):
-            return Removal(removal(group, members, topics))
+            return Removal((yield from removal(group, members, topics)))
 
         def written(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
@@ -163,7 +165,8 @@ class ConsumerProtocol:
 
         log.info("group %s: only classic members are left, it is a classic group", group_id)
         now = self._scheduler.wall_ms()
-        return Removal(downgrade_records(group, ids, topics, now), written)
+        records = yield from downgrade_records(group, ids, topics, now)
+        return Removal(records, written)
 
     # -- members of the classic protocol -------------------------------------------------------
 
@@ -216,7 +219,7 @@ class ConsumerProtocol:
             if member.uses_classic_protocol:
                 self._expect(group, member)
 
-    def join(self, group: ConsumerGroup, joining: Joining) -> Outcome[Done]:
+    def join(self, group: ConsumerGroup, joining: Joining) -> Decided[Done]:
         """JoinGroup of a classic consumer."""
         return self._classic.join(group, joining, self._scheduler.wall_ms())
 
@@ -230,12 +233,12 @@ class ConsumerProtocol:
         """Heartbeat of a classic consumer."""
         return self._classic.heartbeat(group, request)
 
-    def describe(self, group: ConsumerGroup) -> DescribedGroup:
+    def describe(self, group: ConsumerGroup) -> Steps[DescribedGroup]:
         """ConsumerGroupDescribe of one group."""
         surroundings = self._surroundings
         named = (member.subscription.assignor for member in group.members.values())
         assignor = voted_assignor(named, surroundings.assignors.names)
-        return described(group, assignor, surroundings.topics())
+        return (yield from described(group, assignor, surroundings.topics()))
 
     # -- timers --------------------------------------------------------------------------------
 
@@ -271,7 +274,7 @@ class ConsumerProtocol:
         self._submit(decide, partial(self._retried, group_id, member_id))
 
     def _not_revoked(self, group_id: str, member_id: str, epoch: int) -> None:
-        def decide() -> Outcome[Done]:
+        def decide() -> Decided[Done]:
             group = self._find(group_id)
             member = None if group is None else group.members.get(member_id)
             if member is None or member.position.epoch != epoch:
@@ -281,13 +284,13 @@ class ConsumerProtocol:
 
         self._submit(decide, partial(self._retried, group_id, member_id))
 
-    def _fence(self, group_id: str, member_id: str, reason: str) -> Outcome[Done]:
+    def _fence(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
         group = self._find(group_id)
         member = None if group is None else group.members.get(member_id)
         if group is None or member is None:
             return NOTHING
         log.info("group %s: removing %s: %s", group_id, member_id, reason)
-        removed = self._removal(group, [member])
+        removed = yield from self._removal(group, [member])
         return Outcome(nobody, removed.records, then=removed.then)
 
     def _retried(self, group_id: str, member_id: str, error: ErrorCode, reply: Done) -> None:

@@ -65,7 +65,7 @@ def the_way_back_keeps_the_consumer_group() -> Iterator[None]:
 
     def downgrade_records(*arguments: Any, **options: Any) -> Any:
         kept = ConsumerGroupMetadataKey.API_KEY
-        records = real(*arguments, **options)
+        records = yield from real(*arguments, **options)
         return [one for one in records if int.from_bytes(one[0][:2], "big") != kept]
 
     with patch.object(protocol, "downgrade_records", downgrade_records):

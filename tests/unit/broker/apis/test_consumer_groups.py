@@ -13,6 +13,7 @@ from protocol.messages.consumer_group_describe import ConsumerGroupDescribeReque
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.unit.broker.groups.playbook import GroupNode
 from tests.unit.broker.rights_fixture import rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 READ_GROUP = (Operation.READ, Resource.GROUP, "g")
 DESCRIBE_GROUP = (Operation.DESCRIBE, Resource.GROUP, "g")
@@ -102,6 +103,30 @@ def test_several_groups_are_answered_in_their_order() -> None:
     ]
     assert answers[0].error_message == "Group none not found."
     assert node.connect().call(ConsumerGroupDescribeRequest([]), 1).groups == []
+
+
+def test_large_groups_are_described_in_slices() -> None:
+    turns = Turns()
+    node = GroupNode(turns=turns)
+    names = [f"m{number}" for number in range(100)]
+    for group in ("g", "h"):
+        for name in names:
+            node.connect().send(joining(name, group_id=group), 1)
+            turns.run()
+    wire, other = node.connect(), node.connect()
+    wire.send(ConsumerGroupDescribeRequest(["g", "none", "h"]), 1)
+    other.send(joining("later"), 1)
+    slices = 0
+    while not wire.answered:
+        slices += 1
+        turns.soon.popleft()()
+    assert slices >= 4, "each member is looked at, and written"
+    turns.run()
+    answers = wire.receive().groups
+    assert [group.group_id for group in answers] == ["g", "none", "h"]
+    assert [member.member_id for member in answers[0].members] == names, "all of one moment"
+    assert answers[2].members == answers[0].members
+    assert other.receive().error_code == ErrorCode.NONE
 
 
 def test_operations_are_told_to_those_who_ask() -> None:

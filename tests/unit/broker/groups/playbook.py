@@ -137,7 +137,7 @@ class GroupNode:
         return [
             *finder.apis(),
             *GroupMembershipApi(self.coordinator).apis(),
-            *ConsumerGroupsApi(self.coordinator).apis(),
+            *ConsumerGroupsApi(self.coordinator, (self._turns or Turns()).answers).apis(),
             *GroupOffsetsApi(self, self.coordinator, Turns().answers).apis(),
             *GroupAdminApi(self.coordinator, (self._turns or Turns()).answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),

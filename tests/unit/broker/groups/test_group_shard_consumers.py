@@ -396,3 +396,38 @@ def test_a_group_is_listed_and_described_in_the_middle_of_a_conversion(
     # Before it is written, and after; Dead: a consumer group is no classic one.
     assert converted(coming("m")) == (["classic", "consumer"], ["Stable", "Dead"])
     assert converted(heartbeat("m", -1)) == (["consumer", "classic"], ["Dead", "Stable"])
+
+
+def test_who_asks_a_group_in_the_middle_of_its_conversion_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(coordinator_runtime, "REPLAYS_A_SLICE", 1)
+    turns = Turns()
+    node = GroupNode(turns=turns, **NO_INTERVAL)
+
+    def sent(request: Any, version: int) -> Any:
+        wire = node.connect()
+        wire.send(request, version)
+        return wire
+
+    def told(request: Any, version: int) -> Any:
+        wire = sent(request, version)
+        turns.run()
+        return wire.receive()
+
+    member = told(joining("g", protocols=protocols()), 3).member_id
+    told(syncing("g", 1, member, {member: share(0, 1)}), 3)
+    told(coming("m"), 1)
+    epoch = told(ConsumerGroupDescribeRequest(["g"]), 1).groups[0].members[0].member_epoch
+    leaves = sent(heartbeat("m", -1), 1)
+    waiting = []
+    while not leaves.answered:
+        waiting.append((sent(beat("g", epoch, member), 3), sent(heartbeat("m", epoch), 1)))
+        assert not any(wire.answered for both in waiting for wire in both)
+        turns.soon.popleft()()
+    assert len(waiting) > 4
+    turns.run()
+    classic = {both[0].receive().error_code for both in waiting}
+    gone = {both[1].receive().error_code for both in waiting}
+    assert classic == {ErrorCode.ILLEGAL_GENERATION}, "the generation is the epoch of the group"
+    assert gone == {ErrorCode.GROUP_ID_NOT_FOUND}

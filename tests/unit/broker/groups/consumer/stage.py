@@ -29,7 +29,7 @@ from protocol.messages.group_records import (
     GroupMetadataKey,
 )
 from protocol.primitives import MessageBuffer
-from storage.log.sliced_work import in_one_go
+from storage.log.sliced_work import Steps, in_one_go
 from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.groups.playbook import image_with
 
@@ -70,6 +70,22 @@ def subscribed(*topics: str, version: int = 1, **said: Any) -> bytes:
     return encoded(ConsumerProtocolSubscription(list(topics), **said), version)
 
 
+def whole(decided: Decided[Any]) -> Outcome[Any]:
+    """What is decided, all slices of it."""
+    return decided if isinstance(decided, Outcome) else in_one_go(decided)
+
+
+def slices(steps: Steps[Any]) -> tuple[int, Any]:
+    """How many they are, and what comes of them."""
+    count = 1
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return count, end.value
+        count += 1
+
+
 class Stage:
     """One shard's consumer groups; topics `t` with 4 partitions and `u` with 2."""
 
@@ -106,17 +122,16 @@ class Stage:
         """The answer to a heartbeat."""
         return self.settle(self.protocol.heartbeat(GROUP, one))
 
-    def settle(self, outcome: Outcome[Any]) -> Any:
+    def settle(self, decided: Decided[Any]) -> Any:
         """Write what was decided."""
         told: list[Any] = []
-        self._write(outcome, lambda error, reply: told.append(reply))
+        self._write(whole(decided), lambda error, reply: told.append(reply))
         return told[0]
 
     def _submit(
         self, decide: Callable[[], Decided[Done]], done: Callable[[ErrorCode, Done], None]
     ) -> None:
-        decided = decide()
-        self._write(decided if isinstance(decided, Outcome) else in_one_go(decided), done)
+        self._write(whole(decide()), done)
 
     def _write(self, outcome: Outcome[Any], done: Callable[[ErrorCode, Any], None]) -> None:
         if outcome.records:

@@ -12,7 +12,7 @@ from protocol.messages.consumer_protocol import ConsumerProtocolSubscriptionTopi
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.sync_group import SyncGroupRequest
-from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, subscribed
+from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, subscribed, whole
 from tests.unit.broker.groups.consumer.stage import joining as coming
 
 
@@ -44,7 +44,8 @@ def join(
         }
     )
     told: list[Any] = []
-    outcome = stage.protocol.join(stage.group, Joining(request, version, "c", "/h", told.append))
+    joining = Joining(request, version, "c", "/h", told.append)
+    outcome = whole(stage.protocol.join(stage.group, joining))
     stage.settle(outcome)(outcome.error)
     return told[0]
 

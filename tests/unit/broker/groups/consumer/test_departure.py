@@ -5,7 +5,8 @@ from __future__ import annotations
 from broker.groups.consumer.departure import removal, sent_away
 from broker.groups.consumer.state.group import ConsumerGroup
 from protocol.errors import ErrorCode
-from tests.unit.broker.groups.consumer.stage import Stage, T, beat, joining
+from storage.log.sliced_work import in_one_go
+from tests.unit.broker.groups.consumer.stage import Stage, T, beat, joining, slices
 
 
 def test_who_leaves_is_gone_and_the_group_counts_on() -> None:
@@ -66,7 +67,17 @@ def test_the_last_who_subscribes_by_an_expression_takes_it_along() -> None:
         stage.tell(joining(member, subscribed_topic_regex="t"))
     topics = stage.image.topics
     one, both = [stage.group.members["m"]], list(stage.group.members.values())
-    assert [key[1] for key, _ in removal(stage.group, one, topics)] == [8, 7, 5, 3]
-    gone = removal(stage.group, both, topics)
+    assert [key[1] for key, _ in in_one_go(removal(stage.group, one, topics))] == [8, 7, 5, 3]
+    gone = in_one_go(removal(stage.group, both, topics))
     assert [key[1] for key, _ in gone] == [8, 7, 5, 8, 7, 5, 16, 3]
-    assert removal(ConsumerGroup("g"), [], topics) == []
+    assert in_one_go(removal(ConsumerGroup("g"), [], topics)) == []
+
+
+def test_many_go_in_slices() -> None:
+    stage = Stage()
+    for number in range(130):
+        stage.tell(joining(f"m{number}", "t"))
+    everybody = list(stage.group.members.values())
+    for members, count in ((everybody[:128], 1), (everybody, 2)):
+        found, records = slices(removal(stage.group, members, stage.image.topics))
+        assert (found, len(records)) == (count, 3 * len(members) + 1)

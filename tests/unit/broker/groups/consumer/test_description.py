@@ -8,7 +8,8 @@ from broker.groups.consumer.description import described
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.consumer.state.records import member_record
 from protocol.messages.group_records import ClassicMemberMetadata
-from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, U, beat, joining
+from storage.log.sliced_work import in_one_go
+from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, U, beat, joining, slices
 from tests.unit.broker.groups.playbook import image_with
 
 
@@ -21,7 +22,7 @@ def test_what_is_to_be_given_up_is_still_shown() -> None:
     stage.tell(joining("m", "t", rack_id="r"))
     stage.tell(joining("n", "t", instance_id="i"))
     stage.tell(beat("m", 2))
-    group = described(stage.group, "uniform", stage.image.topics)
+    group = in_one_go(described(stage.group, "uniform", stage.image.topics))
     assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
     assert group.assignor_name == "uniform"
     m, n = group.members
@@ -35,7 +36,7 @@ def test_what_is_to_be_given_up_is_still_shown() -> None:
 def test_topics_that_are_gone_are_left_out() -> None:
     stage = Stage()
     stage.tell(joining("m", "t", "u"))
-    (member,) = described(stage.group, "uniform", image_with(u=(U, 2)).topics).members
+    (member,) = in_one_go(described(stage.group, "uniform", image_with(u=(U, 2)).topics)).members
     assert shown(member.assignment) == shown(member.target_assignment) == {"u": [0, 1]}
     assert T in stage.group.members["m"].position.assigned
 
@@ -44,5 +45,13 @@ def test_classic_members_are_named_so() -> None:
     stage = Stage()
     classic = Subscription(classic=ClassicMemberMetadata(1000, []))
     stage.replay([member_record(GROUP, "c", classic)])
-    (member,) = described(stage.group, "uniform", stage.image.topics).members
+    (member,) = in_one_go(described(stage.group, "uniform", stage.image.topics)).members
     assert member.member_type == 0
+
+
+def test_many_are_shown_in_slices() -> None:
+    stage = Stage()
+    for number in range(130):
+        stage.tell(joining(f"m{number}", "t"))
+    count, group = slices(described(stage.group, "uniform", stage.image.topics))
+    assert (count, len(group.members)) == (2, 130), "most have nothing, and are a piece each"

@@ -29,7 +29,7 @@ from protocol.messages.consumer_protocol import (
 )
 from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
 from storage.log.sliced_work import in_one_go
-from tests.unit.broker.groups.consumer.stage import encoded, subscribed
+from tests.unit.broker.groups.consumer.stage import encoded, slices, subscribed
 from tests.unit.broker.groups.playbook import image_with
 
 T, U = bytes([1]) * 16, bytes([2]) * 16
@@ -106,9 +106,23 @@ def test_a_large_group_is_converted_in_slices() -> None:
     names = ["a", *(f"m{number}" for number in range(49))]
     members = [member(name, subscribed("t"), share(t=[0])) for name in names]
     steps = upgrade_records(classic(*members), TOPICS)
-    slices = sum(1 for _ in steps) + 1
-    assert 5 <= slices <= 20
-    assert len(upgraded(classic(*members))) == 3 + 3 * len(members)
+    count, records = slices(steps)
+    assert 5 <= count <= 20
+    assert len(records) == 3 + 3 * len(members)
+
+
+def test_a_large_group_is_converted_back_in_slices() -> None:
+    """Their number follows that of the members, and of the topics of each."""
+    names = ["a", *(f"m{number}" for number in range(299))]
+    small = [member(name, subscribed("t"), share(t=[0])) for name in names]
+    large = [member(name, subscribed("t", "u"), share(t=[0], u=[1])) for name in names]
+    counts = []
+    for members in (small[:40], small, large):
+        group = followed(upgraded(classic(*members)))
+        count, records = slices(downgrade_records(group, [], TOPICS, 99))
+        assert len(records) == 3 * len(members) + 4
+        counts.append(count)
+    assert counts == [1, 7, 10]
 
 
 def test_back_again_members_keep_what_they_have() -> None:
@@ -119,7 +133,7 @@ def test_back_again_members_keep_what_they_have() -> None:
     assert leaves_classic_members(group, [])
     assert leaves_classic_members(group, ["b"])
     assert not leaves_classic_members(group, ["a", "b"])
-    records = downgrade_records(group, ["b"], TOPICS, 99)
+    records = in_one_go(downgrade_records(group, ["b"], TOPICS, 99))
     assert [key[1] for key, _ in records] == [8, 8, 7, 7, 6, 5, 5, 4, 3, 2]
     read: Any = read_group_record(*records[-1])
     value = read[1]
@@ -138,7 +152,8 @@ def test_back_again_a_member_has_what_it_has_not_given_up_yet() -> None:
         state=UNREVOKED_PARTITIONS, assigned={T: {0: since}}, revoking={T: {2: since}}
     )
     group = followed([*records, position_record("g", "a", halfway)])
-    read: Any = read_group_record(*downgrade_records(group, [], TOPICS, 99)[-1])
+    back = in_one_go(downgrade_records(group, [], TOPICS, 99))
+    read: Any = read_group_record(*back[-1])
     assert read[1].members == [member("a", subscribed("t"), share(t=[0, 2]))]
 
 

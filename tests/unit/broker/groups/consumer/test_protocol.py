@@ -6,7 +6,16 @@ from typing import Any
 
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import MemberIdentity
-from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, joining
+from storage.log.sliced_work import in_one_go
+from tests.unit.broker.groups.consumer.stage import (
+    GROUP,
+    Stage,
+    T,
+    beat,
+    joining,
+    slices,
+    whole,
+)
 
 
 def members(stage: Stage) -> list[str]:
@@ -127,13 +136,27 @@ def test_whom_an_administrator_could_not_send_away_is_told() -> None:
     stage = Stage()
     stage.tell(joining("m", "t"))
     told: list[Any] = []
-    outcome = stage.protocol.leave(stage.group, [MemberIdentity("m")], told.extend)
+    outcome = whole(stage.protocol.leave(stage.group, [MemberIdentity("m")], told.extend))
     outcome.reply(ErrorCode.NOT_COORDINATOR)
     assert [one.error_code for one in told] == [ErrorCode.NOT_COORDINATOR]
+
+
+def test_many_are_sent_away_in_slices_and_one_batch() -> None:
+    stage = Stage()
+    names = [f"m{number}" for number in range(300)]
+    for name in names:
+        stage.tell(joining(name, "t"))
+    named = [MemberIdentity(name) for name in names[:200]]
+    count, outcome = slices(stage.protocol.leave(stage.group, named, lambda _: None))
+    assert count == 3, "two to look at them, and one more for their records"
+    assert len(outcome.records) == 3 * 200 + 1
+    assert members(stage) == names, "nothing changes before it is written"
+    alone = stage.protocol.leave(stage.group, named[:1], lambda _: None)
+    assert slices(alone)[0] == 1
 
 
 def test_the_assignor_that_is_voted_for_is_shown() -> None:
     stage = Stage()
     stage.tell(joining("m", "t", server_assignor="range"))
-    assert stage.protocol.describe(stage.group).assignor_name == "range"
-    assert stage.protocol.describe(stage.group).group_id == GROUP
+    described = in_one_go(stage.protocol.describe(stage.group))
+    assert (described.group_id, described.assignor_name) == (GROUP, "range")
