@@ -105,7 +105,7 @@ class GroupShard:
             surroundings,
             scheduler,
             self._consumer,
-            lambda *work: context.submit(*work),
+            partial(context.submit, later=True),
             random_bytes,
             self._became_classic,
             metrics,

@@ -431,3 +431,17 @@ def test_who_asks_a_group_in_the_middle_of_its_conversion_waits(
     gone = {both[1].receive().error_code for both in waiting}
     assert classic == {ErrorCode.ILLEGAL_GENERATION}, "the generation is the epoch of the group"
     assert gone == {ErrorCode.GROUP_ID_NOT_FOUND}
+
+
+def test_of_those_that_die_together_each_is_removed_in_a_turn_of_its_own() -> None:
+    turns = Turns()
+    node = GroupNode(turns=turns, **NO_INTERVAL)
+    for number in range(5):
+        node.connect().send(coming(f"m{number}"), 1)
+        turns.run()
+    written = len(node.log.batches)
+    node.scheduler.run_for(45_000)
+    assert len(node.log.batches) == written
+    batches: list[int] = []
+    turns.run(lambda: batches.append(len(node.log.batches) - written))
+    assert batches == [1, 2, 3, 4, 5]
