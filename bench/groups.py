@@ -61,10 +61,11 @@ _AGAIN = (
 )
 
 
-def assignment(partition: int) -> bytes:
-    """A consumer's share: one partition."""
+def assignment(number: int, share: int = 1) -> bytes:
+    """What a consumer has that is the `number`th in its group: so many partitions."""
     name = struct.pack(">h", len(TOPIC)) + TOPIC.encode()
-    return struct.pack(">hi", 1, 1) + name + struct.pack(">iii", 1, partition, -1)
+    partitions = struct.pack(f">i{share}i", share, *range(number * share, (number + 1) * share))
+    return struct.pack(">hi", 1, 1) + name + partitions + struct.pack(">i", -1)
 
 
 class Speaker(Wire):
@@ -79,7 +80,8 @@ class Speaker(Wire):
 class Member:
     """One member on its own connection. One request is under way at a time, or none (`waiting`)."""
 
-    def __init__(self, port: int, group: str, number: int) -> None:
+    def __init__(self, port: int, group: str, number: int, share: int = 1) -> None:
+        """`share`: how many partitions it gives each member where it is the leader."""
         self.wire = Speaker(port)
         self.group = group
         self.client_id = f"member-{number}"
@@ -92,6 +94,7 @@ class Member:
         self.heartbeat_at_s = 0.0
         self.requests = 0
         self._asked = ApiKey.JOIN_GROUP
+        self._share = share
 
     def join(self) -> None:
         """Send a JoinGroup."""
@@ -132,7 +135,7 @@ class Member:
         self.generation, self.member_id = answer.generation_id, answer.member_id
         self.size = len(answer.members)
         shares = [
-            SyncGroupRequestAssignment(member.member_id, assignment(number))
+            SyncGroupRequestAssignment(member.member_id, assignment(number, self._share))
             for number, member in enumerate(answer.members)
         ]
         request = SyncGroupRequest(
@@ -149,8 +152,8 @@ class Member:
 class Group:
     """Members of one group, all driven from one thread."""
 
-    def __init__(self, port: int, name: str, members: int) -> None:
-        self.members = [Member(port, name, number) for number in range(members)]
+    def __init__(self, port: int, name: str, members: int, share: int = 1) -> None:
+        self.members = [Member(port, name, number, share) for number in range(members)]
         self._poll = select.epoll()
         self._by_fd = {member.wire.socket.fileno(): member for member in self.members}
         for fd in self._by_fd:

@@ -30,12 +30,12 @@ _GROUP, _SET = 32, 0
 
 
 class Group:
-    """One group, of a topic of so many partitions."""
+    """One group, of topics with so many partitions."""
 
-    def __init__(self, port: int, name: str, topic: str, partitions: int) -> None:
+    def __init__(self, port: int, name: str, partitions: int, *topics: str) -> None:
         self.members: list[Member] = []
         self.ledger = Ledger()
-        self._port, self._name, self._topic = port, name, topic
+        self._port, self._name, self._topics = port, name, topics
         self._partitions = partitions
         self._numbers = count()
         self._poll = select.epoll()
@@ -46,7 +46,7 @@ class Group:
     def add(self, members: int = 1) -> None:
         """So many come, all at once."""
         made = [
-            Member(self._port, self._name, self._topic, next(self._numbers), self.ledger)
+            Member(self._port, self._name, self._topics, next(self._numbers), self.ledger)
             for _ in range(members)
         ]
         for member in made:
@@ -71,6 +71,19 @@ class Group:
             member.leave()
             member.left()
 
+    def spread(self) -> None:
+        """All are quiet, and their next heartbeats are due one after the other from now on: not at
+        once, as where nobody had time for them."""
+        self.quiet()
+        now = time.monotonic()
+        for place, member in enumerate(self.members):
+            member.beat_at_s = now + place / len(self.members) * member.interval_ms / 1e3
+            heapq.heappush(self._due, (member.beat_at_s, next(self._order), member))
+
+    def expect(self, partitions: int) -> None:
+        """Its topics have so many from now on."""
+        self._partitions = partitions
+
     def settle(self) -> float:
         """Go on until it is Stable; how many seconds that took. TimeoutError where it is never."""
         began = time.monotonic()
@@ -94,15 +107,24 @@ class Group:
             self._take_answers(1.0)
 
     def close(self) -> None:
-        """All are sent away by an administrator, in one request, and hang up."""
+        """All are sent away, and hang up."""
+        self.send_away(len(self.members))
+        self._poll.close()
+
+    def send_away(self, members: int) -> None:
+        """So many are sent away by an administrator, in one request, and hang up."""
         self.quiet()
         wire = Wire(self._port)
-        identities = [MemberIdentity(member.member_id) for member in self.members]
+        gone, self.members = self.members[:members], self.members[members:]
+        identities = [MemberIdentity(member.member_id) for member in gone]
         answer = wire.ask(LeaveGroupRequest(self._name, members=identities), LEAVE_VERSION)
         wire.close()
-        for member in self.members:
-            member.wire.close()
-        self._poll.close()
+        for member in gone:
+            fd = member.wire.socket.fileno()
+            self._poll.unregister(fd)
+            del self._by_fd[fd]
+            member.beat_at_s = math.inf
+            member.die()
         refused = [one.error_code for one in answer.members if one.error_code]
         if answer.error_code or refused:
             raise RuntimeError(f"members are not sent away: {answer.error_code}, {refused[:3]}")

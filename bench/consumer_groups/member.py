@@ -8,6 +8,7 @@ and takes at once, and says so at once. It reads no records.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from uuid import uuid4
 
 from bench.consumer_groups.ledger import Ledger, Partition
@@ -35,7 +36,9 @@ _AGAIN = (
 class Member:
     """One, on a connection of its own. One request is under way, or none: then it `waits`."""
 
-    def __init__(self, port: int, group: str, topic: str, number: int, ledger: Ledger) -> None:
+    def __init__(
+        self, port: int, group: str, topics: Sequence[str], number: int, ledger: Ledger
+    ) -> None:
         self.wire = Speaker(port)
         self.group = group
         self.client_id = f"member-{number}"
@@ -48,7 +51,7 @@ class Member:
         way."""
         self.has_said_all = False
         """Whether the broker knows that it has done what it was told."""
-        self._topic = topic
+        self._subscribed = list(topics)
         self._ledger = ledger
         self._owned: dict[Partition, None] = {}
 
@@ -57,7 +60,7 @@ class Member:
         request = ConsumerGroupHeartbeatRequest(self.group, self.member_id, self.epoch)
         if not self.epoch:
             request.rebalance_timeout_ms = REBALANCE_TIMEOUT_MS
-            request.subscribed_topic_names = [self._topic]
+            request.subscribed_topic_names = self._subscribed
         if not self.has_said_all:
             request.topic_partitions = self._topics()
         self.has_said_all = True

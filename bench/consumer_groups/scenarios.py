@@ -54,13 +54,13 @@ def begun(peer: Peer, partitions: int, settings: Mapping[str, str]) -> Callable[
     wanted = int(settings.get("consumer.heartbeat.interval.ms", "0"))
     deadline = time.monotonic() + KNOWN_TIMEOUT_S
     while True:
-        group = Group(peer.port, name, TOPIC, partitions)
+        group = Group(peer.port, name, partitions, TOPIC)
         group.add()
         group.settle()
         told = group.members[0].interval_ms
         group.close()
         if told == wanted or not wanted:
-            return lambda: Group(peer.port, name, TOPIC, partitions)
+            return lambda: Group(peer.port, name, partitions, TOPIC)
         if time.monotonic() > deadline:
             raise TimeoutError(f"the heartbeat interval is {told} ms, not {wanted}")
 

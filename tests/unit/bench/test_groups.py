@@ -27,3 +27,9 @@ def test_a_share_names_one_partition() -> None:
     share = assignment(7)
     assert share[:6] == b"\0\1" + (1).to_bytes(4, "big")
     assert share.endswith((1).to_bytes(4, "big") + (7).to_bytes(4, "big") + b"\xff" * 4)
+
+
+def test_a_share_of_several_begins_behind_those_before() -> None:
+    share = assignment(3, 2)
+    numbers = b"".join(number.to_bytes(4, "big") for number in (2, 6, 7))
+    assert share.endswith(numbers + b"\xff" * 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import cast
 
 from bench.consumer_groups.group import Group
@@ -15,6 +16,7 @@ class Standing:
     def __init__(self, member_id: str, epoch: int, waits: bool, has_said_all: bool) -> None:
         self.member_id, self.epoch = member_id, epoch
         self.waits, self.has_said_all = waits, has_said_all
+        self.interval_ms, self.beat_at_s = 400, 0.0
 
 
 def is_stable(*members: tuple[str, int, bool, bool]) -> bool:
@@ -32,3 +34,13 @@ def test_all_have_to_be_in_one_epoch_and_to_have_said_what_they_have() -> None:
     assert not is_stable(("m", 2, True, True), ("n", 2, False, True))
     assert not is_stable(("m", 2, True, True), ("n", 2, True, False))
     assert not is_stable(("m", 2, True, True))
+
+
+def test_heartbeats_are_spread_over_the_interval() -> None:
+    group = Group.__new__(Group)
+    group.members = [cast(Member, Standing(name, 2, True, True)) for name in "mnop"]
+    group._due, group._order = [], count()
+    group.spread()
+    times = [due for due, _, _ in sorted(group._due)]
+    assert [round((one - times[0]) * 1e3) for one in times] == [0, 100, 200, 300]
+    assert [member.beat_at_s for member in group.members] == times

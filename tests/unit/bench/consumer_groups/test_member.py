@@ -27,7 +27,7 @@ class Told(Member):
         self.group, self.member_id, self.client_id = "g", "m", "c"
         self.epoch, self.interval_ms, self.beat_at_s = 0, 0, 0.0
         self.waits, self.has_said_all = True, False
-        self._topic, self._ledger, self._owned = "t", self.ledger, {}
+        self._subscribed, self._ledger, self._owned = ["t"], self.ledger, {}
 
     def _send(self, request: Any) -> None:
         self.waits = False

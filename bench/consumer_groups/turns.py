@@ -1,0 +1,208 @@
+"""`python -m bench.consumer_groups.turns`: how long a large group holds up the loop of its node.
+
+A group that the broker assigns, of 500 members and 5,000 partitions, comes to a node and changes in
+every way that it can; after each change the node is asked how long its longest turn was, by CPU
+time of the loop's thread. Heartbeats come one after the other, as those of 500 processes do.
+
+Then a member's heartbeat that says nothing new is replayed, beside none, 99 and 999 others, in
+turns. Ottla alone: Kafka has no loop. The status is 1 where a turn took more than 10 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import TypeAlias
+
+from bench import groups as classic
+from bench.consumer_groups.group import Group, configure
+from bench.consumer_groups.ledger import Ledger
+from bench.consumer_groups.member import Member
+from bench.groups import find_coordinator
+from bench.innocent.loop_turns import GOAL_S, beyond, longest, turns_of
+from bench.peers import Peer, start_peer
+from bench.replayer import Target, replay_targets
+from bench.wire import Wire, create_topic
+from broker.loop_turns import BOUNDS_S
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+
+MEMBERS, PARTITIONS = 500, 5_000
+SENT_AWAY = 100
+LATER_PARTITIONS = 50
+LATER = "later"
+SETTINGS = {
+    "consumer.assignment.interval.ms": "0",
+    "consumer.heartbeat.interval.ms": "500",
+    "consumer.session.timeout.ms": "15000",
+}
+DESCRIBE_VERSION = 1
+SIZES = (1, 100, 1_000)
+ROUNDS, WINDOW_S = 15, 0.5
+
+Did: TypeAlias = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a change took: `longest_s` of the loop's thread in one turn (no more than that),
+    `long_turns` above 10 ms, `seconds` until all of it was done."""
+
+    what: str
+    longest_s: float
+    long_turns: int
+    seconds: float
+
+
+class Watch:
+    """Has changes made, and asks the node for its turns before and after."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self.changes: list[Change] = []
+
+    def change(self, what: str, do: Did) -> None:
+        """Make one."""
+        before, began = turns_of(self._peer.metrics_port), time.monotonic()
+        do()
+        seconds = time.monotonic() - began
+        after = turns_of(self._peer.metrics_port)
+        found = longest(before, after) or 0.0
+        self.changes.append(Change(what, found, int(beyond(before, after) or 0), seconds))
+
+
+def changes_of(peer: Peer) -> list[Change]:
+    """All that a large group does."""
+    create_topic(peer.port, classic.TOPIC, PARTITIONS)
+    find_coordinator(peer.port)
+    configure(peer.port, "changing", SETTINGS)
+    watch = Watch(peer)
+    watch.change("nothing", lambda: None)
+    group = Group(peer.port, "changing", PARTITIONS, classic.TOPIC, LATER)
+
+    def then_settles(do: Did) -> Did:
+        def change() -> None:
+            group.spread()
+            do()
+            group.settle()
+
+        return change
+
+    watch.change(f"{MEMBERS} members join", then_settles(lambda: group.add(MEMBERS)))
+    watch.change("one leaves", then_settles(lambda: group.remove(dies=False)))
+    watch.change("one comes", then_settles(group.add))
+    watch.change("one dies", then_settles(lambda: group.remove(dies=True)))
+    group.expect(PARTITIONS + LATER_PARTITIONS)
+    new_topic = then_settles(lambda: create_topic(peer.port, LATER, LATER_PARTITIONS))
+    watch.change(f"a new topic of {LATER_PARTITIONS} partitions", new_topic)
+    watch.change("ConsumerGroupDescribe", lambda: described(peer.port, "changing", MEMBERS - 1))
+    sent_away = then_settles(lambda: group.send_away(SENT_AWAY))
+    watch.change(f"LeaveGroup of {SENT_AWAY} members", sent_away)
+    watch.change("LeaveGroup of all that are left", group.close)
+    _migrate(peer, watch)
+    return watch.changes
+
+
+def _migrate(peer: Peer, watch: Watch) -> None:
+    """A classic group becomes one that the broker assigns, and a classic one again."""
+    group = classic.Group(peer.port, "migrating", MEMBERS, PARTITIONS // MEMBERS)
+    with closing(group):
+        group.settle()
+        group.quiet()
+        newcomer = Member(peer.port, "migrating", [classic.TOPIC], MEMBERS, Ledger())
+
+        def comes() -> None:
+            newcomer.beat()
+            newcomer.answered()
+            if not newcomer.epoch:
+                raise RuntimeError("the group is no consumer group")
+
+        def goes() -> None:
+            newcomer.leave()
+            newcomer.left()
+
+        watch.change(f"upgrade: a consumer comes to {MEMBERS} classic members", comes)
+        described(peer.port, "migrating", MEMBERS + 1)
+        watch.change("downgrade: it leaves them", goes)
+
+
+def described(port: int, name: str, members: int) -> None:
+    """ConsumerGroupDescribe. RuntimeError where the group has another number of members."""
+    wire = Wire(port)
+    (group,) = wire.ask(ConsumerGroupDescribeRequest([name]), DESCRIBE_VERSION).groups
+    wire.close()
+    if group.error_code or len(group.members) != members:
+        raise RuntimeError(f"{name} has {len(group.members)} members, error {group.error_code}")
+
+
+def heartbeats_of(peer: Peer, rounds: int = ROUNDS) -> dict[int, float]:
+    """By size of the group: seconds of the broker's CPU for a heartbeat of one member that says
+    nothing new; the median of so many turns."""
+    create_topic(peer.port, "beating", max(SIZES))
+    groups = [_settled(peer.port, size) for size in SIZES]
+    frames = [group.members[0].quiet_frame() for group in groups]
+    found: dict[int, list[float]] = {size: [] for size in SIZES}
+    loads = list(zip(SIZES, frames, groups, strict=True))
+    for number in range(rounds):
+        for size, frame, group in loads if number % 2 == 0 else reversed(loads):
+            cpu = peer.cpu_seconds()
+            done = replay_targets([Target(peer.port, [frame])], WINDOW_S)
+            found[size].append((peer.cpu_seconds() - cpu) / done.answers)
+            group.settle()
+            group.quiet()
+    for group in groups:
+        group.close()
+    return {size: median(costs) for size, costs in found.items()}
+
+
+def _settled(port: int, size: int) -> Group:
+    group = Group(port, f"beating-{size}", max(SIZES), "beating")
+    group.add(size)
+    group.settle()
+    group.quiet()
+    return group
+
+
+def table(changes: list[Change], heartbeats: dict[int, float]) -> Iterator[str]:
+    """As Markdown."""
+    yield "| change | longest turn, ms CPU | turns above 10 ms | took, s |"
+    yield "| --- | --- | --- | --- |"
+    for one in changes:
+        is_bound = one.longest_s in BOUNDS_S
+        told = f"{'≤ ' if is_bound else ''}{one.longest_s * 1e3:.3g}"
+        yield f"| {one.what} | {told} | {one.long_turns} | {one.seconds:.2f} |"
+    yield ""
+    yield "| members of the group | broker CPU for a heartbeat, µs |"
+    yield "| --- | --- |"
+    for size, cost in heartbeats.items():
+        yield f"| {size:,} | {cost * 1e6:.1f} |"
+
+
+@contextmanager
+def _node(name: str) -> Iterator[Peer]:
+    peer = start_peer(name, metrics=True)
+    try:
+        yield peer
+    finally:
+        peer.stop()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.consumer_groups.turns")
+    parser.add_argument("--peer", default="ottla", help="ottla, or ottla@CHECKOUT")
+    options = parser.parse_args()
+    with _node(options.peer) as peer:
+        changes = changes_of(peer)
+    with _node(options.peer) as peer:
+        find_coordinator(peer.port)
+        heartbeats = heartbeats_of(peer)
+    print("\n".join(table(changes, heartbeats)))
+    return 1 if any(one.longest_s > GOAL_S for one in changes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
