@@ -17,6 +17,7 @@ common use write it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -41,8 +42,8 @@ class Kind(Enum):
     GAUGE = auto()
     COUNTER = auto()
     HISTOGRAM = auto()
-    """Of each bucket, by the label `le`, how many were up to that; `+Inf` last. Then, with no
-    label, the sum of all values."""
+    """Of each bucket, by the label `le`, how many were up to that; `+Inf` last. Then, without that
+    label, the sum of all values. The same for each combination of further labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,41 @@ class RecentShare:
             readings.append((now_s, sum_s))
         elapsed_s = now_s - began_s
         return max(0.0, (sum_s - before_s) / elapsed_s) if elapsed_s > 0 else 0.0
+
+
+class RecentCounts:
+    """How values of about the last minute were, of counts by bucket that only grow.
+
+    It compares with what was read before, as `RecentShare` does.
+    """
+
+    def __init__(self, bounds: Sequence[float], window_s: float = 60.0) -> None:
+        """`bounds`: the upper ones of the buckets; a last bucket has all above them."""
+        self._bounds = bounds
+        self._window_s = window_s
+        # When, and the counts then; at most one in five seconds. At first there was nothing.
+        self._read: list[tuple[float, list[int]]] = [(-math.inf, [0] * (len(bounds) + 1))]
+
+    def read(self, now_s: float, counts: list[int]) -> list[int]:
+        """By bucket, of values since about a minute ago. `now_s`: seconds of a clock that never
+        goes back."""
+        readings = self._read
+        while len(readings) > 1 and readings[1][0] <= now_s - self._window_s:
+            del readings[0]
+        if now_s - readings[-1][0] >= self._window_s / 12:
+            readings.append((now_s, counts))
+        return [now - before for now, before in zip(counts, readings[0][1], strict=True)]
+
+    def quantile(self, recent: list[int], share: float) -> float:
+        """The value that this share of them does not exceed, taken as evenly spread within its
+        bucket. Above the last bound it is that bound; 0 where there were none."""
+        wanted, below = share * sum(recent), 0.0
+        for place, count in enumerate(recent[:-1]):
+            if below + count >= wanted and count:
+                least = self._bounds[place - 1] if place else 0.0
+                return least + (self._bounds[place] - least) * (wanted - below) / count
+            below += count
+        return self._bounds[-1] if sum(recent) else 0.0
 
 
 class Metrics:

@@ -84,7 +84,7 @@ class BusyPoll:
         self.looks = 0
         self.found = 0
 
-    def answered(self, asker: Asker) -> None:
+    def answered(self, asker: Asker, now_s: float) -> None:
         """The answer to this one's request has left, and it may ask again."""
         if asker is not self._asker:
             self._asker = asker
@@ -93,8 +93,7 @@ class BusyPoll:
         self._in_a_row += 1
         if self._in_a_row < ALONE_AFTER:
             return
-        now_s, before_s = self._clock(), self._answered_s
-        self._answered_s = now_s
+        before_s, self._answered_s = self._answered_s, now_s
         if now_s - before_s > SOON_S:
             return
         if self._to_leave_out:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import time
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
 
 from broker.network.busy_poll import REQUEST_BYTES, BusyPoll
@@ -93,12 +93,13 @@ class Connection(asyncio.BufferedProtocol):
         # The transport asks for a buffer before each read: without a call between.
         self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
         self.socket = sock
-        self.last_active_s = time.monotonic()
+        self.last_active_s = monotonic()
         self.received_bytes = 0
         self.asked_bytes = 0
         """Of the last request that was answered at once."""
         self._owner = owner
         self._channel = channel
+        self._times = context.times
         self._busy_poll = owner.busy_poll
         self._transport: asyncio.Transport  # both from `connection_made` on
         self._sender: ResponseSender
@@ -139,12 +140,13 @@ class Connection(asyncio.BufferedProtocol):
         if self.core.state is READY and not self._may_expire:
             frame = self.reader.only_frame(nbytes)
             if frame is not None:
+                received_s = 0.0 if self._times is None else monotonic()
                 answer = self._channel.handle_at_once(self, frame)
                 if answer is not None:
-                    self._answered_at_once(answer, nbytes)
+                    self._answered_at_once(answer, nbytes, received_s)
                     return
                 tried = True
-        self.last_active_s = time.monotonic()
+        self.last_active_s = monotonic()
         self.received_bytes += nbytes
         self.core.received(nbytes)
         self._go_on(tried)
@@ -185,6 +187,8 @@ class Connection(asyncio.BufferedProtocol):
         mute_ms = self.context.take_mute_ms() if self.context.mute_ms else 0
         if not self.core.answered(parts, mute_ms > 0):
             return
+        if self._times is not None:
+            self._times.answered(monotonic(), mute_ms / 1000, leaves=parts is not None)
         if mute_ms:
             self._owner.loop.call_later(mute_ms / 1000, self._unmute)
         if not self._running:
@@ -193,6 +197,8 @@ class Connection(asyncio.BufferedProtocol):
     def later(self) -> Responder:
         """The request that is being tried at once is under way: its answer comes later."""
         self.core.under_way()
+        if self._times is not None:
+            self._times.received(monotonic())
         self._later = Responder(self)
         return self._later
 
@@ -216,6 +222,16 @@ class Connection(asyncio.BufferedProtocol):
         self.core.room()
         self._go_on()
 
+    def leaves_queue(self) -> None:
+        """The request that waited in the channel's queue has its handler now."""
+        if self._times is not None:
+            self._times.begun(monotonic())
+
+    def handled(self) -> None:
+        """That handler has returned."""
+        if self._times is not None:
+            self._times.handled(monotonic())
+
     def flush(self) -> None:
         """No handler is on the stack any more: send the answers given meanwhile."""
         self._flush_announced = False
@@ -237,11 +253,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def answer_expected(self, expected: Expected) -> bool:
         """Answer a request that has come as it was expected. False: it goes the usual way."""
+        received_s = 0.0 if self._times is None else monotonic()
         answer = self._channel.handle_expected(self, expected)
         if answer is None:
             return False
         try:
-            self._answered_at_once(answer, self.asked_bytes)
+            self._answered_at_once(answer, self.asked_bytes, received_s)
         finally:
             self._channel.settle(expected)
         return True
@@ -333,16 +350,20 @@ class Connection(asyncio.BufferedProtocol):
             if self._may_expire and self._minds_session(login, frame):
                 return
         answer = None
+        if self._times is not None:
+            self._times.received(monotonic())
         if not tried:
             answer = channel.handle_at_once(self, frame)
         if answer is None:
             if channel.slot_free:
                 channel.handle_now(self, frame)
+                self.handled()
             else:
                 channel.enqueue(self, frame, self.reader.keep)
         elif self._later is None:
             self.answer(answer or None)
         else:
+            self.handled()
             self._wait_for(answer)
 
     # --- before it is known who is there -------------------------------------------------------
@@ -426,27 +447,43 @@ class Connection(asyncio.BufferedProtocol):
             self.core.leave()
             self._go_on()
 
-    def _answered_at_once(self, answer: Answer, request_bytes: int) -> None:
+    def _answered_at_once(self, answer: Answer, request_bytes: int, received_s: float) -> None:
         """Send the answer to a request that was never under way; empty: there is none, or later."""
+        times = self._times
+        answered_s = 0.0 if times is None else monotonic()
         if self._later is not None:
+            now_s = monotonic()
+            if times is not None:
+                times.put_off(received_s, answered_s)
             self._wait_for(answer)
-        elif answer:
+        else:
             try:
                 if isinstance(answer, bytes):
-                    sent = self._sender.send(answer)
-                    if sent and request_bytes <= REQUEST_BYTES:
-                        self._busy_poll.answered(self)
+                    sent = not answer or self._sender.send(answer)
+                    now_s = monotonic()
+                    if sent and answer and request_bytes <= REQUEST_BYTES:
+                        self._busy_poll.answered(self, now_s)
                 else:
                     sent = self._sender.send_parts(answer)
+                    now_s = monotonic()
                 if not sent:
-                    self._blocked()
+                    self._leaves_late(received_s, answered_s)
+                elif times is not None and (metrics := times.metrics) is not None:
+                    metrics.at_once(answered_s - received_s, now_s - received_s)
             except (OSError, ValueError) as error:
+                now_s = monotonic()
                 self._send_failed(error)
-        self.last_active_s = time.monotonic()
+        self.last_active_s = now_s
         self.received_bytes += request_bytes
         self.asked_bytes = request_bytes
         if self._channel.answered:
             self._channel.flush_answered()
+
+    def _leaves_late(self, received_s: float, answered_s: float) -> None:
+        """The kernel does not take all of the answer to a request that was answered at once."""
+        if self._times is not None:
+            self._times.leaves_late(received_s, answered_s)
+        self._blocked()
 
     def _wait_for(self, failure: Answer) -> None:
         """The answer comes later; or it failed after it had begun to wait, and this says so."""
@@ -456,6 +493,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _send(self) -> None:
         sender, out = self._sender, self.core.take_answers()
+        times = self._times
+        if times is not None:
+            times.sending(monotonic())
         try:
             if len(out) > 1:
                 for parts in out:
@@ -471,6 +511,8 @@ class Connection(asyncio.BufferedProtocol):
                 sent = sender.send_parts(out[0])
             if not sent:
                 self._blocked()
+            elif times is not None:
+                times.sent(monotonic())
         except (OSError, ValueError) as error:
             self._send_failed(error)
 
@@ -479,7 +521,9 @@ class Connection(asyncio.BufferedProtocol):
         self._owner.unsent.add(self)
 
     def _drained(self) -> None:
-        self.last_active_s = time.monotonic()
+        self.last_active_s = monotonic()
+        if self._times is not None:
+            self._times.sent(self.last_active_s)
         self.core.drained()
         self._go_on()
 
@@ -505,7 +549,7 @@ class Connection(asyncio.BufferedProtocol):
         self._go_on()
 
     def _await_rest(self) -> None:
-        self.core.rest_awaited(time.monotonic())
+        self.core.rest_awaited(monotonic())
         self._owner.frame_incomplete(self)
 
     def _close(self) -> None:

@@ -37,6 +37,7 @@ from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, RequestChannel
 from broker.network.request_memory import ForBrokers, RequestMemory
 from broker.network.unsent_answers import UnsentAnswers
+from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
 from protocol.frames.frame_memory import Memory
 from protocol.frames.framing import FrameReader
@@ -100,9 +101,9 @@ class Processor:
         self._numbers = itertools.count()
         self._connections: dict[Connection, None] = {}
         self._opening: dict[asyncio.Task[None], tuple[socket.socket, str]] = {}
-        self._held_sockets = 0
-        self._stopping = False
+        self._held_sockets, self._stopping = 0, False
         self._idle_s = config.connections_max_idle_ms / 1000.0
+        self._is_timed = config.ottla_metrics_port >= 0
         self._partial_s = config.ottla_partial_frame_timeout_ms / 1000.0
         self._idle = DeadlineWheel[Connection](max(self._idle_s / _TICKS, 0.01))
         self._login_s = config.ottla_authentication_timeout_ms / 1000.0
@@ -270,6 +271,7 @@ class Processor:
             client_host=client_host,
             client_port=client_port,
             logins=self._logins_told,
+            times=RequestTimes() if self._is_timed else None,
         )
         reader = FrameReader(
             self._request_max_bytes, self._scratch, self._frame_memory, frame_buffer

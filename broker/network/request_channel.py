@@ -35,6 +35,7 @@ from broker.requests.context import (
     LastAsker,
     Later,
 )
+from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
 from protocol.errors import ProtocolError
 from protocol.frames.frame_memory import UNCOUNTED, Memory
@@ -63,6 +64,8 @@ class ConnectionContext:
     client_software_version: str = UNKNOWN_SOFTWARE
     closed: bool = False
     last: LastAsker = field(default_factory=LastAsker)
+    times: RequestTimes | None = None
+    """Of its requests; None: nobody asks how long they take."""
     logins: Logins | None = None
     """Of the listener; None: nobody is told of those who do not come in."""
     mute_ms: int = 0
@@ -117,6 +120,12 @@ class Requester(Answered, Protocol):
 
     def fail(self, error: BaseException) -> None:
         """Close at once: the peer's bytes are wrong, or handling them went wrong."""
+
+    def leaves_queue(self) -> None:
+        """The request that waited in the queue has its handler now."""
+
+    def handled(self) -> None:
+        """That handler has returned."""
 
     def resume(self) -> None:
         """The channel has room again: go on reading and offering."""
@@ -445,7 +454,9 @@ class RequestChannel:
         size = len(frame)
         try:
             if not requester.context.closed:
+                requester.leaves_queue()
                 self.handle_now(requester, frame)
+                requester.handled()
         finally:
             del frame
             self._memory.free(size)

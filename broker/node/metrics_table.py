@@ -26,11 +26,11 @@ from broker.node.partition_metrics import (
     register_partition_metrics,
 )
 from broker.node.quorum_metrics import register_quorum_metrics
+from broker.node.request_metrics import register_request_metrics
 from broker.quotas.client_quota_manager import Measurement, QuotaKind
 from broker.quotas.limits import CustomTags, Tags
 from controller.decisions.unclean_elections import UncleanElections
 from controller.metadata.image import NO_LEADER, PartitionRegistration
-from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from broker.groups.group_coordinator import GroupCoordinator
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from broker.node.node import Node
     from broker.replication.partition import Partition
     from broker.replication.replica_manager import ReplicaManager
-    from broker.requests.request_handler import RequestHandler
     from broker.security.logins import Logins
 
 _SERVER = "kafka_server_replicamanager"
@@ -125,9 +124,14 @@ def register_node_metrics(
         register_partition_metrics(node.metrics, parts.replicas)
         _groups(node.metrics, parts.groups)
         register_lag_metrics(node.metrics, parts.groups, parts.replicas)
-        _requests(node.metrics, node.broker.requests)
+        register_request_metrics(node.metrics, node.broker.requests, partial(_now_s, node))
     elif node.controller_server is not None:
-        _requests(node.metrics, node.controller_server.requests)
+        handler = node.controller_server.requests
+        register_request_metrics(node.metrics, handler, partial(_now_s, node))
+
+
+def _now_s(node: Node) -> float:
+    return node.ports.scheduler.monotonic_ms() / 1000
 
 
 def _replicas(node: Node, broker: BrokerServer) -> None:
@@ -281,18 +285,6 @@ def _controller(node: Node) -> None:
 def _registrations(node: Node) -> Iterator[PartitionRegistration]:
     for topic in node.image.topics.by_name.values():
         yield from topic.partitions.values()
-
-
-def _requests(metrics: Metrics, requests: RequestHandler) -> None:
-    def named(attribute: str) -> Iterator[Sample]:
-        for key, counted in requests.metrics.items():
-            yield {"request": _kafka_name(ApiKey(key))}, float(getattr(counted, attribute))
-
-    name = "kafka_network_requestmetrics"
-    metrics.counters(f"{name}_requests", "Requests by API", lambda: named("requests"))
-    metrics.counters(
-        f"{name}_errors", "Requests that failed by a fault of ours", lambda: named("errors")
-    )
 
 
 def _quotas(node: Node) -> None:
@@ -485,9 +477,7 @@ def _shares(node: Node, servers: Sequence[SocketServer]) -> None:
     the broker, where there is one."""
     metrics, sockets, pool = node.metrics, servers[0], servers[0].io_pool
 
-    def now_s() -> float:
-        return node.ports.scheduler.monotonic_ms() / 1000
-
+    now_s = partial(_now_s, node)
     handlers, loop = RecentShare(now_s(), 0.0), RecentShare(now_s(), sockets.busy_s)
     blocked: dict[str, RecentShare] = {}
 
@@ -561,8 +551,3 @@ def register_login_metrics(metrics: Metrics, logins: Sequence[Logins]) -> None:
         metrics.counters(
             f"kafka_server_socket_server_metrics_{name}", text, partial(counted, attribute)
         )
-
-
-def _kafka_name(key: ApiKey) -> str:
-    """OFFSET_COMMIT is OffsetCommit in the MBeans of `kafka.network:type=RequestMetrics`."""
-    return key.name.title().replace("_", "")

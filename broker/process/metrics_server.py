@@ -211,6 +211,13 @@ def _metric(family: Family) -> Metric:
 
 
 def _histogram(family: Family) -> Metric:
-    *buckets, (_, sum_of) = family.samples
-    up_to = [(labels["le"], count) for labels, count in buckets]
-    return HistogramMetricFamily(family.name, family.help, up_to, sum_of)
+    metric = HistogramMetricFamily(family.name, family.help)
+    for labels, value in family.samples:
+        if "le" in labels:
+            metric.add_sample(f"{family.name}_bucket", labels, value)
+            if labels["le"] == "+Inf":
+                others = {label: of for label, of in labels.items() if label != "le"}
+                metric.add_sample(f"{family.name}_count", others, value)
+        else:
+            metric.add_sample(f"{family.name}_sum", labels, value)
+    return metric

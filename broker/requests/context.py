@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol
 
+from broker.requests.request_times import RequestTimes
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.frame_shape import Shape, Values
@@ -77,6 +78,8 @@ class AskingConnection(Asker, Protocol):
 
     @property
     def last(self) -> LastAsker: ...
+    @property
+    def times(self) -> RequestTimes | None: ...
 
 
 class Connection(AskingConnection, Protocol):
@@ -171,22 +174,6 @@ class RequestContext:
     """Whether it was a delegation token of the principal that logged in (KIP-48)."""
     quota: RequestQuota | None = None
     """None where nothing limits the sender."""
-
-
-@dataclass(slots=True)
-class RequestMetrics:
-    """Counts per API since the start."""
-
-    requests: int = 0
-    errors: int = 0
-
-    def begun(self) -> None:
-        """A request is handled, or was answered as prepared."""
-        self.requests += 1
-
-    def failed(self) -> None:
-        """A request met a bug of ours."""
-        self.errors += 1
 
 
 class Expected(Protocol):

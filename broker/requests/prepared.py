@@ -24,7 +24,8 @@ from collections.abc import Callable, Hashable, Iterator
 from struct import Struct
 
 from broker.requests.admission import Admission
-from broker.requests.context import Asker, AskingConnection, PreparedRequest, RequestMetrics
+from broker.requests.context import Asker, AskingConnection, PreparedRequest
+from broker.requests.request_times import RequestMetrics
 from protocol.frames.frame_shape import Fixed, Shape, Values
 
 ENTRY_BYTES = 1536

@@ -41,12 +41,12 @@ from broker.requests.context import (
     PreparedRequest,
     Quotas,
     RequestContext,
-    RequestMetrics,
     RequestQuota,
     Respond,
 )
 from broker.requests.interference import Interference, Meeting, Reply
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
+from broker.requests.request_times import RequestMetrics
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.framing import SIZE_BYTES
@@ -87,13 +87,15 @@ class Entrance(Protocol):
 class _Served:
     """One API with what a request of it needs; its messages are imported by the first one."""
 
-    __slots__ = ("api", "flexible_from", "latest", "metrics", "oldest", "request")
+    __slots__ = ("api", "flexible_from", "latest", "metrics", "of_followers", "oldest", "request")
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.oldest = api.oldest
         self.latest = api.latest
         self.metrics = RequestMetrics()
+        self.of_followers = RequestMetrics() if api.key is ApiKey.FETCH else None
+        """Fetches of other brokers, which Kafka counts apart."""
         self.request: Any = None
         """The class that reads it."""
         self.flexible_from = 0
@@ -101,6 +103,22 @@ class _Served:
     def load(self) -> None:
         self.request = messages_of(self.api.key).request
         self.flexible_from = self.request.FLEXIBLE_FROM
+
+    def metrics_of(self, request: Any) -> RequestMetrics:
+        """Where a request that was read is counted."""
+        if self.of_followers is None:
+            return self.metrics
+        state = request.replica_state  # from v15 on
+        replica_id = request.replica_id if state is None else state.replica_id
+        return self.of_followers if replica_id >= 0 else self.metrics
+
+    def counted(self, connection: Connection, request: Any) -> RequestMetrics:
+        """Where the request is counted, which that connection has sent."""
+        metrics = self.metrics_of(request)
+        metrics.begun()
+        if connection.times is not None:
+            connection.times.of(metrics)
+        return metrics
 
 
 class RequestHandler:
@@ -143,8 +161,14 @@ class RequestHandler:
 
     @property
     def metrics(self) -> dict[int, RequestMetrics]:
-        """Counts by API key."""
+        """Counts by API key; those of other brokers' Fetches are in `follower_fetches`."""
         return {key: served.metrics for key, served in self._served.items()}
+
+    @property
+    def follower_fetches(self) -> RequestMetrics | None:
+        """Of Fetches of other brokers; None: the API is not served."""
+        served = self._served.get(int(ApiKey.FETCH))
+        return None if served is None else served.of_followers
 
     # --- what is prepared -----------------------------------------------------------------------
 
@@ -169,6 +193,8 @@ class RequestHandler:
             return self._say_failed(connection, frame, error)
         if answer is not None:
             entry.metrics.begun()
+            if connection.times is not None:
+                connection.times.of(entry.metrics)
         return answer
 
     def expect(self, connection: AskingConnection, message: memoryview) -> Expected | None:
@@ -214,7 +240,6 @@ class RequestHandler:
                 raise ProtocolError(f"{served.api.key.name} version {version} is not served")
             self.say_range(connection, frame, reply)
             return
-        served.metrics.begun()
         if served.request is None:
             served.load()
         if version >= served.flexible_from:
@@ -226,6 +251,7 @@ class RequestHandler:
             quota = self._quotas.of(connection, client_id, api_key, version, len(frame))
             context.quota = quota
         request = decode(served.request, frame, pos, version)
+        metrics = served.counted(connection, request)
         if self._interference is not None and failure is None:
             self._meet(self._interference, served, connection, context, request, reply)
             return
@@ -239,7 +265,7 @@ class RequestHandler:
         if not prepares or self.prepared.find(connection, frame) is not None:
             self._ask(served, context, request, respond, failure)
             return
-        first = _First(self.prepared, context, served.metrics, self.admission.epoch, respond)
+        first = _First(self.prepared, context, metrics, self.admission.epoch, respond)
         self._ask(served, context, request, first.respond, failure)
         self._prepare(served.api, first, frame, request)
 
@@ -268,7 +294,7 @@ class RequestHandler:
         served = self._served[api_key]
         if version > served.latest:
             skip_header_tags(frame, pos)  # a newer header has them, too
-        served.metrics.begun()
+        served.counted(connection, None)
         rights = self.admission.rights_of(connection, client_id, api_key, 0)
         context = _context(connection, api_key, 0, correlation_id, client_id, rights)
         self._answer_range(served, context, reply)
@@ -293,7 +319,7 @@ class RequestHandler:
         except (ProtocolError, AssertionError):
             raise
         except Exception as error:
-            served.metrics.failed()
+            served.metrics_of(request).failed()
             # The peer's names can be too long for a record: no bug of ours, so no trace.
             trace = None if isinstance(error, StringTooLong) else error
             name = served.api.key.name
@@ -381,7 +407,7 @@ class _Expected:
     def __init__(
         self,
         handler: RequestHandler,
-        connection: Asker,
+        connection: AskingConnection,
         frame: memoryview,
         entry: Entry,
         expected: Expected,
@@ -401,6 +427,8 @@ class _Expected:
             return self._handler._say_failed(self._connection, self._frame, error)
         if answer is not None:
             self._entry.metrics.begun()
+            if self._connection.times is not None:
+                self._connection.times.of(self._entry.metrics)
         return answer
 
     def settle(self) -> None:

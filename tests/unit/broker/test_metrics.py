@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.metrics import Family, Kind, Metrics, RecentShare
+from broker.metrics import Family, Kind, Metrics, RecentCounts, RecentShare
 
 
 def by_name(metrics: Metrics) -> dict[str, Family]:
@@ -67,3 +67,19 @@ def test_a_share_that_is_asked_for_often_keeps_little() -> None:
         share.read(tick / 10, tick / 20)
     assert len(share._read) < 65
     assert 0.49 < share.read(1000.0, 500.0) < 0.51
+
+
+def test_recent_counts_forget_what_is_older_than_the_window() -> None:
+    recent = RecentCounts((1.0, 2.0), window_s=60.0)
+    assert recent.read(0.0, [4, 0, 0]) == [4, 0, 0]
+    assert recent.read(50.0, [4, 2, 0]) == [4, 2, 0]
+    assert recent.read(70.0, [4, 2, 1]) == [0, 2, 1]
+    assert recent.read(200.0, [4, 2, 1]) == [0, 0, 0]
+
+
+def test_quantiles_lie_in_the_bucket_of_their_share() -> None:
+    recent = RecentCounts((1.0, 2.0))
+    assert recent.quantile([10, 0, 0], 0.5) == 0.5
+    assert recent.quantile([5, 5, 0], 0.75) == 1.5
+    assert recent.quantile([1, 0, 9], 0.5) == 2.0
+    assert recent.quantile([0, 0, 0], 0.5) == 0.0

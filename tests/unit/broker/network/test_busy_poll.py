@@ -71,7 +71,7 @@ class Client:
 
     def _handle(self) -> None:
         self._due_s = self.turns.now_s + self.after_s
-        self.turns.poll.answered(self)
+        self.turns.poll.answered(self, self.turns.clock())
 
 
 def serve(turns: Turns, client: Client, requests: int) -> None:
@@ -153,7 +153,7 @@ def test_nobody_is_looked_for_who_may_not_be_read_or_is_gone() -> None:
 async def test_after_a_large_request_nobody_looks(rig: Rig, monkeypatch: pytest.MonkeyPatch):
     server = await rig.serve(echo, at_once=known)
     told: list[object] = []
-    monkeypatch.setattr(server.busy_poll, "answered", told.append)
+    monkeypatch.setattr(server.busy_poll, "answered", lambda *one: told.append(one))
     client = await rig.client(server)
     for request in (b"k", b"k small", b"k" * busy_poll.REQUEST_BYTES, b"k small"):
         await client.ask(request)

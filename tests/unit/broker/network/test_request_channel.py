@@ -43,6 +43,7 @@ class Requester:
         self.log = log
         self.context = ConnectionContext(name, "L", "PLAINTEXT", "127.0.0.1", 1)
         self.answers: list[ResponseParts | None] = []
+        self.waited: list[str] = []
 
     def answer(self, parts: ResponseParts | None) -> None:
         self.answers.append(parts)
@@ -55,6 +56,12 @@ class Requester:
 
     def fail(self, error: BaseException) -> None:
         self.log.append(f"{self.name} fails: {error}")
+
+    def leaves_queue(self) -> None:
+        self.waited.append("leaves the queue")
+
+    def handled(self) -> None:
+        self.waited.append("is handled")
 
     def resume(self) -> None:
         self.log.append(f"{self.name} resumes")

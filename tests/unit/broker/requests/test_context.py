@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from broker.requests.context import RequestMetrics
+from broker.requests.context import LastAsker
 
 
-def test_requests_and_bugs_are_counted_apart() -> None:
-    metrics = RequestMetrics()
-    for count in (metrics.begun, metrics.begun, metrics.failed):
-        count()
-    assert (metrics.requests, metrics.errors) == (2, 1)
+def test_the_header_of_who_asked_last_has_the_size_of_its_client_id() -> None:
+    last = LastAsker()
+    last.keep("User:a", b"\x00\x02me", identity := object())
+    frame = memoryview(b"\x00\x00\x00\x09" + bytes(4) + b"\x00\x02me and more")
+    assert last.header(frame) == (9, b"\x00\x02me")
+    assert (last.size, last.principal, last.identity) == (12, "User:a", identity)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from broker.requests.admission import Admission
-from broker.requests.context import RequestMetrics
 from broker.requests.prepared import ENTRY_BYTES, PreparedRequests, identity_of, kind_of
+from broker.requests.request_times import RequestMetrics
 from protocol.frames.frame_shape import Shape, Values, header_bytes
 from tests.unit.broker.fake_connection import Connection
 

@@ -96,6 +96,12 @@ class Broker:
         assert isinstance(response, FetchResponse)
         return response
 
+    def requests(self) -> list[int]:
+        """What is counted of consumers and of followers."""
+        followers = self.handler.follower_fetches
+        assert followers is not None
+        return [self.handler.metrics[1].requests, followers.requests]
+
     def counts(self) -> list[Any]:
         partitions = [self.replicas.manager.partition("t", index) for index in range(3)]
         return [one.counts for one in partitions if one is not None]
