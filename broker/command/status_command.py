@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from broker.command.admin.connection import Address, command_guard, explain, parse_addresses
+from broker.command.admin.connection import Address, Unanswered, command_guard, parse_addresses
 from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from broker.command.status_report import report
 from broker.config.start_error import StartError
@@ -59,18 +59,18 @@ def status_of(
     guard: ClientGuard = PLAINTEXT_GUARD,
 ) -> ClusterStatus:
     """What the first node says that answers. Raises StartError where none does."""
-    refusals, verdict = [], "no broker answers"
+    unanswered, verdict = Unanswered(timeout_s, guard), "no broker answers"
     for host, port in addresses:
         try:
             with BlockingClient(host, port, timeout_s, guard=guard) as client:
                 status = ask(partial(_answer, client))
         except (OSError, ProtocolError, StatusRefused) as error:
-            refusals.append(f"{host}:{port}: {explain(error, timeout_s, guard, host)}")
+            unanswered.add((host, port), error)
             if isinstance(error, StatusRefused):
                 verdict = "no broker tells the cluster's state"
         else:
             return status if status.quorum is not None else _with_those_that_answer(status)
-    raise StartError(f"{verdict} ({'; '.join(refusals)})")
+    raise unanswered.error(verdict)
 
 
 def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:

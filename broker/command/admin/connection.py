@@ -25,6 +25,7 @@ TIMEOUT_S = 30.0
 """Of a change: a controller may be elected meanwhile."""
 
 Address = tuple[str, int]
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 def parse_addresses(text: str) -> list[Address]:
@@ -66,6 +67,34 @@ def explain(error: Exception, timeout_s: float, guard: ClientGuard, host: str) -
     return guard.explain(error, host)
 
 
+class Unanswered:
+    """Which addresses did not answer, and why. Where nobody listens on this machine, with the
+    command that changes that."""
+
+    def __init__(self, timeout_s: float, guard: ClientGuard) -> None:
+        self._timeout_s = timeout_s
+        self._guard = guard
+        self._refusals: list[str] = []
+        self._ports: list[int] = []
+        """Those of this machine where nobody listens."""
+
+    def add(self, address: Address, error: Exception) -> None:
+        """That one did not answer."""
+        host, port = address
+        reason = explain(error, self._timeout_s, self._guard, host)
+        self._refusals.append(f"{host}:{port}: {reason}")
+        if isinstance(error, ConnectionRefusedError) and host in _THIS_MACHINE:
+            self._ports.append(port)
+
+    def error(self, verdict: str = "no broker answers") -> StartError:
+        """One line."""
+        advice = ""
+        if self._ports and len(self._ports) == len(self._refusals):
+            port = "" if DEFAULT_PORT in self._ports else f" --port {self._ports[0]}"
+            advice = f"; start one with: ottla serve{port}"
+        return StartError(f"{verdict} ({'; '.join(self._refusals)}){advice}")
+
+
 class AdminClient:
     """A connection to a cluster; `with AdminClient(servers, config) as cluster: cluster.call(…)`.
 
@@ -82,14 +111,13 @@ class AdminClient:
         self._host, self._client = self._connected(addresses)
 
     def _connected(self, addresses: Sequence[Address]) -> tuple[str, BlockingClient]:
-        refusals = []
+        unanswered = Unanswered(self._timeout_s, self._guard)
         for host, port in addresses:
             try:
                 return host, BlockingClient(host, port, self._timeout_s, guard=self._guard)
             except (OSError, ProtocolError) as error:
-                reason = explain(error, self._timeout_s, self._guard, host)
-                refusals.append(f"{host}:{port}: {reason}")
-        raise StartError(f"no broker answers ({'; '.join(refusals)})")
+                unanswered.add((host, port), error)
+        raise unanswered.error()
 
     def call(self, request: Request) -> Any:
         """The answer to `request`."""

@@ -15,7 +15,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
-from broker.command.admin.connection import TIMEOUT_S, command_guard, explain, parse_addresses
+from broker.command.admin.connection import (
+    TIMEOUT_S,
+    Unanswered,
+    command_guard,
+    explain,
+    parse_addresses,
+)
 from broker.command.admin.refusals import Refused, why
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient, Request
@@ -39,8 +45,6 @@ _NOT_YET = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
 )
-
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 M = TypeVar("M", bound=Message)
 Address = tuple[str, int]
@@ -227,18 +231,15 @@ class Cluster:
         return self.call(request, MetadataResponse)
 
     def _first_that_answers(self, addresses: Sequence[Address]) -> tuple[Address, BlockingClient]:
-        refusals, missing = [], True
+        unanswered = Unanswered(self._timeout_s, self._guard)
         for host, port in dict.fromkeys(addresses):
             try:
                 client = BlockingClient(host, port, self._timeout_s, guard=self._guard)
             except (OSError, ProtocolError) as error:
-                reason = explain(error, self._timeout_s, self._guard, host)
-                refusals.append(f"{host}:{port}: {reason}")
-                missing &= isinstance(error, ConnectionRefusedError) and host in _THIS_MACHINE
+                unanswered.add((host, port), error)
             else:
                 return (host, port), client
-        advice = "; start one with: ottla serve" if missing else ""
-        raise StartError(f"no broker answers ({'; '.join(refusals)}){advice}")
+        raise unanswered.error()
 
     def _connected(self, node_id: int, address: Address) -> BlockingClient:
         host, port = address

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from broker.command.admin import connection
-from broker.command.admin.connection import AdminClient, parse_addresses
+from broker.command.admin.connection import AdminClient, Unanswered, parse_addresses
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
+from broker.security.client_guard import PLAINTEXT_GUARD
 from protocol.errors import ProtocolError
 from protocol.messages.create_acls import CreateAclsRequest
 
@@ -72,6 +73,36 @@ def test_nobody_answers() -> None:
         AdminClient("a:5,b:6", None)
     reason = "Connection refused"
     assert str(caught.value) == f"no broker answers (a:5: {reason}; b:6: {reason})"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "advice"),
+    [
+        ("localhost:5", "; start one with: ottla serve --port 5"),
+        ("127.0.0.1:9092", "; start one with: ottla serve"),
+        ("localhost:5,[::1]:9092", "; start one with: ottla serve"),
+        ("localhost:5,other:5", ""),
+    ],
+)
+def test_where_nobody_listens_on_this_machine_it_says_how_to_start_one(
+    addresses: str, advice: str
+) -> None:
+    unanswered = Unanswered(5.0, PLAINTEXT_GUARD)
+    for address in parse_addresses(addresses):
+        unanswered.add(address, ConnectionRefusedError(111, "Connection refused"))
+    assert str(unanswered.error()).partition(")")[2] == advice
+
+
+def test_a_command_says_so() -> None:
+    with pytest.raises(StartError, match=r"Connection refused\); start one with: ottla serve"):
+        AdminClient("localhost:5", None)
+
+
+def test_one_that_listens_and_does_not_answer_is_not_to_be_started() -> None:
+    unanswered = Unanswered(5.0, PLAINTEXT_GUARD)
+    unanswered.add(("localhost", 9092), TimeoutError())
+    text = "no broker says it (localhost:9092: no answer within 5 s)"
+    assert str(unanswered.error("no broker says it")) == text
 
 
 @pytest.mark.parametrize(
