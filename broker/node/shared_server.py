@@ -38,7 +38,7 @@ from storage.cleaning.cleaner_ports import CleanerRunner
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem
 from storage.log.closed_files import UNLIMITED
-from storage.log.log_dir_failure import LogDirFailureChannel
+from storage.log.log_dir_failure import LogDirFailureChannel, advice
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
 from storage.log_config import LogConfig
@@ -140,7 +140,7 @@ class SharedServer:
             environment,
             ports.random_bytes,
             read_bootstrap(ports.filesystem, config.metadata_log_dir),
-            lambda error: ports.halt(f"the metadata log failed: {error}"),
+            lambda error: ports.halt(f"the metadata log failed: {error}{advice(error)}"),
             network=ports.to_controllers,
             between_nodes=ports.between_nodes,
             sliced=self.logs.sliced,

@@ -22,6 +22,16 @@ def is_lack_of_descriptors(error: Exception | None) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
+def advice(error: Exception | None) -> str:
+    """What people can do, behind the message of an error; nothing where that is not known."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            ". Free space on its file system, by other files than those of the log directory, "
+            "and start the node again; what it has acknowledged is kept"
+        )
+    return ""
+
+
 def is_of_one_file(error: Exception | None) -> bool:
     """Whether a file is in the way rather than the disk: one of another owner, or a folder of its
     name. At a start that costs one partition; Kafka takes the directory offline."""
@@ -80,5 +90,5 @@ class LogDirFailureChannel:
         if log_dir not in self._offline:
             self._offline[log_dir] = reason
             for callback in self._listeners:
-                callback(log_dir, reason)
+                callback(log_dir, f"{reason}{advice(error)}")
         return LogDirFailure(log_dir, reason)

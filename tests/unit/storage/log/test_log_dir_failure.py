@@ -10,6 +10,7 @@ from storage.log.log_dir_failure import (
     DescriptorsLack,
     LogDirFailure,
     LogDirFailureChannel,
+    advice,
     is_lack_of_descriptors,
 )
 
@@ -27,6 +28,18 @@ def test_listeners_hear_of_a_directory_once() -> None:
     assert isinstance(failure, LogDirFailure)
     assert failure.log_dir == "/a"
     assert str(failure).endswith("(log directory /a)")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
+    channel = LogDirFailureChannel()
+    told: list[str] = []
+    channel.listen(lambda _, reason: told.append(reason))
+    channel.fail("/a", "append of t-0", OSError(number, "full"))
+    (reason,) = told
+    assert reason.startswith(f"append of t-0: [Errno {number}] full. Free space")
+    assert channel.offline_dirs() == {"/a": f"append of t-0: [Errno {number}] full"}
+    assert not advice(OSError(errno.EIO, "broken")) and not advice(None)
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
