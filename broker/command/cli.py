@@ -185,6 +185,7 @@ def serve(
         config,
         on_ready=lambda endpoints: _announce(config, endpoints),
         on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
+        on_found=lambda topics, size: _tell_found(config, topics, size),
     )
     say(f"ottla: node {config.node_id} stopped; its data stays in {_folders(config)}")
 
@@ -403,6 +404,14 @@ def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig
 def _folders(config: BrokerConfig) -> str:
     """Where its data lies, as it can be typed."""
     return ", ".join(one if one.startswith(("/", ".")) else f"./{one}" for one in config.log_dirs)
+
+
+def _tell_found(config: BrokerConfig, topics: int, size: int) -> None:
+    """What a start before has left."""
+    from broker.command.admin.tables import size_text
+
+    many = "" if topics == 1 else "s"
+    say(f"ottla: {_folders(config)} has {topics} topic{many}, {size_text(size)}")
 
 
 def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:

@@ -22,6 +22,7 @@ from broker.node.settings import cleaner_settings
 from broker.requests.request_handler import RequestHandler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
+from controller.metadata.topic_names import is_internal
 from controller.settings import DEFAULT_FEATURES
 from storage.topic_partition import TopicPartition
 
@@ -92,14 +93,19 @@ class BrokerServer:
             self._home_of,
         )
 
+    def holdings(self) -> tuple[int, int]:
+        """Topics with a replica here, internal ones left out, and the bytes of all logs."""
+        logs = self.logs.logs
+        topics = {one.partition.topic for one in logs if not is_internal(one.partition.topic)}
+        return len(topics), sum(one.segments.size_bytes for one in logs)
+
     def _loaded(self, error: Exception | None, done: Started) -> None:
         if error is not None:
             done(error)
             return
         if _log.isEnabledFor(logging.INFO):
-            logs = self.logs.logs
-            size = sum(one.segments.size_bytes for one in logs)
-            _log.info("opened %d log(s) with %d bytes", len(logs), size)
+            _, size = self.holdings()
+            _log.info("opened %d log(s) with %d bytes", len(self.logs.logs), size)
         for line in self.logs.report:
             _log.warning("%s", line)
         try:

@@ -71,17 +71,23 @@ _DESCRIPTORS = (65_536, 10_240)
 """What is tried where the system gives less than its hard limit; the last is macOS' OPEN_MAX."""
 
 OnReady = Callable[[Sequence[EndPoint]], None]
+OnFound = Callable[[int, int], None]
+"""How many topics the data folders have, internal ones left out, and the bytes of all logs."""
 
 
 def run(
-    config: BrokerConfig, on_ready: OnReady, on_stopping: Callable[[], None] = lambda: None
+    config: BrokerConfig,
+    on_ready: OnReady,
+    on_stopping: Callable[[], None] = lambda: None,
+    on_found: OnFound = lambda _topics, _size: None,
 ) -> None:
-    """Run a node until SIGTERM, SIGINT or SIGHUP. Raises StartError where it cannot start."""
+    """Run a node until SIGTERM, SIGINT or SIGHUP. Before `on_ready`, `on_found` hears what a start
+    before has left, if there is anything. Raises StartError where it cannot start."""
     raise_descriptor_limit()
     faulthandler.register(signal.SIGQUIT)  # says where each thread is, and goes on: as a JVM does
     garbage.begin()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(config, on_ready, on_stopping))
+        runner.run(_serve(config, on_ready, on_stopping, on_found))
 
 
 def raise_descriptor_limit() -> None:
@@ -116,7 +122,10 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 async def _serve(
-    config: BrokerConfig, on_ready: OnReady, on_stopping: Callable[[], None] = lambda: None
+    config: BrokerConfig,
+    on_ready: OnReady,
+    on_stopping: Callable[[], None] = lambda: None,
+    on_found: OnFound = lambda _topics, _size: None,
 ) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -137,7 +146,10 @@ async def _serve(
         # A signal may come before the node is up; it stops then too, and as cleanly.
         await asyncio.wait((starting, asked_to_stop), return_when=asyncio.FIRST_COMPLETED)
         if starting.done():
-            on_ready(starting.result())
+            endpoints = starting.result()
+            if server.node.broker is not None and server.node.broker.logs.logs:
+                on_found(*server.node.broker.holdings())
+            on_ready(endpoints)
             await asked_to_stop
     finally:
         if stopping.is_set():

@@ -76,8 +76,10 @@ def test_serve_hands_over_and_says_where_it_listens(
         *,
         on_ready: Callable[[Sequence[EndPoint]], None],
         on_stopping: Callable[[], None],
+        on_found: Callable[[int, int], None],
     ) -> None:
         seen.append(config)
+        on_found(3, 1_234_567)
         at = ("localhost", 9092), ("::1", 9094)
         on_ready([EndPoint("PLAINTEXT", "PLAINTEXT", host, port) for host, port in at])
         on_stopping()
@@ -87,6 +89,7 @@ def test_serve_hands_over_and_says_where_it_listens(
     assert seen[0].num_io_threads == 3
     captured = capsys.readouterr()
     assert captured.out == (
+        "ottla: ./data has 3 topics, 1.2 MB\n"
         "ottla: node 1 is ready: connect to localhost:9092, [::1]:9094 (press Ctrl-C to stop)\n"
         "ottla: node 1 is stopping\n"
         "ottla: node 1 stopped; its data stays in ./data\n"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
+from broker.network.blocking_client import BlockingClient
 from broker.node.lifecycle import BrokerLifecycle
 from broker.process import port_holder
 from broker.process.server import (
@@ -29,6 +30,7 @@ from controller.storage_format import read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -371,8 +373,37 @@ async def test_a_stop_is_told_once_it_begins(tmp_path: Path) -> None:
         os.kill(os.getpid(), SIGTERM)
 
     async with asyncio.timeout(10):
-        await _serve(config(tmp_path), ready, lambda: told.append("stopping"))
+        await _serve(
+            config(tmp_path),
+            ready,
+            lambda: told.append("stopping"),
+            lambda *_: told.append("found something"),
+        )
     assert told == ["ready", "stopping"]
+
+
+async def test_a_start_tells_what_the_one_before_has_left(tmp_path: Path) -> None:
+    server = Server(config(tmp_path))
+    (endpoint,) = await server.start()
+    topics = CreateTopicsRequest([CreatableTopic(name, 2, 1) for name in ("a", "b")])
+
+    def create() -> None:
+        with BlockingClient("127.0.0.1", endpoint.port, 10.0) as client:
+            client.call(topics)
+
+    await asyncio.to_thread(create)
+    assert server.node.broker is not None
+    logs = server.node.broker.logs
+    await until(lambda: len(logs.logs) == 4)
+    await server.stop()
+    found: list[tuple[int, int]] = []
+
+    def ready(_endpoints: object) -> None:
+        os.kill(os.getpid(), SIGTERM)
+
+    async with asyncio.timeout(10):
+        await _serve(config(tmp_path), ready, on_found=lambda *one: found.append(one))
+    assert found == [(2, 0)]
 
 
 def test_format_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
