@@ -22,8 +22,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import click
+
 from broker.command.admin.connection import command_guard
-from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView
+from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView, colour_of
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout
 from broker.command.cluster_security import ADMIN_USER, CLIENT_USER
@@ -264,6 +266,7 @@ class _Screen:
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdout.isatty()
+        self._paints = not os.environ.get("NO_COLOR")
         self._drawn: list[str] = []
 
     def show(self, view: ClusterView) -> None:
@@ -278,8 +281,12 @@ class _Screen:
         width = shutil.get_terminal_size().columns
         height = sum(1 + (len(line) - 1) // max(width, 1) for line in self._drawn if line)
         up = f"\x1b[{height}F\x1b[J" if height else ""
-        say(up + "\n".join(table))
+        say(up + "\n".join(map(self._painted, table)))
         self._drawn = table
+
+    def _painted(self, line: str) -> str:
+        colour = colour_of(line) if self._paints else None
+        return line if colour is None else click.style(line, fg=colour)
 
 
 def _admin_guard(file: Path) -> ClientGuard:

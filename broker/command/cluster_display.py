@@ -7,6 +7,7 @@ terminal. Pure text. Never: watches a process, or decides to start or stop one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,6 +17,7 @@ from broker.command.cluster_status import ClusterStatus
 from broker.command.status_report import verdict
 
 PREFIX = "ottla: "
+_LACKING = re.compile(r"node \d+ .*  (dead, .*|fenced)$")
 
 
 class NodeState(Enum):
@@ -119,6 +121,13 @@ class ClusterView:
             f"bootstrap servers {self.layout.bootstrap_servers} (press Ctrl-C to stop them all)"
         )
         return lines
+
+
+def colour_of(line: str) -> str | None:
+    """How a terminal shows a line of the table: what is well in green, what lacks in red."""
+    if line.startswith("the cluster is "):
+        return "green" if line.endswith(" healthy") else "red"
+    return "red" if _LACKING.match(line) else None
 
 
 def exit_reason(code: int | None) -> str:

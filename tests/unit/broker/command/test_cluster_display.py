@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from broker.command.cluster_display import ClusterView, NodeState, NodeView, exit_reason
+from broker.command.cluster_display import (
+    ClusterView,
+    NodeState,
+    NodeView,
+    colour_of,
+    exit_reason,
+)
 from broker.command.cluster_layout import new_layout
 from broker.command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
 
@@ -88,6 +94,17 @@ def test_the_cluster_speaks_for_itself() -> None:
     shown.status, shown.unanswered = None, True
     assert shown.changes() == ["ottla: the cluster is degraded: no node answers"]
     assert shown.table()[-2] == "the cluster is degraded: no node answers"
+
+
+def test_what_is_well_is_green_and_what_lacks_is_red() -> None:
+    shown = view()
+    set_all(shown, NodeState.SERVING)
+    shown.status = status(leader=3)
+    assert [colour_of(line) for line in shown.table()] == [None, None, None, "green", None]
+    shown.status = status(leader=3, fenced=2)
+    assert [colour_of(line) for line in shown.table()] == [None, "red", None, "red", None]
+    shown.nodes[2].state, shown.nodes[2].exit_code = NodeState.DEAD, -9
+    assert [colour_of(line) for line in shown.table()][:4] == [None, "red", None, None]
 
 
 @pytest.mark.parametrize(
