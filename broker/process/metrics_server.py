@@ -14,6 +14,7 @@ Owns the port and its thread. It never changes what it reads.
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as NoAnswer
@@ -75,7 +76,7 @@ class MetricsServer:
         except OSError as error:
             raise StartError(
                 f"cannot serve metrics on {host}:{port} (ottla.metrics.port): "
-                f"{error.strerror or error}"
+                f"{error.strerror or error}{_held_by(error, port)}"
             ) from error
         self._server.set_app(_Paths(make_wsgi_app(registry), loop, why_not_ready))
         self._server.get_request = _unhurried(self._server.get_request)  # type: ignore[method-assign]
@@ -90,6 +91,16 @@ class MetricsServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def _held_by(error: OSError, port: int) -> str:
+    """Behind what the system says of a port that is taken."""
+    if error.errno != errno.EADDRINUSE:
+        return ""
+    from broker.process.port_holder import holder_of_port  # where it is needed alone
+
+    holder = holder_of_port(port)
+    return "" if holder is None else f"; it is held by {holder}"
 
 
 def _unhurried(accept: Callable[[], Accepted]) -> Callable[[], Accepted]:

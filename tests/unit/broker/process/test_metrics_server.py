@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 import sys
 import threading
 import urllib.error
@@ -15,7 +16,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.metrics import STARTING, Family, Metrics
-from broker.process import metrics_server
+from broker.process import metrics_server, port_holder
 from broker.process.metrics_server import MetricsServer
 
 
@@ -44,6 +45,34 @@ async def test_a_scrape_reads_on_the_loop() -> None:
     for line in ('bucket{le="0.1"} 3.0', 'bucket{le="+Inf"} 4.0', "count 4.0", "sum 0.5"):
         assert f"kafka_y_{line}" in text
     assert readers == [threading.current_thread()]
+
+
+async def test_a_histogram_may_have_further_labels() -> None:
+    metrics = Metrics()
+    of_a, of_b = {"request": "A"}, {"request": "B"}
+    samples = [
+        sample
+        for labels, count in ((of_a, 3.0), (of_b, 4.0))
+        for sample in (({**labels, "le": "+Inf"}, count), (labels, count / 2))
+    ]
+    metrics.histogram("kafka_z", "A histogram", lambda: samples)
+    server = MetricsServer(metrics, "127.0.0.1", 0)
+    try:
+        text = await asyncio.to_thread(fetch, server.port)
+    finally:
+        server.stop()
+    for name, count, sum_of in (("A", 3.0, 1.5), ("B", 4.0, 2.0)):
+        assert f'kafka_z_bucket{{le="+Inf",request="{name}"}} {count}' in text
+        assert f'kafka_z_count{{request="{name}"}} {count}' in text
+        assert f'kafka_z_sum{{request="{name}"}} {sum_of}' in text
+
+
+async def test_who_has_its_port_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_holder, "holder_of_port", lambda port: f"process 7 (on {port})")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartError, match=rf"it is held by process 7 \(on {port}\)$"):
+            MetricsServer(Metrics(), "127.0.0.1", port)
 
 
 async def test_a_long_scrape_leaves_the_loop_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
