@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster
+from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
@@ -129,6 +130,7 @@ def alter_configs(
             reason = why(one.error_code, one.error_message, f"AlterConfigs on {resource}")
             if one.error_code in (ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST):
                 reason = one.error_message or reason
+                reason += advice_on(reason)
             raise Refused(f"{resource}: {reason}")
 
 

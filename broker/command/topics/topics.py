@@ -14,6 +14,7 @@ from broker.command.admin.tables import ByteCount
 from broker.command.client.cluster import Cluster, Partition, partitions_of
 from broker.command.client.offsets import ends
 from broker.command.configs.settings import TOPIC, configs_by_name
+from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
 from protocol.errors import ErrorCode
 from protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -234,7 +235,7 @@ def _not_made(code: int, message: str | None) -> str:
         ErrorCode.POLICY_VIOLATION,
     )
     if code in known and message:
-        return message
+        return message + advice_on(message)
     return why(code, message, "Create on it")
 
 

@@ -1,6 +1,7 @@
 """What to write instead: the sentence behind a refusal that people meet often.
 
-Kafka's own words go to clients too and stay as they are; this stands behind them at a start.
+Kafka's own words go to clients too and stay as they are; this stands behind them at a start, and
+where a command tells what a cluster has answered.
 Pure text.
 """
 
@@ -13,6 +14,9 @@ from broker.config.endpoints import NON_ROUTABLE_HOST
 from storage.config_def import ConfigError
 
 _AMOUNT = re.compile(r"(\d+)\s*([A-Za-z]+)")
+_NO_NUMBER = re.compile(
+    r"Invalid value (?P<text>.+?) for configuration (?P<key>\S+): Not a number of type"
+)
 _MS = {
     **dict.fromkeys(("ms",), 1),
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1000),
@@ -45,6 +49,12 @@ def advice(error: ConfigError, texts: Mapping[str, str], option: str = "") -> st
         return _routable(texts, option)
     written = texts.get(error.name)
     return "" if written is None else _as_a_number(error.name, written.strip())
+
+
+def advice_on(refusal: str) -> str:
+    """The same behind what a cluster has answered, which names the key and what was written."""
+    match = _NO_NUMBER.search(refusal)
+    return "" if match is None else _as_a_number(match["key"], match["text"].strip())
 
 
 def _routable(texts: Mapping[str, str], option: str) -> str:

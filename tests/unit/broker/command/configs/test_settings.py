@@ -74,10 +74,14 @@ def test_what_is_set_and_what_is_removed() -> None:
     assert sent == [("a", 0, "1"), ("b", 1, None)]
 
 
+NO_NUMBER = "Invalid value 7d for configuration retention.ms: Not a number of type LONG"
+
+
 @pytest.mark.parametrize(
     ("code", "message", "said"),
     [
         (40, "Invalid value x", "topic t: Invalid value x$"),
+        (40, NO_NUMBER, rf"topic t: {NO_NUMBER} \(it is in milliseconds: write 604800000\)$"),
         (29, None, "AlterConfigs on topic t"),
         (44, "no", "POLICY_VIOLATION: no"),
     ],

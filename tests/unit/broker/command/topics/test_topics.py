@@ -84,9 +84,16 @@ def test_a_topic_that_exists() -> None:
     assert create(made(*results), ["t"], 1, 1, {}, if_not_exists=True) == [("u", -1, -1)]
 
 
+NO_NUMBER = "Invalid value 1GB for configuration segment.bytes: Not a number of type INT"
+
+
 @pytest.mark.parametrize(
     ("code", "message", "said"),
-    [(38, "only 1 broker", "topic t: only 1 broker$"), (DENIED, None, "Create on it")],
+    [
+        (38, "only 1 broker", "topic t: only 1 broker$"),
+        (40, NO_NUMBER, rf"topic t: {NO_NUMBER} \(it is in bytes: write 1000000000\)$"),
+        (DENIED, None, "Create on it"),
+    ],
 )
 def test_a_topic_that_cannot_be(code: int, message: str | None, said: str) -> None:
     with pytest.raises(Refused, match=said):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config.refusals.advice import advice
+from broker.config.refusals.advice import advice, advice_on
 from storage.config_def import ConfigError
 
 MS, BYTES = "log.retention.ms", "log.segment.bytes"
@@ -29,6 +29,26 @@ MS, BYTES = "log.retention.ms", "log.segment.bytes"
 def test_an_amount_in_the_unit_of_its_key(key: str, text: str, said: str) -> None:
     assert advice(ConfigError.invalid(key, text, "Not a number"), {key: text}) == said
     assert advice(ConfigError.invalid(key, text, "Not a number"), {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (
+            "Invalid value 7d for configuration retention.ms: Not a number of type LONG",
+            " (it is in milliseconds: write 604800000)",
+        ),
+        (
+            "Invalid value 1 GB for configuration segment.bytes: Not a number of type INT",
+            " (it is in bytes: write 1000000000)",
+        ),
+        ("Invalid value 7d for configuration segment.bytes: Not a number of type INT", ""),
+        ("Invalid value -5 for configuration retention.ms: Value must be at least -1", ""),
+        ("something else", ""),
+    ],
+)
+def test_a_cluster_s_refusal_has_the_same_behind_it(refusal: str, said: str) -> None:
+    assert advice_on(refusal) == said
 
 
 def test_the_address_of_every_interface_is_no_address_to_connect_to() -> None:
