@@ -199,7 +199,7 @@ class MigratingMember(ConsumerMember):
     def _turn_classic(self) -> Waits:
         """Mostly a heartbeat, or a commit."""
         yield HEARTBEAT_MS * (0.5 + self.chance.random())
-        dice = self.chance.random() if not self.calm else 0.5 + self.chance.random() / 5
+        dice = self._dice()
         if dice < 0.02:
             yield from self._fall_silent()
         elif dice < 0.05:
