@@ -34,6 +34,9 @@ SETTINGS = {
     "transaction.state.log.num.partitions": "1",
     "auto.create.topics.enable": "true",
     "delegation.token.secret.key": "secret",
+    # Nobody's session ends amid another case, which would then have written something.
+    "group.consumer.session.timeout.ms": "86400000",
+    "group.consumer.max.session.timeout.ms": "86400000",
 }
 WAIT_MS = 10_000
 SETTLED_MS = 100
