@@ -214,7 +214,7 @@ def test_who_sends_more_than_the_team_may_is_told_to_wait(broker: Broker) -> Non
         for _ in range(13):
             producer.produce("much", b'"' + b"x" * 999_000 + b'"')
         assert producer.flush(15) == 0
-    assert 0 < max(waits_s) <= 1
+    assert 0 < max(waits_s) <= 2  # at most the window
 
 
 def test_who_has_another_password_does_not_get_in(broker: Broker) -> None:
