@@ -93,6 +93,12 @@ class Group:
             self._step()
         return time.monotonic() - began
 
+    def go_on_for(self, seconds: float) -> None:
+        """Heartbeats, and nothing else, for so long."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self._step(left)
+
     def is_stable(self) -> bool:
         """See the module."""
         return (
@@ -129,10 +135,10 @@ class Group:
         if answer.error_code or refused:
             raise RuntimeError(f"members are not sent away: {answer.error_code}, {refused[:3]}")
 
-    def _step(self) -> None:
+    def _step(self, within_s: float = 1.0) -> None:
         """Take the answers that come before the next heartbeat is due, and send what is due."""
-        until = self._due[0][0] if self._due else time.monotonic() + 1.0
-        self._take_answers(max(0.0, min(until - time.monotonic(), 1.0)))
+        until = self._due[0][0] if self._due else math.inf
+        self._take_answers(max(0.0, min(until - time.monotonic(), within_s)))
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
             due, _, member = heapq.heappop(self._due)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from random import Random
 from statistics import median
 
 from bench.consumer_groups.group import Group, configure
@@ -101,7 +102,11 @@ def change(settings: Mapping[str, str], *, dies: bool) -> Run:
         pauses: list[float] = []
         cpus: list[float] = []
         moved: list[int] = []
+        interval_s = group.members[0].interval_ms / 1e3
+        moments = Random(1)
         for _ in turns(times, window_s, 0):
+            # Right behind the heartbeats of all others, who answers sooner would be a round late.
+            group.go_on_for(moments.uniform(0, interval_s))
             group.ledger.pauses()
             cpu, began = peer.cpu_seconds(), time.monotonic()
             if dies:
