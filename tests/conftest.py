@@ -19,7 +19,11 @@ from hypothesis import HealthCheck, settings
 import ottla
 from tests.compat import feature_matrix
 from tests.plugins import portable, quick_cases, slow_first
+from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.java_tools import java_available, program_classpath, spark_jars
+
+RUN_CLIENTS_IN_PROCESS = tuple(Path(__file__).parent / name for name in ("chaos", "compat"))
+"""Folders whose tests run stock clients in the process of pytest."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -99,6 +103,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what cannot run here; fetch jars now, where no test's time limit runs."""
     strict = bool(os.environ.get("CI"))
+    for item in items:
+        if _runs_clients(item.path):
+            for mark in CLIENTS_LEAVE_THINGS_OPEN:
+                item.add_marker(mark)
     for marker in ("secured", "matrix"):
         if not config.getoption(f"--{marker}"):
             for item in items:
@@ -136,3 +144,14 @@ def leaks_end_here() -> Iterator[None]:
     would be said of any other test."""
     yield
     gc.collect()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clients_leave_things_open(request: pytest.FixtureRequest) -> None:
+    """So for each module of those folders: any may use a client that leaves its sockets open."""
+    if _runs_clients(request.path):
+        request.getfixturevalue("leaks_end_here")
+
+
+def _runs_clients(path: Path) -> bool:
+    return any(folder in path.parents for folder in RUN_CLIENTS_IN_PROCESS)
