@@ -138,19 +138,13 @@ def _fetch(marker: str) -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
-def leaks_end_here() -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def leaks_end_here(request: pytest.FixtureRequest) -> Iterator[None]:
     """What clients left open is collected now, while the module still expects the warning: later it
     would be said of any other test."""
     yield
-    gc.collect()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def clients_leave_things_open(request: pytest.FixtureRequest) -> None:
-    """So for each module of those folders: any may use a client that leaves its sockets open."""
     if _runs_clients(request.path):
-        request.getfixturevalue("leaks_end_here")
+        gc.collect()
 
 
 def _runs_clients(path: Path) -> bool:

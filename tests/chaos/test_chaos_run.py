@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.run import ChaosRun
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
-
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 KINDS = ["kill-leader", "cut-from-clients-too", "pause-controller"]
 

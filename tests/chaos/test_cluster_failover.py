@@ -17,10 +17,9 @@ from tests.chaos.failover_gap import RawProducer, measure
 from tests.chaos.history import History
 from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import Confluent, StockProducer
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.cluster_processes import ClusterProcesses
 
-pytestmark = [pytest.mark.timeout(180), *CLIENTS_LEAVE_THINGS_OPEN]
+pytestmark = pytest.mark.timeout(180)
 
 FAILOVER_S = 15
 SESSION_S = 9

@@ -33,11 +33,10 @@ from tests.chaos.raw_client import Address, Connection, Hung, NotSent, RawClient
 from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import STOCK, Confluent, StockProducer
 from tests.clients.wire_client import WireClient
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.cluster_processes import HOST, ClusterProcesses, NodeProcess
 from tests.tools.cluster_security import MECHANISM, PASSWORD, USER
 
-pytestmark = [pytest.mark.timeout(180), *CLIENTS_LEAVE_THINGS_OPEN]
+pytestmark = pytest.mark.timeout(180)
 
 PARTITIONS = 3
 PAUSE_S = 10

@@ -24,13 +24,11 @@ from tests.clients.transactional_clients import open_producer
 from tests.clients.transactional_faces import TransactionalProducer
 from tests.clients.wire_client import WireClient
 from tests.tools.apache_kafka import ApacheKafka
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = [
     pytest.mark.java,
-    *CLIENTS_LEAVE_THINGS_OPEN,
 ]
 
 PROPERTIES = {"transaction.partition.verification.enable": "false"}

@@ -25,11 +25,8 @@ from tests.clients.transactional_clients import (
 )
 from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.clients.wire_client import WireClient
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
-pytestmark = [
-    *CLIENTS_LEAVE_THINGS_OPEN,
-]
+pytestmark = []
 CLASSIC = ("confluent-kafka", "kafka-python")
 ASSIGNED = "confluent-kafka" + CONSUMER_PROTOCOL
 RECORDS = 60

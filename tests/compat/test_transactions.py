@@ -37,10 +37,7 @@ from tests.clients.transactional_faces import (
 )
 from tests.compat.java_transactions import JavaTransactions
 from tests.tools.apache_kafka import ApacheKafka
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.java_tools import FAST_START
-
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 LAST = b"last"
 JAVA = "java"

@@ -10,8 +10,7 @@ from __future__ import annotations
 import pytest
 
 CLIENTS_LEAVE_THINGS_OPEN = [
-    pytest.mark.usefixtures("leaks_end_here"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-"""The marks of a module whose tests run such clients."""
+"""The marks of tests that run such clients; `tests/conftest.py` gives them to whole folders."""

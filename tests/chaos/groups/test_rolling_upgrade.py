@@ -8,10 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos.groups import rolling_upgrade
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.cluster_processes import OTTLA
-
-pytestmark = [*CLIENTS_LEAVE_THINGS_OPEN]
 
 
 @pytest.mark.slow

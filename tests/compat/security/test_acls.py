@@ -17,10 +17,7 @@ import pytest
 from tests.compat.security.acl_round_trips import ACL_ROUND_TRIPS, EXPECTED, USER
 from tests.compat.security.secured_broker import SecuredBroker
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, SASL_SSL, SHA_512, franz_go
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.go_tools import go_program, run_go
-
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 
 @pytest.mark.parametrize("client", ACL_ROUND_TRIPS)

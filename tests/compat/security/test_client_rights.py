@@ -24,12 +24,10 @@ from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.compat.security.python_tasks import COPIES, READS
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, Way
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
 if TYPE_CHECKING:
     from ottla.testing.broker_process import BrokerProcess
 
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 PASSWORD = "secret"
 

@@ -29,9 +29,6 @@ from tests.compat.security.ways import (
     SSL,
     Way,
 )
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
-
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 LINE_WITHIN_S = 2.0
 BAD_PASSWORD = "guess-me-not"

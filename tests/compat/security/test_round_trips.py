@@ -28,9 +28,6 @@ from tests.compat.security.ways import (
     SHA_512,
     SSL,
 )
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
-
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 PAIRS = {
     "confluent-kafka": (

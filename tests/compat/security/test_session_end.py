@@ -17,9 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.compat.security import ways
 from tests.compat.security.secured_broker import SESSION_MS, SecuredBroker
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, SHA_256, SHA_512, Way
-from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
-
-pytestmark = CLIENTS_LEAVE_THINGS_OPEN
 
 SESSIONS = 3
 LASTS_S = SESSIONS * SESSION_MS / 1000 + 0.1
