@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.message import Message
 from tests.authorization.denials.rows import BROKER, Case
 from tests.authorization.denials.told import Told
+from tests.authorization.denials.words import TRANSACTION_MS
 from tests.authorization.reference import Entry
 from tests.differential.learning import learn
 from tests.differential.sequence import Learned, Resolver, Step
@@ -41,7 +42,9 @@ WARM = (
     Step("FIND_COORDINATOR", 2, {"key": "w", "key_type": 0}),
     Step("FIND_COORDINATOR", 2, {"key": "w", "key_type": 1}),
     Step("OFFSET_FETCH", 6, {"group_id": "w", "topics": None}),
-    Step("INIT_PRODUCER_ID", 4, {"transactional_id": "w", "transaction_timeout_ms": 60_000}),
+    Step(
+        "INIT_PRODUCER_ID", 4, {"transactional_id": "w", "transaction_timeout_ms": TRANSACTION_MS}
+    ),
 )
 # What a node says of a topic or a token that it has not heard of yet.
 NOT_YET = (

@@ -39,6 +39,8 @@ from tests.authorization.denials.words import (
     ON_BOTH_TOPICS,
     PRODUCED,
     READ,
+    SESSION_MS,
+    TRANSACTION_MS,
     WRITE,
     by_id,
     cluster,
@@ -279,7 +281,7 @@ GROUPS = (
         9,
         {
             "group_id": "~g",
-            "session_timeout_ms": 30_000,
+            "session_timeout_ms": SESSION_MS,
             "rebalance_timeout_ms": 60_000,
             "protocol_type": "consumer",
             "protocols": [{"name": "range", "metadata": {"$hex": "00"}}],
@@ -391,7 +393,7 @@ MARKER = {**OF_PRODUCER, "transaction_result": False, "coordinator_epoch": 0}
 
 
 def init(name: str | None) -> Body:
-    return {"transactional_id": name, "transaction_timeout_ms": 60_000}
+    return {"transactional_id": name, "transaction_timeout_ms": TRANSACTION_MS}
 
 
 def markers(need: Need, what: str) -> Row:

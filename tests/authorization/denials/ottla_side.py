@@ -120,8 +120,8 @@ class OttlaSide:
         logs = {log.partition: (log.log_start_offset, log.log_end_offset) for log in node.logs.logs}
         return node.image.offset, logs
 
-    def wait(self) -> None:
-        self._running.scheduler.run_for(10)
+    def wait(self, ms: int = 10) -> None:
+        self._running.scheduler.run_for(ms)
 
     def close(self) -> None:
         self._running.stop()

@@ -84,7 +84,12 @@ COMMITTED = Step(
         "topics": topics(names=("~t",), partitions=[{"partition_index": 0, "committed_offset": 1}]),
     },
 )
-BEGUN = Step("INIT_PRODUCER_ID", 4, {"transactional_id": "~x", "transaction_timeout_ms": 60_000})
+# The longest that brokers allow: what one case leaves may not end, and be written, amid another.
+TRANSACTION_MS, SESSION_MS = 900_000, 1_800_000
+BEGUN = Step(
+    *("INIT_PRODUCER_ID", 4),
+    {"transactional_id": "~x", "transaction_timeout_ms": TRANSACTION_MS},
+)
 ADDED = Step(
     "ADD_PARTITIONS_TO_TXN",
     3,
