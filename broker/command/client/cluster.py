@@ -271,7 +271,10 @@ class Cluster:
 
     def _check(self, name: str, topic: MetadataResponseTopic) -> None:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise Refused(f"no topic {name}{self._like(name)} (ottla topic list shows all)")
+            raise Refused(
+                f"no topic {name}{self._like(name)} (ottla topic list shows all, "
+                f"ottla topic create {name} makes it)"
+            )
         if topic.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
             raise Refused(f"topic {name}: {why(topic.error_code, None, f'Describe on {name}')}")
 
