@@ -43,8 +43,9 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
         text = _text(path, " (conf/server.properties is an example of such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
+        warnings = [*repeated, *warnings]
         texts = _filled({**texts, **above})
-        return parse_config(texts, warnings=[*repeated, *warnings])
+        return parse_config(texts, warnings=warnings)
     except ConfigError as error:
         faults = all_faults(texts, error, known_keys(texts))
         sentences = []
@@ -52,7 +53,8 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
             where = "" if path is None or fault.name in above else _place(path, fault.name, lines)
             option = "--override " if path is None else ""
             sentences.append(f"{where}{fault}{advice(fault, texts, option)}")
-        raise StartError(*sentences) from error
+        # Last, since a key that is there twice may be why another value counts.
+        raise StartError(*sentences, *warnings) from error
 
 
 def _place(path: str, key: str, lines: Mapping[str, list[int]]) -> str:

@@ -85,6 +85,16 @@ def test_a_key_that_is_given_twice_is_told(tmp_path: Path) -> None:
     assert load_config(None, ["log.dirs=a", "log.dirs=b"]).warnings == config.warnings[1:]
 
 
+def test_a_key_that_is_given_twice_is_told_beside_what_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "a.properties"
+    file.write_text(WHOLE + "num.partitions=3\nnum.partitions=many\n")
+    with pytest.raises(StartError) as caught:
+        load_config(str(file), [])
+    wrong, twice = caught.value.lines
+    assert "line 7: Invalid value many for configuration num.partitions" in wrong
+    assert twice == f"{file}: num.partitions stands in the lines 6 and 7: the last one counts"
+
+
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
