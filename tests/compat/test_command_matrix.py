@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.compat.command_matrix import Matrix
+from tests.compat.command_matrix.matrix import Matrix
 from tests.compat.ottla_command import Ottla
 from tests.tools.kafka_tools import KafkaTools
 

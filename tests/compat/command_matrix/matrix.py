@@ -1,6 +1,4 @@
-"""Every command of `ottla` against Ottla and Apache Kafka, beside Kafka's own tools.
-
-    python -m tests.compat.command_matrix --peer ottla --peer kafka-4.3 --peer kafka-3.9
+"""The rows of the matrix of commands: topics, records, groups, configs, quotas, health.
 
 Each row is a command, plain and with --json, and the exit code that it has to have. What the same
 question gives of Kafka's own tools (of 4.3, against each peer) is compared where there is such a
@@ -9,9 +7,6 @@ question. A refusal, or wrong input, is one line on standard error and nothing o
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,13 +15,9 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer
 
-from ottla.testing.broker_process import BrokerProcess
 from tests.compat.ottla_command import WITHIN_S, Ottla
-from tests.tools.apache_kafka import ApacheKafka
-from tests.tools.java_tools import FAST_START, kafka_39_classpath
 from tests.tools.kafka_tools import KafkaTools
 
-PEERS = ("ottla", "kafka-4.3", "kafka-3.9")
 NOBODY = "127.0.0.1:1"
 """Where no broker listens."""
 
@@ -294,17 +285,6 @@ class Matrix:
             assert time.monotonic() < end
             time.sleep(0.05)
 
-    def run(self) -> None:
-        """All rows."""
-        self.topics()
-        self.quotas()
-        self.groups("classic")
-        if self.has_consumer_groups:
-            self.groups("consumer")
-        self.cluster()
-        self.errors()
-        self.removal()
-
 
 def _has_json(words: list[str]) -> bool:
     return words[0] not in ("produce", "completion")
@@ -330,36 +310,3 @@ def member_of(bootstrap: str, topic: str, group: str, protocol: str) -> Iterator
         yield
     finally:
         reader.close()
-
-
-@contextmanager
-def bootstrap_of(peer: str) -> Iterator[str]:
-    """A single node of the peer."""
-    if peer == "ottla":
-        with BrokerProcess() as broker:
-            yield broker.bootstrap_servers
-        return
-    classpath = kafka_39_classpath() if peer == "kafka-3.9" else None
-    with ApacheKafka(jvm_options=FAST_START, heap="512m", classpath=classpath) as kafka:
-        yield kafka.bootstrap
-
-
-def main() -> int:
-    """Run the matrix; 1 where anything differs."""
-    parser = argparse.ArgumentParser(prog="tests.compat.command_matrix", description=__doc__)
-    parser.add_argument("--peer", action="append", choices=PEERS)
-    faults = 0
-    for peer in parser.parse_args().peer or PEERS:
-        began = time.monotonic()
-        with bootstrap_of(peer) as bootstrap, KafkaTools(bootstrap) as tools:
-            matrix = Matrix(Ottla(bootstrap), tools, has_consumer_groups=peer != "kafka-3.9")
-            matrix.run()
-        took = round(time.monotonic() - began)
-        told = {"peer": peer, "rows": matrix.rows, "faults": matrix.faults, "seconds": took}
-        print(json.dumps(told, indent=2), flush=True)
-        faults += len(matrix.faults)
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
