@@ -104,7 +104,11 @@ class OfConsumerGroups(Invariant):
     def given(self, exchange: Exchange) -> list[Place] | None:
         """What an answer gives its member: all that it has from now on; None where it says
         nothing of that, or is old news."""
-        if exchange in self._replaced or exchange.response.error_code:
+        return None if exchange in self._replaced else self._gives(exchange)
+
+    def _gives(self, exchange: Exchange) -> list[Place] | None:
+        """The same of an answer that may be old news."""
+        if exchange.response.error_code:
             return None
         if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT:
             told = exchange.response.assignment
@@ -385,8 +389,12 @@ class CommitsOfOwners(OfConsumerGroups):
     def _take_assignment(self, exchange: Exchange) -> None:
         assert exchange.answered_ms is not None
         now = (exchange.answered_ms, self.world.now_ms, exchange.client)
-        for place in self.given(exchange) or ():
+        for place in self._gives(exchange) or ():
             key = (exchange.request.group_id, place)
+            if exchange in self._replaced:
+                # It may be so all the same, and then its next coordinator knows of it.
+                self._owners.pop(key, None)
+                continue
             known = self._owners.get(key)
             if known is None or known[2] != exchange.client and known[0] < now[0]:
                 self._owners[key] = now

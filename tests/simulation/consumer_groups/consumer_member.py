@@ -92,7 +92,7 @@ class ConsumerMember(GroupMember):
         elif dice < 0.08 and self.instance_id is not None:
             yield from self._beat(AWAY_EPOCH)
             self._next_life()
-        elif dice < 0.13 and self._lost:
+        elif dice < 0.13 and self._lost and self._lost[-1][1] < self.generation:
             yield from self._commit_late()
         elif dice < 0.6 and (yield from self._knows_offsets()):
             error = yield from self._commit()
@@ -212,7 +212,8 @@ class ConsumerMember(GroupMember):
 
     def _commit_late(self) -> Waits:
         """Commit for what it has no more, with the epoch in which it had it: as from a thread that
-        does not know yet."""
+        does not know yet. That epoch has to be over: a commit in the member's own epoch counts,
+        whatever it is for (Kafka's `ConsumerGroup.validateOffsetCommit`)."""
         now = (self.generation, self.assigned, self.positions)
         key, self.generation = self._lost.pop()
         self.assigned, self.positions = [key], {}

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.slow
 FOUND = {
     400049: "a simulated member that was told NOT_COORDINATOR did not say everything again, and "
     "never heard what it was to give up (I29)",
+    730277: "an answer of a coordinator that was replaced gave a partition, which counted all the "
+    "same, and the commit of its new owner was taken for a stranger's (I25)",
     400602: "ten members that committed all the time kept a cluster from coming to rest (I13)",
 }
 
