@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.admin.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
+from broker.command.client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from broker.command.command_list import Commands
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say

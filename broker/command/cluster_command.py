@@ -24,7 +24,7 @@ from pathlib import Path
 
 import click
 
-from broker.command.admin.connection import command_guard
+from broker.command.client.connection import command_guard
 from broker.command.cluster_display import PREFIX, ClusterView, NodeState, NodeView, colour_of
 from broker.command.cluster_folder import ClusterFolder, open_folder
 from broker.command.cluster_layout import HOST, PORTS, ClusterLayout

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from broker.command.admin.connection import Address, Unanswered, command_guard, parse_addresses
+from broker.command.client.connection import Address, Unanswered, command_guard, parse_addresses
 from broker.command.cluster_status import ClusterStatus, StatusRefused, ask
 from broker.command.status_report import report
 from broker.config.start_error import StartError

@@ -17,7 +17,7 @@ GENERATED = ROOT / "protocol" / "messages"
 SHELL = (
     "broker/__main__.py",
     "broker/process/cleaner_process.py",
-    "broker/command/admin/connection.py",
+    "broker/command/client/connection.py",
     "broker/command/admin/profile_command.py",
     "broker/command/admin/profiles.py",
     "broker/command/admin/user_command.py",

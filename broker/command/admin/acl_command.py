@@ -20,10 +20,10 @@ from broker.command.admin.acl_words import (
     entries_to_add,
 )
 from broker.command.admin.acls import Filter, Row, add, filters_of, find, remove, row
-from broker.command.admin.connection import AdminClient
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.admin.refusals import EXIT_REFUSED_BY_CLUSTER
 from broker.command.admin.tables import table
+from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import EXIT_REFUSED_BY_CLUSTER
 from broker.config.start_error import StartError
 from controller.metadata.acl import Acl
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
@@ -103,7 +103,7 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
     acls = entries_to_add(_words(click.get_current_context()))
     for line in doubts(acls):
         click.echo(f"ottla: warning: {line}", err=True)
-    with AdminClient(bootstrap_server, command_config) as cluster:
+    with Cluster(bootstrap_server, command_config) as cluster:
         add(cluster.call, acls)
     _print(sorted(acls), as_json=as_json)
 
@@ -132,7 +132,7 @@ def list_acls(
     by_principal = [
         one._replace(principal=principal) for one in filters for principal in principals or (None,)
     ]
-    with AdminClient(bootstrap_server, command_config) as cluster:
+    with Cluster(bootstrap_server, command_config) as cluster:
         found = find(cluster.call, by_principal)
     _print(found, as_json=as_json)
     if not found:
@@ -157,7 +157,7 @@ def delete_acls(
     ottla acl delete --topic orders
     """
     filters = filters_of(entries_by_pattern(_words(click.get_current_context())))
-    with AdminClient(bootstrap_server, command_config) as cluster:
+    with Cluster(bootstrap_server, command_config) as cluster:
         found = find(cluster.call, filters)
         if not found:
             click.echo(

@@ -1,6 +1,6 @@
 """Access control entries of a cluster, as a command sees them: added, found, removed.
 
-Owns no connection; `call` puts a request through and gives the answer. Raises Refused where the
+Owns no connection; `call` (`Cluster.call`) gives the answer to a request. Raises Refused where the
 cluster says no.
 
 Follows KIP-140 and KIP-290.
@@ -13,16 +13,17 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from broker.command.admin.acl_words import ANY, Pattern, operation_name
-from broker.command.admin.refusals import Refused, why
+from broker.command.client.refusals import Refused, why
 from controller.metadata.acl import Acl, PatternType, Permission
 from ottla.plugins.authorizer import Resource
-from protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from protocol.messages.describe_acls import DescribeAclsRequest
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 _ALTER, _DESCRIBE = "Alter on the cluster", "Describe on the cluster"
 
-Call = Callable[[Any], Any]
+Call = Callable[[Any, Any], Any]
+"""`Cluster.call`."""
 
 
 class Row(NamedTuple):
@@ -67,7 +68,7 @@ def add(call: Call, acls: Sequence[Acl]) -> None:
     was not added: others were."""
     request = CreateAclsRequest([AclCreation(*acl) for acl in acls])
     refused: dict[str, list[Acl]] = {}
-    for acl, result in zip(acls, call(request).results, strict=True):
+    for acl, result in zip(acls, call(request, CreateAclsResponse).results, strict=True):
         if result.error_code:
             reason = why(result.error_code, result.error_message, _ALTER)
             refused.setdefault(reason, []).append(acl)
@@ -94,7 +95,7 @@ def find(call: Call, filters: Sequence[Filter]) -> list[Acl]:
     """The entries that one of the filters finds, in order."""
     found: dict[Acl, None] = {}
     for one in filters:
-        answer = call(DescribeAclsRequest(*one))
+        answer = call(DescribeAclsRequest(*one), DescribeAclsResponse)
         if answer.error_code:
             raise Refused(why(answer.error_code, answer.error_message, _DESCRIBE))
         for resource in answer.resources:
@@ -114,7 +115,8 @@ def find(call: Call, filters: Sequence[Filter]) -> list[Acl]:
 
 def remove(call: Call, filters: Sequence[Filter]) -> list[Acl]:
     """Remove what the filters find; what was removed, in order."""
-    answer = call(DeleteAclsRequest([DeleteAclsFilter(*one) for one in filters]))
+    request = DeleteAclsRequest([DeleteAclsFilter(*one) for one in filters])
+    answer = call(request, DeleteAclsResponse)
     removed: dict[Acl, None] = {}
     for result in answer.filter_results:
         for error in (result, *result.matching_acls):

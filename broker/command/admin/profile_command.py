@@ -9,10 +9,10 @@ import os
 
 import click
 
-from broker.command.admin.connection import parse_addresses
 from broker.command.admin.options import with_json
 from broker.command.admin.output import done, note, show
 from broker.command.admin.profiles import Profile, load_profiles, save_profiles
+from broker.command.client.connection import parse_addresses
 from broker.config.start_error import StartError
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import click
 
-from broker.command.admin.connection import AdminClient
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.admin.refusals import Refused
 from broker.command.admin.tables import table
 from broker.command.admin.users import Credential, credentials, delete, set_password
+from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused
 from broker.config.start_error import StartError
 from controller.metadata.scram_credential import (
     ITERATIONS_MAX,
@@ -89,7 +89,7 @@ def add(
         raise StartError("the name of a user must not be empty")
     secret = _password(password, password_file)
     made = []
-    with AdminClient(bootstrap_server, command_config) as cluster:
+    with Cluster(bootstrap_server, command_config) as cluster:
         for mechanism in dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,)):
             kind = SCRAM_MECHANISMS[mechanism]
             set_password(cluster.call, name, kind, iterations, secret, os.urandom)
@@ -109,7 +109,7 @@ def list_users(
     names: tuple[str, ...], bootstrap_server: str, command_config: str | None, as_json: bool
 ) -> None:
     """List the users NAME, or all of them."""
-    with AdminClient(bootstrap_server, command_config) as cluster:
+    with Cluster(bootstrap_server, command_config) as cluster:
         found = credentials(cluster.call, names)
     _print(found, as_json=as_json)
     if not found:
@@ -139,7 +139,7 @@ def delete_user(
 
     Connections that are open stay, and ACLs of the user do, too (ottla acl list --principal).
     """
-    with AdminClient(bootstrap_server, command_config) as cluster:
+    with Cluster(bootstrap_server, command_config) as cluster:
         found = credentials(cluster.call, [name])
         gone = [one for one in found if not mechanisms or one.mechanism in mechanisms]
         if not gone:

@@ -11,22 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from broker.command.admin.refusals import Refused, why
+from broker.command.client.refusals import Refused, why
 from controller.metadata.scram_credential import ScramMechanism, salted_password
 from protocol.errors import ErrorCode
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
 from protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
     UserName,
 )
 
 SALT_BYTES = 16
 
-Call = Callable[[Any], Any]
+Call = Callable[[Any, Any], Any]
+"""`Cluster.call`."""
 
 
 class Credential(NamedTuple):
@@ -40,7 +43,7 @@ class Credential(NamedTuple):
 def credentials(call: Call, names: Sequence[str] = ()) -> list[Credential]:
     """Those of the users named, or of all. Raises Refused."""
     asked = [UserName(name) for name in dict.fromkeys(names)] or None
-    answer = call(DescribeUserScramCredentialsRequest(asked))
+    answer = call(DescribeUserScramCredentialsRequest(asked), DescribeUserScramCredentialsResponse)
     if answer.error_code:
         raise Refused(why(answer.error_code, answer.error_message, "Describe on the cluster"))
     unknown = [one.user for one in answer.results if one.error_code == ErrorCode.RESOURCE_NOT_FOUND]
@@ -78,7 +81,7 @@ def delete(call: Call, user: str, mechanism: ScramMechanism) -> None:
 
 
 def _alter(call: Call, request: AlterUserScramCredentialsRequest) -> None:
-    for one in call(request).results:
+    for one in call(request, AlterUserScramCredentialsResponse).results:
         if one.error_code:
             reason = why(one.error_code, one.error_message, "Alter on the cluster")
             raise Refused(f"user {one.user}: {reason}")

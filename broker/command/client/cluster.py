@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
-from broker.command.admin.connection import (
+from broker.command.client.connection import (
     TIMEOUT_S,
     Unanswered,
     command_guard,
     explain,
     parse_addresses,
 )
-from broker.command.admin.refusals import Refused, why
+from broker.command.client.refusals import Refused, why
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed, BlockingClient, Request
 from protocol.api_keys import ApiKey

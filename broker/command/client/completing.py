@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from broker.config.start_error import StartError
 
 WITHIN_S = 1.0

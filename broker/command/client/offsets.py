@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster, Partition
+from broker.command.client.refusals import Refused, why
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,

@@ -11,8 +11,8 @@ import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.admin.output import note, show
-from broker.command.admin.refusals import Refused
 from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused
 from broker.command.configs.quotas import (
     CLIENT_ID,
     IP,

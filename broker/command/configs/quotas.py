@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused, why
 from broker.config.start_error import StartError
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused, why
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
 from protocol.errors import ErrorCode

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster, Partition
+from broker.command.client.refusals import Refused, why
 from protocol.errors import ErrorCode
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import Cluster, Partition
 from broker.command.client.offsets import LATEST, list_offsets
+from broker.command.client.refusals import Refused, why
 from broker.command.groups.committed import committed_offsets, not_moved
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError

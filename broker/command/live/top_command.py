@@ -13,9 +13,9 @@ import time
 import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.admin.refusals import Refused
 from broker.command.client.cluster import Cluster, partitions_of
 from broker.command.client.offsets import ends
+from broker.command.client.refusals import Refused
 from broker.command.groups.committed import committed_offsets
 from broker.command.groups.groups import listed
 from broker.command.live.rates import Sample, group_rates, screen, topic_rates

@@ -18,9 +18,9 @@ import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config
 from broker.command.admin.output import note
-from broker.command.admin.refusals import Refused
 from broker.command.client.cluster import Cluster
 from broker.command.client.completing import complete_topics
+from broker.command.client.refusals import Refused
 from broker.command.configs.settings import TOPIC, Resource, configs_of
 from broker.command.records.batching import Batching, Settings
 from broker.command.records.progress import Progress

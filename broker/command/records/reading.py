@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import LEADERS_WITHIN_S, RETRY_AFTER_S, Cluster, Partition
 from broker.command.client.offsets import EARLIEST, list_offsets
+from broker.command.client.refusals import Refused, why
 from broker.config.start_error import StartError
 from broker.network.blocking_client import BlockingClient, wait_for_answers
 from protocol.control_records import ControlRecordType, control_record_type

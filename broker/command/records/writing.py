@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.client.cluster import RETRY_AFTER_S, Cluster
+from broker.command.client.refusals import Refused, why
 from broker.command.records.encoding import Producer
 from broker.config.start_error import StartError
 from protocol.errors import ErrorCode, ProtocolError

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from broker.command.admin.refusals import Refused, why
 from broker.command.admin.tables import ByteCount
 from broker.command.client.cluster import Cluster, Partition, partitions_of
 from broker.command.client.offsets import ends
+from broker.command.client.refusals import Refused, why
 from broker.command.configs.settings import TOPIC, configs_by_name
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError

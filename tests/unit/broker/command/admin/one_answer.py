@@ -16,6 +16,7 @@ class Cluster:
         self.answer = answer
         self.asked: list[Any] = []
 
-    def __call__(self, request: Any) -> Any:
+    def __call__(self, request: Any, kind: type) -> Any:
         self.asked.append(request)
+        assert isinstance(self.answer, kind)
         return self.answer

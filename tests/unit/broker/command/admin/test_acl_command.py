@@ -11,8 +11,8 @@ import pytest
 
 from broker.command.admin import acl_command
 from broker.command.admin.acls import Filter
-from broker.command.admin.refusals import Refused
 from broker.command.cli import run_cli
+from broker.command.client.refusals import Refused
 from controller.metadata.acl import Acl
 
 Ottla = Callable[..., tuple[int, str, str]]
@@ -54,7 +54,7 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
-    monkeypatch.setattr(acl_command, "AdminClient", lambda servers, config: made)
+    monkeypatch.setattr(acl_command, "Cluster", lambda servers, config: made)
     for name in ("add", "find", "remove"):
         monkeypatch.setattr(acl_command, name, getattr(made, name))
     return made

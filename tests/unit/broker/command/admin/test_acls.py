@@ -6,7 +6,7 @@ import pytest
 
 from broker.command.admin.acl_words import MATCH, Pattern
 from broker.command.admin.acls import Filter, add, filters_of, find, remove, row
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from controller.metadata.acl import Acl
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from broker.command.admin import user_command
-from broker.command.admin.refusals import Refused
 from broker.command.admin.users import Credential
 from broker.command.cli import run_cli
+from broker.command.client.refusals import Refused
 
 Ottla = Callable[..., tuple[int, str, str]]
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
@@ -56,7 +56,7 @@ def users(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
         del known[name, mechanism.mechanism_name]
 
     for name, stand_in in (
-        ("AdminClient", Cluster),
+        ("Cluster", Cluster),
         ("set_password", set_password),
         ("credentials", credentials),
         ("delete", delete),

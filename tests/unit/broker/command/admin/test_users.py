@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker.command.admin.refusals import Refused
 from broker.command.admin.users import Credential, credentials, delete, set_password
+from broker.command.client.refusals import Refused
 from controller.metadata.scram_credential import ScramMechanism, salted_password
 from protocol.errors import ErrorCode
 from protocol.messages.alter_user_scram_credentials import (

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from broker.command.admin.refusals import Refused
 from broker.command.client import cluster as module
 from broker.command.client.cluster import Cluster, partitions_of
+from broker.command.client.refusals import Refused
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
+from protocol.errors import ProtocolError
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -81,12 +82,21 @@ def test_answers_that_nobody_waits_for_any_more(network: dict[tuple[str, int], A
     assert not node.waiting
 
 
-def test_what_goes_wrong_on_the_way(network: dict[tuple[str, int], Any]) -> None:
-    network["boot", 9092] = node = ScriptedNode([TimeoutError(), ApiNotServed("x")])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ApiNotServed("no"), "has no DescribeGroups: is it a broker's port"),
+        (TimeoutError(), r"DescribeGroups was sent to boot:9092 .* \(no answer within 30 s"),
+        (ProtocolError("odd bytes"), "odd bytes"),
+        (ConnectionResetError(104, "reset"), r"reset\); whether it was done is not known"),
+    ],
+)
+def test_what_goes_wrong_on_the_way(
+    network: dict[tuple[str, int], Any], error: Exception, said: str
+) -> None:
+    network["boot", 9092] = node = ScriptedNode([error])
     cluster = Cluster("boot:9092", None)
-    with pytest.raises(StartError, match="DescribeGroups was sent to boot:9092 and not answered"):
-        cluster.call(DescribeGroupsRequest(), DescribeGroupsResponse)
-    with pytest.raises(StartError, match="has no DescribeGroups: is it a broker's port"):
+    with pytest.raises(StartError, match=said):
         cluster.call(DescribeGroupsRequest(), DescribeGroupsResponse)
     assert not node.closed
 

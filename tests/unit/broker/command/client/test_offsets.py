@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.command.admin.refusals import Refused
 from broker.command.client.offsets import READ_COMMITTED, ends, list_offsets
+from broker.command.client.refusals import Refused
 from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
 
 TOPICS = {"t": topic_of("t", [1, 2, 1])}

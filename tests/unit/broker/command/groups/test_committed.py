@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from broker.command.groups.committed import commit_offsets, committed_offsets, not_moved
 from protocol.errors import ErrorCode
 from protocol.messages.offset_commit import (

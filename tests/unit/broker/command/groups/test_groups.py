@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from broker.command.groups.groups import (
     Group,
     Listed,

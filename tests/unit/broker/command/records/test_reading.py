@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from broker.command.records import reading
 from broker.command.records.reading import Position, Reader
 from broker.config.start_error import StartError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from broker.command.records import writing
 from broker.command.records.encoding import Producer, build_batch, records_of
 from broker.command.records.writing import ON_THE_WAY_MAX, Writer

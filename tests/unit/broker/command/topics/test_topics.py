@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.command.admin.refusals import Refused
+from broker.command.client.refusals import Refused
 from broker.command.topics.topics import (
     add_partitions,
     check_names,

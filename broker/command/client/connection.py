@@ -1,24 +1,17 @@
-"""How a command reaches a cluster: the addresses, how it gets in, the questions that it puts.
+"""How a command reaches a cluster: the addresses, how it gets in, and why nobody answers.
 
-The first of the addresses that answers is asked all; any broker passes on what the controller has
-to decide. Owns one connection. What goes wrong on the way is one line, `StartError`; what an answer
-says is the command's own business (`broker.command.admin.refusals`).
+Owns no connection (`broker.command.client.cluster`). What goes wrong on the way is one line,
+`StartError`; what an answer says is the command's own business (`broker.command.client.refusals`).
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Any
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import ApiNotServed, BlockingClient, Request
 from broker.process.standard_streams import say
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
-from protocol.api_keys import ApiKey
-from protocol.errors import ProtocolError
 
 DEFAULT_PORT = 9092
 TIMEOUT_S = 30.0
@@ -93,55 +86,3 @@ class Unanswered:
             port = "" if DEFAULT_PORT in self._ports else f" --port {self._ports[0]}"
             advice = f"; start one with: ottla serve{port}"
         return StartError(f"{verdict} ({'; '.join(self._refusals)}){advice}")
-
-
-class AdminClient:
-    """A connection to a cluster; `with AdminClient(servers, config) as cluster: cluster.call(…)`.
-
-    Every call raises StartError where no answer comes.
-    """
-
-    def __init__(
-        self, bootstrap_servers: str, command_config: str | None, timeout_s: float = TIMEOUT_S
-    ) -> None:
-        """Connect to the first address that answers."""
-        self._timeout_s = timeout_s
-        addresses = parse_addresses(bootstrap_servers)
-        self._guard = command_guard(command_config)
-        self._host, self._client = self._connected(addresses)
-
-    def _connected(self, addresses: Sequence[Address]) -> tuple[str, BlockingClient]:
-        unanswered = Unanswered(self._timeout_s, self._guard)
-        for host, port in addresses:
-            try:
-                return host, BlockingClient(host, port, self._timeout_s, guard=self._guard)
-            except (OSError, ProtocolError) as error:
-                unanswered.add((host, port), error)
-        raise unanswered.error()
-
-    def call(self, request: Request) -> Any:
-        """The answer to `request`."""
-        name = ApiKey(request.API_KEY).name.title().replace("_", "")
-        try:
-            return self._client.call(request)
-        except ApiNotServed as error:
-            raise StartError(
-                f"what answers there has no {name}: is it a broker's port, of Ottla or of Apache "
-                "Kafka 3.9 or later?"
-            ) from error
-        except (OSError, ProtocolError) as error:
-            reason = explain(error, self._timeout_s, self._guard, self._host)
-            raise StartError(
-                f"{name} was sent and not answered ({reason}); whether it was done is not known"
-            ) from error
-
-    def __enter__(self) -> AdminClient:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._client.close()

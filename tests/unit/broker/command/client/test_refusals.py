@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.command.admin.refusals import why
+from broker.command.client.refusals import why
 from protocol.errors import ErrorCode
 
 NEEDS = "Alter on the cluster"
