@@ -186,9 +186,14 @@ class EachBatchIsLegal(OfTheLog):
     def _look_at_upgrade(
         self, classic: GroupMetadataValue, now: ConsumerGroup, batch: list[Entry]
     ) -> None:
-        """Members may have come, gone and joined again since the generation that is in the log."""
-        generation = LoggedGroups().replay(batch[: _first_target(batch)]).consumers
-        epoch = generation[now.group_id].epoch
+        """Members may have come, gone and joined again since the generation that is in the log.
+        They may all have gone, too: that generation need not be written (Kafka's
+        `GroupMetadataManager.completeClassicGroupJoin` goes on without), and then epochs count
+        anew."""
+        generation = LoggedGroups().replay(batch[: _first_target(batch)]).consumers[now.group_id]
+        if not any(one.uses_classic_protocol for one in generation.members.values()):
+            return
+        epoch = generation.epoch
         if epoch < classic.generation or now.epoch < epoch:
             raise self.converted(f"{now.group_id} falls from {classic.generation} to {epoch}")
         for one in classic.members if epoch == classic.generation else ():

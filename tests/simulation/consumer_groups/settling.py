@@ -1,13 +1,14 @@
 """I29: a group that the broker assigns settles once nothing changes, within a bound.
 
-Quiet is a group whose coordinator, members and epoch stay as they are. Once it has been that for
-the interval between two assignments, the first heartbeat has a target computed; in a round, in
-which each member is answered once, all hear what they have to give up; in the next all say that
-they did; in the third each gets what is its own. So the group is Stable after `ROUNDS`, and each
-member was told its target: with clients that send a heartbeat each interval, within the assignment
-interval and three heartbeat intervals. A classic member needs one more, where it was on its way to
-give up something for an older target: a round of its is a SyncGroup, or a Heartbeat after which it
-does not have to come again.
+Quiet is a group whose coordinator, members, what those are subscribed to, and epoch stay as they
+are: the topics of a new expression are looked up before the epoch can rise. Once a group has been
+quiet for the interval between two assignments, the first heartbeat has a target computed; in a
+round, in which each member is answered once, all hear what they have to give up; in the next all
+say that they did; in the third each gets what is its own. So the group is Stable after `ROUNDS`,
+and each member was told its target: with clients that send a heartbeat each interval, within the
+assignment interval and three heartbeat intervals. A classic member needs one more, where it was on
+its way to give up something for an older target: a round of its is a SyncGroup, or a Heartbeat
+after which it does not have to come again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.group_state import ConsumerGroupState
+from broker.groups.consumer.state.member import Subscription
 from broker.groups.reconciliation.position import JOIN_EPOCH, STATIC_LEAVE_EPOCH
 from broker.node.node import Node
 from broker.testing.simulation.machines.sim_broker import SimBroker
@@ -39,7 +41,7 @@ class Quiet:
     node: Node
     address: str
     epoch: int
-    members: tuple[str, ...]
+    members: dict[str, Subscription]
     since_ms: float
     """When its round began: requests count that were sent since."""
     rounds: int = 0
@@ -69,7 +71,7 @@ class QuietGroupsSettle(OfConsumerGroups):
     def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
         assert broker.node is not None
         known = self._quiet.get(group.group_id)
-        members = tuple(group.members)
+        members = {one.member_id: one.subscription for one in group.members.values()}
         if (
             known is None
             or known.group is not group

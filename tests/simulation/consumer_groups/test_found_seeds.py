@@ -14,6 +14,9 @@ FOUND = {
     "never heard what it was to give up (I29)",
     730277: "an answer of a coordinator that was replaced gave a partition, which counted all the "
     "same, and the commit of its new owner was taken for a stranger's (I25)",
+    741172: "that a classic group is empty was not written, as replicas were missing; the consumer "
+    "group after it counts anew, and that was taken for a fall of its epoch (I28)",
+    741239: "a member's new expression was not looked up yet: what it shall have was judged (I29)",
     400602: "ten members that committed all the time kept a cluster from coming to rest (I13)",
 }
 
