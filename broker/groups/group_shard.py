@@ -329,7 +329,7 @@ class GroupShard:
             return
         self._context.submit(partial(self._rebalancer.resume, group), settle)
         if rebalances:
-            what = partial(self._rebalancer.prepare, group, BECAME_CLASSIC)
+            what = partial(self._rebalancer.took_over, group, BECAME_CLASSIC)
             self._context.submit(what, settle)
 
     def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:

@@ -293,11 +293,19 @@ class Rebalancer:
 
     def resume(self, group: ClassicGroup) -> Outcome[Done]:
         """A group came from the log: its members have to show that they are alive."""
+        if group.state is DEAD:
+            return NOTHING
         for member in group.members.values():
             self.extend_session(group, member)
         if len(group.members) > self._config.group_max_size:
-            return self.prepare(group, f"{len(group.members)} members are more than group.max.size")
+            reason = f"{len(group.members)} members are more than group.max.size"
+            return self.prepare_or_complete(group, reason)
         return NOTHING
+
+    def took_over(self, group: ClassicGroup, reason: str) -> Outcome[Done]:
+        """A group that the broker assigned is this one now: its members come again. Meanwhile
+        somebody may have come or left, all may have, or the group may be led elsewhere."""
+        return self.prepare_or_complete(group, reason) if group.members else NOTHING
 
     def bury(self, group: ClassicGroup, error: ErrorCode) -> None:
         """The group is deleted or led elsewhere: stop its timers, answer `error` to who waits."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from broker.config.parse import single_node_config
+from broker.coordinator.outcome import NOTHING
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.classic.group_state import ClassicGroupState
 from broker.groups.classic.protocol import NEW_MEMBER_JOIN_TIMEOUT_MS
+from broker.groups.classic.rebalance import Rebalancer
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
+from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
 from tests.clients.group_conversation import joining
 from tests.unit.broker.groups.playbook import Playbook
 
@@ -337,3 +344,43 @@ def test_an_assignment_leaves_when_it_is_committed(commit: bool) -> None:
             "5 b sync COORDINATOR_NOT_AVAILABLE",
             "5 b sync COORDINATOR_NOT_AVAILABLE",
         ]
+
+
+@pytest.fixture
+def rebalancer() -> Rebalancer:
+    return Rebalancer(single_node_config(), SimScheduler(), lambda decide: None)
+
+
+def taken_over(*members: str) -> ClassicGroup:
+    """A classic group as the record has it by which it was converted."""
+    metadata = [MemberMetadata(member_id=one, group_instance_id=None) for one in members]
+    value = GroupMetadataValue("consumer", 4, "range", members[0], 0, metadata)
+    return ClassicGroup.restore("g", value, 0)
+
+
+def test_a_group_that_was_converted_rebalances(rebalancer: Rebalancer) -> None:
+    group = taken_over("a", "b")
+    rebalancer.took_over(group, "converted")
+    assert group.state is ClassicGroupState.PREPARING_REBALANCE
+
+
+def test_it_does_so_once_where_somebody_left_meanwhile(rebalancer: Rebalancer) -> None:
+    group = taken_over("a", "b")
+    rebalancer.remove_member(group, "a")
+    rebalancer.prepare(group, "a has left")
+    rebalancer.took_over(group, "converted")
+    assert group.state is ClassicGroupState.PREPARING_REBALANCE
+
+
+def test_it_is_left_alone_where_it_is_led_elsewhere_meanwhile(rebalancer: Rebalancer) -> None:
+    group = taken_over("a")
+    rebalancer.bury(group, ErrorCode.NOT_COORDINATOR)
+    assert rebalancer.took_over(group, "converted") == NOTHING
+    assert rebalancer.resume(group) == NOTHING
+    assert group.members["a"].session is None
+
+
+def test_it_is_left_alone_where_all_have_left_meanwhile(rebalancer: Rebalancer) -> None:
+    group = taken_over("a")
+    rebalancer.remove_member(group, "a")
+    assert rebalancer.took_over(group, "converted") == NOTHING
