@@ -26,7 +26,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH
 from tests.simulation.consumer_groups.migrating_member import owned_of, subscription_of
-from tests.simulation.group_members import SESSION_MS, Committing, Key, assignment_of
+from tests.simulation.group_members import HEARTBEAT_MS, SESSION_MS, Committing, Key, assignment_of
 
 Place = tuple[bytes, int]
 """Topic id and partition."""
@@ -132,6 +132,9 @@ class OfConsumerGroups(Invariant):
         """A record of it was replayed."""
 
 
+OF_TOPICS = (ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS)
+HEARTBEATS_MS = 3 * HEARTBEAT_MS
+"""Within it each member that lives has sent one."""
 STILL_IN = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -255,6 +258,8 @@ class EpochsRise(OfConsumerGroups):
         super().__init__(*arguments)
         self._told: dict[tuple[str, str], list[tuple[float, int]]] = {}
         """By group and member id: when which epochs were told."""
+        self._changed_ms = 0.0
+        """When topics were made or deleted last."""
         self._brokers: dict[str, SimBroker] = {}
 
     def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
@@ -315,6 +320,8 @@ class EpochsRise(OfConsumerGroups):
             raise self.broken(f"{group.group_id} has targets of {sizes} partitions")
 
     def received(self, exchange: Exchange) -> None:
+        if exchange.key in OF_TOPICS:
+            self._changed_ms = self.world.now_ms
         response = exchange.response
         if not self.is_news(exchange) or response.error_code or response.member_epoch <= 0:
             return
@@ -341,6 +348,8 @@ class EpochsRise(OfConsumerGroups):
         for broker in self._brokers.values():
             if broker.node is None or (view and view.is_replaced(broker, OFFSETS_TOPIC, 0)):
                 continue
+            if self.world.now_ms - self._changed_ms < HEARTBEATS_MS:
+                break  # its members need not have sent a heartbeat, at which that is noticed
             for group, _ in consumer_groups(broker):
                 self._look_at_topics(group, broker.node.image.topics)
         for group_id, members in final.members.items():

@@ -6,9 +6,9 @@ quiet for the interval between two assignments, the first heartbeat has a target
 round, in which each member is answered once, all hear what they have to give up; in the next all
 say that they did; in the third each gets what is its own. So the group is Stable after `ROUNDS`,
 and each member was told its target: with clients that send a heartbeat each interval, within the
-assignment interval and three heartbeat intervals. A classic member needs one more, where it was on
-its way to give up something for an older target: a round of its is a SyncGroup, or a Heartbeat
-after which it does not have to come again.
+assignment interval and three heartbeat intervals. One more is needed where a member was on its way
+to give up something for an older target: that comes first. A round of a classic member is a
+SyncGroup, or a Heartbeat after which it does not have to come again.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Quiet:
     address: str
     epoch: int
     members: dict[str, Subscription]
+    gives_up: bool
+    """Whether a member was to give up something for an older target."""
     since_ms: float
     """When its round began: requests count that were sent since."""
     rounds: int = 0
@@ -52,7 +54,8 @@ class Quiet:
     def limit(self) -> int:
         """After so many rounds it is Stable."""
         members = self.group.members.values()
-        return ROUNDS + any(one.uses_classic_protocol for one in members)
+        more = self.gives_up or any(one.uses_classic_protocol for one in members)
+        return ROUNDS + more
 
 
 class QuietGroupsSettle(OfConsumerGroups):
@@ -80,6 +83,7 @@ class QuietGroupsSettle(OfConsumerGroups):
         ):
             self._quiet[group.group_id] = Quiet(
                 *(group, broker.node, broker.address, group.epoch, members),
+                any(one.position.revoking for one in group.members.values()),
                 self.world.now_ms + ASSIGNMENT_INTERVAL_MS,
             )
 

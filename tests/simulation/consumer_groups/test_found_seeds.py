@@ -16,6 +16,9 @@ FOUND = {
     "same, and the commit of its new owner was taken for a stranger's (I25)",
     741172: "that a classic group is empty was not written, as replicas were missing; the consumer "
     "group after it counts anew, and that was taken for a fall of its epoch (I28)",
+    741741: "a group that became classic was to rebalance when it was led elsewhere (an assertion)",
+    740471: "a member had to give up something for an older target first: a round too few was "
+    "granted (I29)",
     741239: "a member's new expression was not looked up yet: what it shall have was judged (I29)",
     400602: "ten members that committed all the time kept a cluster from coming to rest (I13)",
 }
