@@ -37,13 +37,21 @@ def disk(tmp_path: Path) -> Disk:
         lambda disk: disk.file.append_parts([b"x", b"y"]),
         lambda disk: disk.file.write_at(b"xy", 3),
         lambda disk: disk.filesystem.replace_atomically(f"{disk.path}/g", b"x"),
-        lambda disk: disk.filesystem.make_with_room(f"{disk.path}/g", 10),
         lambda disk: disk.filesystem.make_dirs(f"{disk.path}/topic-0"),
     ],
 )
 def test_what_takes_room_fails_and_nothing_of_it_is_kept(
     disk: Disk, write: Callable[[Disk], None]
 ) -> None:
+    fails_for_want_of_room(disk, write)
+
+
+def test_blocks_are_allocated_once_there_is_room(disk: Disk) -> None:
+    path = f"{disk.path}/g"
+    fails_for_want_of_room(disk, lambda disk: disk.filesystem.make_with_room(path, 10))
+
+
+def fails_for_want_of_room(disk: Disk, write: Callable[[Disk], None]) -> None:
     with pytest.raises(OSError, match="No space left on device") as caught:
         write(disk)
     assert caught.value.errno == errno.ENOSPC
