@@ -55,10 +55,11 @@ class Kafka:
     def topic(
         self, partitions: int, prefix: str = "spark", config: dict[str, str] | None = None
     ) -> str:
-        """A new topic."""
+        """A new topic, whose records stay however old their timestamps are."""
         name = f"{prefix}-{uuid.uuid4()}"
+        configs = {"retention.ms": "-1", **(config or {})}
         (created,) = self.admin.create_topics(
-            [NewTopic(name, partitions, 1, config=config or {})]
+            [NewTopic(name, partitions, 1, config=configs)]
         ).values()
         created.result(TIMEOUT_S)
         self.wait(lambda: len(self.admin.list_topics(name).topics[name].partitions) == partitions)
