@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import pytest
@@ -199,13 +200,13 @@ IDLE_MS = 300_000
 
 
 def test_what_is_denied_is_written_nowhere() -> None:
-    table = Table()
     newest = [case for case in CASES if case.user == ALICE and not case.row.brief]
     denied = [case for case in newest if case.rights == "no rights" and case.row.needs]
-    assert [case.name for case in denied if table.writes(case)] == []
     allowed = [case for case in newest if case.rights == EVERYTHING and case.row.api in WRITES]
-    assert {case.row.api for case in allowed if table.writes(case)} == set(WRITES)
-    before = table.side.written()
-    table.side.wait(IDLE_MS)
-    assert table.side.written() == before
-    table.side.close()
+    table = Table()
+    with closing(table.side):
+        assert [case.name for case in denied if table.writes(case)] == []
+        assert {case.row.api for case in allowed if table.writes(case)} == set(WRITES)
+        before = table.side.written()
+        table.side.wait(IDLE_MS)
+        assert table.side.written() == before
