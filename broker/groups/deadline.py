@@ -25,6 +25,11 @@ class Deadline:
         self._timer: Timer | None = None
         self._timer_due_ms = 0.0
 
+    @property
+    def is_set(self) -> bool:
+        """Whether it is still to be reached."""
+        return self._due_ms is not None
+
     def extend(self, delay_ms: float) -> None:
         """Expire `delay_ms` from now, whatever was set before."""
         due = self._scheduler.monotonic_ms() + delay_ms

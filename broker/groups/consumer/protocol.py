@@ -35,7 +35,7 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import voted_assignor
-from broker.groups.consumer.timers import MemberTimers
+from broker.groups.consumer.timers import Again, MemberTimers
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import OtherRecord, read_group_record
 from protocol.errors import ApiError, ErrorCode, ProtocolError
@@ -56,8 +56,6 @@ from storage.ports import Scheduler
 log = logging.getLogger(f"ottla.{__name__}")
 
 Submit = Callable[[Callable[[], Decided[Done]], Callable[[ErrorCode, Done], None]], None]
-RETRY_MS = 1_000
-"""After a removal could not be written."""
 
 
 class ConsumerProtocol:
@@ -269,11 +267,10 @@ class ConsumerProtocol:
         """The shard is led elsewhere."""
         self._timers.stop()
 
-    def _expired(self, group_id: str, member_id: str, reason: str) -> None:
-        decide = partial(self._fence, group_id, member_id, reason)
-        self._submit(decide, partial(self._retried, group_id, member_id))
+    def _expired(self, group_id: str, member_id: str, reason: str, again: Again) -> None:
+        self._submit(partial(self._fence, group_id, member_id, reason), partial(_settled, again))
 
-    def _not_revoked(self, group_id: str, member_id: str, epoch: int) -> None:
+    def _not_revoked(self, group_id: str, member_id: str, epoch: int, again: Again) -> None:
         def decide() -> Decided[Done]:
             group = self._find(group_id)
             member = None if group is None else group.members.get(member_id)
@@ -282,7 +279,7 @@ class ConsumerProtocol:
             reason = "it did not give up partitions within its rebalance time-out"
             return self._fence(group_id, member_id, reason)
 
-        self._submit(decide, partial(self._retried, group_id, member_id))
+        self._submit(decide, partial(_settled, again))
 
     def _fence(self, group_id: str, member_id: str, reason: str) -> Steps[Outcome[Done]]:
         group = self._find(group_id)
@@ -293,11 +290,12 @@ class ConsumerProtocol:
         removed = yield from self._removal(group, [member])
         return Outcome(nobody, removed.records, then=removed.then)
 
-    def _retried(self, group_id: str, member_id: str, error: ErrorCode, reply: Done) -> None:
-        reply(error)
-        group = self._find(group_id)
-        if error is not ErrorCode.NONE and group is not None and member_id in group.members:
-            self._timers.heard(group_id, member_id, RETRY_MS)
+
+def _settled(again: Again, error: ErrorCode, reply: Done) -> None:
+    """A removal was written, or is to be tried again."""
+    reply(error)
+    if error is not ErrorCode.NONE:
+        again()
 
 
 def not_found(group_id: str) -> ApiError:

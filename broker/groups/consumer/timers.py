@@ -18,10 +18,14 @@ from broker.groups.deadline import Deadline
 from broker.groups.reconciliation.member_state import UNREVOKED_PARTITIONS
 from storage.ports import Scheduler
 
-Expired = Callable[[str, str, str], None]
+Again = Callable[[], None]
+"""Reaches a deadline once more after `RETRY_MS`, as what it led to could not be written; without
+effect where the member was heard of since, has moved on, or is gone."""
+Expired = Callable[[str, str, str, Again], None]
 """Called with group id, member id, and what was waited for."""
-NotRevoked = Callable[[str, str, int], None]
+NotRevoked = Callable[[str, str, int, Again], None]
 """Called with group id, member id, and the epoch in which the member was told."""
+RETRY_MS = 1_000
 
 _Key = tuple[str, str]
 
@@ -43,7 +47,7 @@ class MemberTimers:
         session = self._sessions.get(key)
         if session is None:
             expired = partial(self._expired, group_id, member_id, "its session expired")
-            session = self._sessions[key] = Deadline(self._scheduler, expired)
+            session = self._deadline(self._sessions, key, expired)
         session.extend(timeout_ms)
 
     def moved(
@@ -56,7 +60,7 @@ class MemberTimers:
             before.cancel()
         if position.state is UNREVOKED_PARTITIONS:
             late = partial(self._not_revoked, group_id, member_id, position.epoch)
-            revocation = self._revocations[key] = Deadline(self._scheduler, late)
+            revocation = self._deadline(self._revocations, key, late)
             revocation.extend(max(timeout_ms, 0))
 
     def await_return(self, group_id: str, member_id: str, timeout_ms: int) -> None:
@@ -65,8 +69,18 @@ class MemberTimers:
         if key not in self._returns:
             what = "it did not join or sync within its rebalance time-out"
             late = partial(self._expired, group_id, member_id, what)
-            deadline = self._returns[key] = Deadline(self._scheduler, late)
+            deadline = self._deadline(self._returns, key, late)
             deadline.extend(max(timeout_ms, 0))
+
+    def _deadline(
+        self, deadlines: dict[_Key, Deadline], key: _Key, reached: Callable[[Again], None]
+    ) -> Deadline:
+        def again() -> None:
+            if deadlines.get(key) is deadline and not deadline.is_set:
+                deadline.extend(RETRY_MS)
+
+        deadline = deadlines[key] = Deadline(self._scheduler, lambda: reached(again))
+        return deadline
 
     def came_back(self, group_id: str, member_id: str) -> None:
         """The member did it."""

@@ -37,7 +37,8 @@ class Belief:
     """What one client believes that it has; times in ms."""
 
     heard_ms: float
-    """When it sent the last heartbeat that was answered without an error."""
+    """When it sent the last request that was answered without an error and begins its session
+    anew: a heartbeat, a JoinGroup. A SyncGroup in a stable group does not, on Kafka neither."""
     since_ms: dict[Place, float] = field(default_factory=dict)
     """When each partition was given."""
 
@@ -218,10 +219,11 @@ class HeldByOne(OfConsumerGroups):
                 beliefs.pop(exchange.client, None)
             return
         left = getattr(exchange.request, "member_epoch", JOIN_EPOCH) < JOIN_EPOCH
-        if left or exchange.key in (ApiKey.JOIN_GROUP, ApiKey.LEAVE_GROUP):
+        if left or exchange.key is ApiKey.LEAVE_GROUP:
             return
-        belief = beliefs.setdefault(exchange.client, Belief(exchange.sent_ms))
-        belief.heard_ms = max(belief.heard_ms, exchange.sent_ms)
+        belief = beliefs.setdefault(exchange.client, Belief(-SESSION_MS))
+        if exchange.key is not ApiKey.SYNC_GROUP:
+            belief.heard_ms = max(belief.heard_ms, exchange.sent_ms)
         given = self.given(exchange)
         if given is None:
             return

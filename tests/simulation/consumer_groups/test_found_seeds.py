@@ -20,6 +20,8 @@ FOUND = {
     740471: "a member had to give up something for an older target first: a round too few was "
     "granted (I29)",
     741239: "a member's new expression was not looked up yet: what it shall have was judged (I29)",
+    900055: "a member that had timed out joined again before the time for that commit was "
+    "over; the removal was then tried again after 1 s, whatever was heard meanwhile (I23)",
     400602: "ten members that committed all the time kept a cluster from coming to rest (I13)",
 }
 

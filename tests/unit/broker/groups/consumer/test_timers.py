@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.groups.consumer.timers import MemberTimers
+from broker.groups.consumer.timers import RETRY_MS, Again, MemberTimers
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
 from broker.testing.simulation.sim_scheduler import SimScheduler
@@ -19,9 +19,15 @@ class Watch:
         self.said: list[str] = []
         self.timers = MemberTimers(
             self.scheduler,
-            lambda group, member, why: self.said.append(f"{group} {member}: {why}"),
-            lambda group, member, epoch: self.said.append(f"{group} {member} late at {epoch}"),
+            lambda group, member, why, again: self.say(f"{group} {member}: {why}", again),
+            lambda group, member, epoch, again: self.say(
+                f"{group} {member} late at {epoch}", again
+            ),
         )
+
+    def say(self, what: str, again: Again) -> None:
+        self.said.append(what)
+        self.again = again
 
 
 def test_a_session_ends_when_nobody_is_heard() -> None:
@@ -77,3 +83,38 @@ def test_who_has_to_come_back_has_one_deadline_for_it() -> None:
     watch.timers.came_back("g", "unknown")
     watch.scheduler.run_for(1000)
     assert len(watch.said) == 1
+
+
+def test_a_removal_that_was_not_written_is_tried_again() -> None:
+    watch = Watch()
+    watch.timers.heard("g", "m", 100)
+    watch.timers.moved("g", "n", TOLD, 5000)
+    watch.timers.await_return("g", "o", 9000)
+    for _ in range(3):
+        watch.scheduler.run_for(5000)
+        watch.again()
+        told = len(watch.said)
+        watch.scheduler.run_for(RETRY_MS - 1)
+        assert len(watch.said) == told
+        watch.scheduler.run_for(1)
+        assert watch.said[-1] == watch.said[-2] and len(watch.said) == told + 1
+
+
+def test_who_was_heard_of_since_or_is_gone_is_not_removed_by_a_second_try() -> None:
+    """The first may have been replayed, and its commit came too late to be told: the member has
+    joined again meanwhile, with a whole session."""
+    watch = Watch()
+    watch.timers.heard("g", "m", 100)
+    watch.timers.moved("g", "n", TOLD, 200)
+    watch.scheduler.run_for(100)
+    of_session = watch.again
+    watch.timers.heard("g", "m", 5000)
+    of_session()
+    watch.scheduler.run_for(100)
+    watch.timers.moved("g", "n", TOLD, 5000)
+    watch.again()
+    watch.timers.forget("g", "m")
+    watch.timers.heard("g", "m", 5000)
+    of_session()
+    watch.scheduler.run_for(4999)
+    assert watch.said == ["g m: its session expired", "g n late at 2"]
