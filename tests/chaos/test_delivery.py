@@ -1,9 +1,9 @@
 """What is delivered how often while copiers and brokers die: each of the three semantics.
 
 At most once loses and does not repeat, at least once repeats and does not lose, exactly once does
-neither; each is counted, and each has to be what its name says. Then the three clients copy, and
-money is moved, through the death of every node and three deaths of every copier. Larger sizes:
-`python -m tests.chaos.exactly_once` and `python -m tests.chaos.word_count`.
+neither; each is counted, and each has to be what its name says. Then two clients copy, and the
+third moves money, through the death of every node and three deaths of every copier. Larger sizes
+and every client at both: `python -m tests.chaos.exactly_once`; `python -m tests.chaos.word_count`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-RECORDS = 10_000
-LANE_RECORDS = RECORDS // 4
+LANE_RECORDS = 2_000
 LINES = 2_000
 A_LIFE = 150
 """Records after which a copier dies between two of its steps."""
@@ -122,7 +121,7 @@ def test_exactly_once_does_neither(cluster: ClusterProcesses, tmp_path: Path) ->
 
 def test_copies_and_money_through_all_deaths(cluster: ClusterProcesses, tmp_path: Path) -> None:
     """T1, T2 and T12."""
-    work = (*((client, "copy") for client in CLIENTS), ("confluent-kafka", "transfer"))
+    work = (*((client, "copy") for client in CLIENTS[1:]), (CLIENTS[0], "transfer"))
     run = CopyRun(cluster, tmp_path, LANE_RECORDS, work, batch=50)
     result = run.run()
     print(result)
