@@ -76,7 +76,9 @@ def _run(given: list[str]) -> int:
         return run(options)
     # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
     module.check(options)
-    spark = import_module("pipeline.spark.session").make_session(options.job, options)
+    sessions = import_module("pipeline.spark.session")
+    needs = module.needs(options) if hasattr(module, "needs") else sessions.NOTHING_MORE
+    spark = sessions.make_session(options.job, options, needs)
     try:
         return run(spark, options)
     finally:

@@ -21,7 +21,8 @@ from pipeline.demo_processes import Background, free_ports
 from pipeline.errors import PipelineError
 from pipeline.jobs.generate import PARTITIONS, TOPIC
 from pipeline.spark.connection import Connection
-from pipeline.spark.java import check_java, connector_settings
+from pipeline.spark.jars import jar_settings
+from pipeline.spark.java import check_java
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 BROKERS = 3
@@ -45,7 +46,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         check_java()
-        connector_settings()  # fetched now, not within the minute
+        jar_settings()  # fetched now, not within the minute
         folder = _fresh(options.folder)
         demo = Demo(folder, options.events, options.seconds, options.seed)
         try:

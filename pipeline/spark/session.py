@@ -11,12 +11,15 @@ import os
 import shlex
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from pipeline.errors import PipelineError
-from pipeline.spark.java import check_java, connector_settings
+from pipeline.spark.jars import PACKAGE, jar_settings
+from pipeline.spark.java import check_java
 
 LOG_SETTINGS = str(Path(__file__).parents[1] / "connector" / "log4j2.properties")
 
@@ -47,6 +50,8 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+_LISTS = ("spark.jars.packages", "spark.sql.extensions")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that every job on Spark has."""
@@ -59,12 +64,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def make_session(job: str, options: argparse.Namespace) -> SparkSession:
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a job wants of Spark beyond its Kafka source: a module's `needs(options)` says it."""
+
+    packages: tuple[str, ...] = ()
+    """Maven coordinates, `group:name:version`; fetched once, see `pipeline.spark.jars`."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of the session: extensions, catalogs. `--conf` has the last word."""
+
+
+NOTHING_MORE = Needs()
+
+
+def make_session(
+    job: str, options: argparse.Namespace, needs: Needs = NOTHING_MORE
+) -> SparkSession:
     """The session of this process. PipelineError where Java or a setting is wrong."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         check_java()
-    settings = settings_for(options.master, parsed(options.conf), submitted)
+    settings = settings_for(options.master, parsed(options.conf), submitted, needs)
     if settings.get("spark.driver.host") == "127.0.0.1":
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # Else executors take the python3 of the PATH, where this environment's packages are not.
@@ -73,19 +93,38 @@ def make_session(job: str, options: argparse.Namespace) -> SparkSession:
     return builder.getOrCreate()
 
 
-def settings_for(master: str | None, chosen: dict[str, str], submitted: bool) -> dict[str, str]:
-    """All settings, those of `chosen` last."""
-    settings = dict(_ALWAYS)
+def settings_for(
+    master: str | None, chosen: dict[str, str], submitted: bool, needs: Needs = NOTHING_MORE
+) -> dict[str, str]:
+    """All settings, those of `chosen` last; who chooses `spark.jars` names all of them."""
+    settings = {**_ALWAYS, **needs.settings}
     if not submitted:
         where = master or chosen.get("spark.master") or "local[2]"
         settings["spark.master"] = where
         if where.startswith("local"):
             settings.update(_LOCAL)
-        if "spark.jars" not in chosen and "spark.jars.packages" not in chosen:
-            settings.update(connector_settings())
+        settings.update(_jars(chosen, needs))
     elif master:
         raise PipelineError("under spark-submit give --master to spark-submit itself")
-    return {**settings, **chosen}
+    return _with(settings, chosen)
+
+
+def _jars(chosen: Mapping[str, str], needs: Needs) -> dict[str, str]:
+    if "spark.jars" in chosen:
+        return {}
+    if "spark.jars.packages" in chosen:
+        return {"spark.jars.packages": ",".join((PACKAGE, *needs.packages))}
+    return jar_settings(needs.packages)
+
+
+def _with(settings: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """`chosen` has the last word; what it says of a list comes beside what is there."""
+    found = {**settings, **chosen}
+    for key in _LISTS:
+        words = ",".join(one[key] for one in (settings, chosen) if one.get(key))
+        if words:
+            found[key] = ",".join(dict.fromkeys(words.split(",")))
+    return found
 
 
 def parsed(pairs: list[str]) -> dict[str, str]:

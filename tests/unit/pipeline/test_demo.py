@@ -135,7 +135,7 @@ def test_the_last_line_is_the_verdict(
     monkeypatch.setattr(Script, "end", lambda self, _: self.say("ottla: node 2 is dead"))
     monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
     monkeypatch.setattr(demo, "check_java", lambda: None)
-    monkeypatch.setattr(demo, "connector_settings", lambda: None)
+    monkeypatch.setattr(demo, "jar_settings", lambda: None)
     for code, words in (
         (0, "nothing lost, nothing duplicated; see "),
         (1, "something is not whole"),

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pipeline.errors import PipelineError
-from pipeline.spark.java import JARS_VARIABLE
-from pipeline.spark.session import parsed, settings_for
+from pipeline.spark.jars import JARS_VARIABLE, PACKAGE
+from pipeline.spark.session import Needs, parsed, settings_for
 from tests.unit.pipeline.small_frames import on_spark
 
 if TYPE_CHECKING:
@@ -38,10 +38,22 @@ def test_a_cluster_keeps_its_own_settings() -> None:
 
 
 def test_what_is_chosen_wins() -> None:
-    chosen = {"spark.driver.memory": "4g", "spark.jars.packages": "a:b:c"}
-    settings = settings_for(None, chosen, submitted=False)
+    settings = settings_for(None, {"spark.driver.memory": "4g", "spark.jars": "/my.jar"}, False)
     assert settings["spark.driver.memory"] == "4g"
+    assert settings["spark.jars"] == "/my.jar"
+
+
+def test_what_a_job_needs_comes_beside_what_is_chosen() -> None:
+    needs = Needs(("d:d:1",), {"spark.sql.extensions": "D", "spark.sql.catalog.c": "C"})
+    chosen = {"spark.sql.extensions": "X,D", "spark.jars.packages": "a:b:c"}
+    settings = settings_for(None, chosen, False, needs)
+    assert settings["spark.sql.extensions"] == "D,X"
+    assert settings["spark.sql.catalog.c"] == "C"
+    assert settings["spark.jars.packages"] == f"{PACKAGE},d:d:1,a:b:c"
     assert "spark.jars" not in settings
+    settings = settings_for(None, {"spark.sql.catalog.c": "mine"}, True, needs)
+    assert settings["spark.sql.catalog.c"] == "mine"
+    assert "spark.jars.packages" not in settings
 
 
 def test_spark_submit_decides_about_master_and_jars() -> None:
