@@ -1,0 +1,104 @@
+"""Records of Spark's Kafka source become typed columns: the rows that fit, and the misfits.
+
+`Columns` is what a job holds: how a table's values and keys are read. Functions of DataFrames
+alone, no job is run, so that all of it works on Spark Connect too. Knows no table format.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from pipeline.columns.records import HEADERS_FIELD, MISFIT, PLACE, PLACE_FIELDS
+
+VERSION = 1
+"""Of the kept text."""
+_READ, _REASON = "_read", "reason"
+
+
+class Format(Protocol):
+    """How bytes are read. `what` is `value` or `key`, for the words of a reason."""
+
+    @property
+    def schema(self) -> StructType:
+        """Of the typed columns. A key's format has one, `key`."""
+        ...
+
+    def read(self, data: Column) -> Column:
+        """All that is costly: evaluated once for each record."""
+        ...
+
+    def reason(self, data: Column, read: Column, what: str) -> Column:
+        """One sentence that says why it does not fit, null where it does."""
+        ...
+
+    def columns(self, read: Column) -> list[Column]:
+        """The typed columns, named as in `schema`, of what fits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How the records of one table are read. Made by `pipeline.columns.options`."""
+
+    value: Format
+    key: Format
+
+    @property
+    def schema(self) -> StructType:
+        """Of the rows."""
+        return StructType([*PLACE_FIELDS, *self.key.schema, HEADERS_FIELD, *self.value.schema])
+
+    def to_text(self) -> str:
+        """What the table's owner keeps, one line of JSON: `options.columns_of` takes it again."""
+        kept = {"version": VERSION, "schema": self.schema.jsonValue()}
+        return json.dumps(kept, separators=(",", ":"), sort_keys=True)
+
+    def grown(self, checked: DataFrame) -> Columns:
+        """These, or wider ones where records of the frame have fields that are new.
+
+        `checked` is what `checked` gave, best persisted: it is looked at. Where the answer is not
+        `self`, check the records again with it, and keep its text with the rows.
+        """
+        return self
+
+    def typed(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """The rows that fit, and the misfits.
+
+        `records` has the columns of Spark's Kafka source, headers too. Rows: topic, partition,
+        offset, timestamp, key, headers, then the value's columns. Misfits: topic, partition,
+        offset, timestamp, key, value, headers, reason (`records.MISFIT_SCHEMA`). Each record is in
+        one of both. Both read `records` again: who needs both splits what `checked` gives.
+        """
+        return self.split(self.checked(records))
+
+    def checked(self, records: DataFrame) -> DataFrame:
+        """Each record with what was read of it and `reason`: for `persist`, then `split`."""
+        # Exploded, so that no filter is pushed below it: Spark would put the parsing into each
+        # place where the filter names it, and parse a record that often.
+        key, value = F.col("key"), F.col("value")
+        read = records.select(
+            *PLACE,
+            "key",
+            "value",
+            "headers",
+            F.explode(
+                F.array(F.struct(self.value.read(value).alias("v"), self.key.read(key).alias("k")))
+            ).alias(_READ),
+        )
+        why = F.coalesce(
+            self.value.reason(value, F.col(f"{_READ}.v"), "value"),
+            self.key.reason(key, F.col(f"{_READ}.k"), "key"),
+        )
+        return read.withColumn(_REASON, why)
+
+    def split(self, checked: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Rows and misfits of a frame that `checked` gave."""
+        key, value = self.key.columns(F.col(f"{_READ}.k")), self.value.columns(F.col(f"{_READ}.v"))
+        rows = checked.where(F.col(_REASON).isNull()).select(*PLACE, *key, "headers", *value)
+        return rows, checked.where(F.col(_REASON).isNotNull()).select(*MISFIT)

@@ -1,0 +1,66 @@
+"""The columns of a record, and those of what it becomes: rows, and misfits with a reason.
+
+Owns the names and types that every table has, whatever the values hold, and how a field is called
+that has the name of one of them. Reads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from pipeline.errors import PipelineError
+
+PLACE = ("topic", "partition", "offset", "timestamp")
+OWN = (*PLACE, "key", "headers")
+"""Columns of each row; the fields of the value follow."""
+MISFIT = (*PLACE, "key", "value", "headers", "reason")
+"""Columns of each misfit: the record as it was, and one sentence that says what is wrong."""
+PLACE_FIELDS = (
+    StructField("topic", StringType()),
+    StructField("partition", IntegerType()),
+    StructField("offset", LongType()),
+    StructField("timestamp", TimestampType()),
+)
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+HEADERS_FIELD = StructField("headers", ArrayType(_HEADER))
+MISFIT_SCHEMA = StructType(
+    [
+        *PLACE_FIELDS,
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        HEADERS_FIELD,
+        StructField("reason", StringType()),
+    ]
+)
+_CLASH = "value_"
+
+
+def column_names(fields: Iterable[str]) -> dict[str, str]:
+    """How the column of each field is called: as the field, or `value_offset` for `offset`.
+
+    Engines ignore case in the names of columns, so `Offset` becomes `value_Offset`. PipelineError
+    where two fields would have one column.
+    """
+    names: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for field in fields:
+        name = f"{_CLASH}{field}" if field.lower() in OWN else field
+        other = taken.setdefault(name.lower(), field)
+        if other != field:
+            raise PipelineError(
+                f"the fields {other} and {field} would have one column, {name.lower()}: engines "
+                "ignore case in its name; give a --schema without one of them"
+            )
+        names[field] = name
+    return names

@@ -1,0 +1,68 @@
+"""Each record becomes a row or a misfit, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.unit.pipeline.small_frames import NOON, ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = ON_SPARK
+
+
+def test_bytes_are_kept_as_they_are(spark: SparkSession) -> None:
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.plain import Raw
+    from pipeline.columns.records import MISFIT_SCHEMA
+
+    columns = Columns(Raw(), Raw("key"))
+    rows, misfits = columns.typed(records(spark, b"\xff", None, key=None))
+    assert [tuple(row) for row in rows.collect()] == [
+        ("t", 0, 0, NOON.replace(tzinfo=None), None, None, bytearray(b"\xff")),
+        ("t", 0, 1, NOON.replace(tzinfo=None), None, None, None),
+    ]
+    assert rows.schema.simpleString() == columns.schema.simpleString()
+    assert misfits.schema.simpleString() == MISFIT_SCHEMA.simpleString()
+    assert misfits.count() == 0
+
+
+def test_a_record_that_does_not_fit_is_kept_with_the_reason(spark: SparkSession) -> None:
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.plain import Text
+
+    frame = records(spark, "é".encode(), b"\xff", None, key=b"k").unionByName(
+        records(spark, b"v", b"\xff", key=b"\xfe")
+    )
+    rows, misfits = Columns(Text(), Text("key")).typed(frame)
+    assert [(row.offset, row.key, row.value) for row in rows.collect()] == [
+        (0, "k", "é"),
+        (2, "k", None),
+    ]
+    found = misfits.collect()
+    assert [(row.offset, bytes(row.key), bytes(row.value)) for row in found] == [
+        (1, b"k", b"\xff"),
+        (0, b"\xfe", b"v"),
+        (1, b"\xfe", b"\xff"),
+    ]
+    assert [row.reason for row in found] == [
+        "the value is no text in UTF-8",
+        "the key is no text in UTF-8",
+        "the value is no text in UTF-8",
+    ]
+
+
+def test_what_is_kept_of_a_table_is_one_line(spark: SparkSession) -> None:
+    import json
+
+    from pyspark.sql.types import StructType
+
+    from pipeline.columns.columns import VERSION, Columns
+    from pipeline.columns.plain import Raw
+
+    columns = Columns(Raw(), Raw("key"))
+    kept = json.loads(columns.to_text())
+    assert kept["version"] == VERSION and "\n" not in columns.to_text()
+    assert StructType.fromJson(kept["schema"]) == columns.schema
+    assert columns.grown(columns.checked(records(spark, b"v"))) is columns
