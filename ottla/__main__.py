@@ -1,9 +1,10 @@
 """The launcher: `ottla`, `ottla-pipeline` and `python -m ottla`.
 
-The packages of the server have plain names: broker, controller, pipeline, protocol, storage. A
-project beside which Ottla is installed may have some of the same names, so none of ours is on its
-import path. They lie under `ottla/_server`, in a checkout in the repository's root, and only a
-process that is ours throughout puts that folder on its path: in front, so that it finds its own.
+The packages of the server have plain names: broker, controller, log_format, pipeline, protocol,
+storage. A project beside which Ottla is installed may have some of the same names, so none of ours
+is on its import path. They lie under `ottla/_server`, in a checkout in the repository's root, and
+only a process that is ours throughout puts that folder on its path: in front, so that it finds its
+own.
 
 This file also runs by its path alone: whoever starts a process of ours needs no path for it.
 """

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
+from log_format.transaction_index import decode_transactions
 from protocol.compression import Codec
 from protocol.control_records import (
     ControlRecordType,
@@ -38,7 +39,6 @@ from storage.log.checkpoints import (
 )
 from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
 from storage.log.producer_snapshot import decode_snapshot
-from storage.log.transaction_index import decode_transactions
 
 _SHOWN_CHARACTERS_MAX = 200
 _OFFSET_CHECKPOINTS = (

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from log_format.partition_names import partition_of
+
 DELETE_DIR_SUFFIX = "-delete"
 FUTURE_DIR_SUFFIX = "-future"
 STRAY_DIR_SUFFIX = "-stray"
@@ -29,12 +31,8 @@ class TopicPartition(NamedTuple):
 
 def parse_directory(name: str) -> TopicPartition | None:
     """The partition of a live folder's name; None for every other name."""
-    topic, dash, number = name.rpartition("-")
-    if not dash or not topic or not number.isdecimal() or not number.isascii():
-        return None
-    if str(int(number)) != number:
-        return None
-    return TopicPartition(topic, int(number))
+    found = partition_of(name)
+    return TopicPartition(*found) if found is not None else None
 
 
 def is_set_aside(name: str, suffix: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from log_format.transaction_index import AbortedTxn
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
 from storage.log.aborted_lookup import aborted_in
@@ -17,7 +18,6 @@ from storage.log.file_records import FileRecords
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.sliced_work import Steps
 from storage.log.time_lookup import look_up_by_time
-from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 
 READ_UNCOMMITTED = 0

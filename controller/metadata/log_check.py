@@ -13,10 +13,10 @@ Kafka 4.3 cuts (`LogLoader`: "Corruption found in segment 0, truncating to offse
 from __future__ import annotations
 
 from controller.metadata.records import MetadataRecordError
+from log_format.segment_names import LOG_SUFFIX, SNAPSHOT_SUFFIX, base_offset_of, segment_path
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, crc_is_valid, read_header
 from storage.filesystem import File, Filesystem
 from storage.log.batch_scan import valid_batches
-from storage.log.segment_names import LOG_SUFFIX, SNAPSHOT_SUFFIX, base_offset_of, segment_path
 
 _MAGIC_AT = 16
 _MAGIC = b"\x02"

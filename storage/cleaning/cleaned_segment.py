@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from protocol.record_batch import RecordBatchHeader
-from storage.filesystem import BytesLike, File, Filesystem
-from storage.log.cleaned_group import CleanedGroup
-from storage.log.indexes import OffsetIndex, TimeIndex
-from storage.log.segment_names import (
+from log_format.segment_names import (
     CLEANED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -20,7 +16,11 @@ from storage.log.segment_names import (
     TXN_INDEX_SUFFIX,
     offset_name,
 )
-from storage.log.transaction_index import AbortedTxn, encode_transactions
+from log_format.transaction_index import AbortedTxn, encode_transactions
+from protocol.record_batch import RecordBatchHeader
+from storage.filesystem import BytesLike, File, Filesystem
+from storage.log.cleaned_group import CleanedGroup
+from storage.log.indexes import OffsetIndex, TimeIndex
 
 _SYNC_BYTES = 8 * 1024 * 1024
 """Written bytes are synced each time there are so many: one sync of a whole segment at its end

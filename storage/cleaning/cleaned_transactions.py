@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from log_format.transaction_index import AbortedTxn
 from protocol.control_records import ControlRecordType
 from protocol.record_batch import RecordBatchHeader
-from storage.log.transaction_index import AbortedTxn
 
 
 class _OpenAborted:

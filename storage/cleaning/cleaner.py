@@ -22,6 +22,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
+from log_format.segment_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    offset_name,
+)
+from log_format.transaction_index import AbortedTxn, decode_transactions
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.record_batch import (
     HEADER_SIZE,
@@ -44,14 +52,6 @@ from storage.cleaning.record_filter import body_of, choose_records, empty_batch,
 from storage.filesystem import Filesystem
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import RELATIVE_OFFSET_MAX
-from storage.log.segment_names import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    offset_name,
-)
-from storage.log.transaction_index import AbortedTxn, decode_transactions
 
 Throttle = Callable[[int], None]
 """Told of bytes read and written; waits where they are too many."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from log_format.segment_names import LOG_SUFFIX, base_offset_of
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_dirs import take_clean_marker
 from storage.directories.offset_checkpoints import Offsets, read_offsets
@@ -25,7 +26,6 @@ from storage.log.checkpoints import PARTITION_METADATA, decode_partition_metadat
 from storage.log.log_dir_failure import is_of_one_file
 from storage.log.log_environment import LogEnvironment
 from storage.log.recovery_report import RecoveryReport
-from storage.log.segment_names import LOG_SUFFIX, base_offset_of
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from log_format.transaction_index import AbortedTxn
 from storage.log.file_records import FileRecords
-from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from log_format.checkpoints import checkpoint_lines, checkpoint_offsets
 from protocol.primitives import uuid_from_string, uuid_to_string
 from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.topic_partition import TopicPartition
@@ -51,17 +52,10 @@ def encode_offsets_in_slices(offsets: Mapping[TopicPartition, int]) -> Steps[byt
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int] | None:
     """Offsets by (topic, partition); None when the file is damaged."""
-    lines = _entries(data)
-    if lines is None:
+    offsets = checkpoint_offsets(data)
+    if offsets is None:
         return None
-    offsets: dict[TopicPartition, int] = {}
-    try:
-        for line in lines:
-            topic, partition, offset = line.split(" ")
-            offsets[TopicPartition(topic, int(partition))] = int(offset)
-    except ValueError:
-        return None
-    return offsets
+    return {TopicPartition(*partition): offset for partition, offset in offsets.items()}
 
 
 def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
@@ -71,7 +65,7 @@ def encode_leader_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
 
 def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
     """(epoch, start offset) pairs; None when damaged or not rising."""
-    lines = _entries(data)
+    lines = checkpoint_lines(data)
     if lines is None:
         return None
     entries: list[tuple[int, int]] = []
@@ -90,19 +84,6 @@ def decode_leader_epochs(data: bytes) -> list[tuple[int, int]] | None:
 def _encode(entries: Iterable[str]) -> bytes:
     lines = list(entries)
     return "\n".join((str(_VERSION), str(len(lines)), *lines, "")).encode()
-
-
-def _entries(data: bytes) -> list[str] | None:
-    """The lines after version and count, when both are right."""
-    try:
-        lines = data.decode().split("\n")
-        if int(lines[0]) != _VERSION or lines[-1] != "":
-            return None
-        count = int(lines[1])
-    except (ValueError, IndexError):
-        return None
-    entries = lines[2:-1]
-    return entries if len(entries) == count else None
 
 
 def encode_partition_metadata(topic_id: bytes) -> bytes:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from log_format.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.filesystem import File
 from storage.log.batch_scan import iterate_headers
 from storage.log.indexes import CorruptIndex, OffsetIndex, TimeIndex
-from storage.log.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from storage.log_config import LogConfig
 
 # Up to here a segment may go on after its last index entry before the index counts as cut short.

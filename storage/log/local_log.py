@@ -12,14 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storage.log.leader_epoch_cache import LeaderEpochCache
-from storage.log.log_environment import LogEnvironment
-from storage.log.log_segment import LogSegment
-from storage.log.log_segments import LogSegments
-from storage.log.next_segment import NextSegment
-from storage.log.producer_snapshot import ProducerSnapshots
-from storage.log.segment_files import sync_path
-from storage.log.segment_names import (
+from log_format.segment_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -27,7 +20,14 @@ from storage.log.segment_names import (
     TXN_INDEX_SUFFIX,
     segment_path,
 )
-from storage.log.transaction_index import AbortedTxn
+from log_format.transaction_index import AbortedTxn
+from storage.log.leader_epoch_cache import LeaderEpochCache
+from storage.log.log_environment import LogEnvironment
+from storage.log.log_segment import LogSegment
+from storage.log.log_segments import LogSegments
+from storage.log.next_segment import NextSegment
+from storage.log.producer_snapshot import ProducerSnapshots
+from storage.log.segment_files import sync_path
 from storage.log_config import LogConfig
 
 

@@ -14,6 +14,14 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 
+from log_format.segment_names import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    base_offset_of,
+)
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, TruncatedBatch
 from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.log.closed_files import ClosedFiles
@@ -28,14 +36,6 @@ from storage.log.producer_rules import ProducerRules
 from storage.log.producer_snapshot import ProducerSnapshots
 from storage.log.producer_state import ProducerStateManager
 from storage.log.recovery_report import RecoveryReport
-from storage.log.segment_names import (
-    DELETED_SUFFIX,
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    base_offset_of,
-)
 from storage.log.segment_replacement import settle_replacements
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition

@@ -17,6 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from log_format.segment_names import (
+    INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+)
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.filesystem import BytesLike, Filesystem
 from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
@@ -24,10 +28,6 @@ from storage.log.closed_files import ClosedFiles
 from storage.log.index_check import check_last_entries
 from storage.log.indexes import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
 from storage.log.recent_batches import RECENT_BATCHES_HELD, RecentBatches
-from storage.log.segment_names import (
-    INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-)
 from storage.log.segment_reads import SegmentReads
 from storage.log.segment_transactions import SegmentTransactions
 from storage.log_config import LogConfig

@@ -15,6 +15,7 @@ from __future__ import annotations
 from struct import Struct
 from struct import error as struct_error
 
+from log_format.segment_names import SNAPSHOT_SUFFIX, base_offset_of
 from protocol.crc32c_function import crc32c
 from storage.filesystem import Filesystem
 from storage.log.producer_state import (
@@ -23,7 +24,6 @@ from storage.log.producer_state import (
     ProducerStateEntry,
     ProducerStateManager,
 )
-from storage.log.segment_names import SNAPSHOT_SUFFIX, base_offset_of
 
 _VERSION = 1
 _HEADER = Struct(">hI")

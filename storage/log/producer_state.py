@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from log_format.transaction_index import AbortedTxn
 from protocol.control_records import ControlRecordType, EndTransactionMarker
 from protocol.errors import ApiError, ErrorCode
 from protocol.record_batch import NO_PRODUCER_EPOCH, RecordBatchHeader
 from storage.log.ongoing_transactions import OngoingTransactions
 from storage.log.producer_rules import ProducerRules
-from storage.log.transaction_index import AbortedTxn
 from storage.log.verification_state import VerificationGuard, VerificationState
 
 BATCHES_PER_PRODUCER = 5

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from log_format.segment_names import LOG_SUFFIX
 from storage.log.log_segment import LogSegment
-from storage.log.segment_names import LOG_SUFFIX
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storage.filesystem import File, Filesystem
-from storage.log.closed_files import ClosedFile, ClosedFiles
-from storage.log.indexes import OffsetIndex, TimeIndex
-from storage.log.segment_names import (
+from log_format.segment_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     segment_path,
 )
+from storage.filesystem import File, Filesystem
+from storage.log.closed_files import ClosedFile, ClosedFiles
+from storage.log.indexes import OffsetIndex, TimeIndex
 
 
 class SegmentFiles:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from log_format.segment_names import INDEX_SUFFIX, segment_path
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.filesystem import File
 from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
@@ -17,7 +18,6 @@ from storage.log.fetch_data import FIRST_BATCH_INCOMPLETE, NO_RECORDS, FetchData
 from storage.log.file_records import FileRecords
 from storage.log.indexes import OffsetIndex
 from storage.log.recent_batches import RecentBatches
-from storage.log.segment_names import INDEX_SUFFIX, segment_path
 
 
 class SegmentReads:

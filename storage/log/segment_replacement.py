@@ -14,13 +14,7 @@ Kafka's classes: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollec
 
 from __future__ import annotations
 
-from protocol.record_batch import CorruptBatch
-from storage.filesystem import Filesystem
-from storage.log.batch_scan import iterate_headers
-from storage.log.cleaned_group import CleanedGroup
-from storage.log.local_log import LocalLog
-from storage.log.log_segment import LogSegment
-from storage.log.segment_names import (
+from log_format.segment_names import (
     CLEANED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -29,6 +23,12 @@ from storage.log.segment_names import (
     TXN_INDEX_SUFFIX,
     offset_name,
 )
+from protocol.record_batch import CorruptBatch
+from storage.filesystem import Filesystem
+from storage.log.batch_scan import iterate_headers
+from storage.log.cleaned_group import CleanedGroup
+from storage.log.local_log import LocalLog
+from storage.log.log_segment import LogSegment
 from storage.log_config import LogConfig
 
 _SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)

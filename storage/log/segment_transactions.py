@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from log_format.segment_names import TXN_INDEX_SUFFIX, segment_path
+from log_format.transaction_index import AbortedTxn, decode_transactions, encode_transactions
 from protocol.control_records import EndTransactionMarker, read_transaction_marker
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from storage.log.segment_files import SegmentFiles
-from storage.log.segment_names import TXN_INDEX_SUFFIX, segment_path
-from storage.log.transaction_index import AbortedTxn, decode_transactions, encode_transactions
 
 
 class SegmentTransactions(SegmentFiles):

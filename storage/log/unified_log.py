@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from struct import Struct
 
+from log_format.transaction_index import AbortedTxn
 from protocol.control_records import read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, patch_base_offset_and_epoch
@@ -43,7 +44,6 @@ from storage.log.producer_state import BatchMetadata, ProducerStateEntry
 from storage.log.recovery_report import RecoveryReport
 from storage.log.refusal import LONG_MAX, Refusal
 from storage.log.segment_replacement import replace_segments
-from storage.log.transaction_index import AbortedTxn
 from storage.log.verification_state import VerificationGuard
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition

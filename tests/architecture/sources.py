@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("broker", "controller", "ottla", "protocol", "storage")
+PACKAGES = ("broker", "controller", "log_format", "ottla", "protocol", "storage")
 PIPELINE = "pipeline"
 GENERATED = ROOT / "protocol" / "messages"
 
@@ -68,6 +68,7 @@ SHELL = (
     "broker/process/turn_hook.py",
     "broker/testing/",
     "broker/command/status_command.py",
+    "log_format/files.py",
     "ottla/",
     "protocol/generate.py",
     "storage/cleaning/cleaner_worker.py",

@@ -13,12 +13,12 @@ import pytest
 from confluent_kafka import Producer
 
 from broker.testing.simulation.sim_scheduler import SimScheduler
+from log_format.transaction_index import AbortedTxn
 from storage.filesystem import LocalFilesystem
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.recovery_report import RecoveryReport
-from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from storage.topic_partition import TopicPartition

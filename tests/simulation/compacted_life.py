@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from broker.testing.simulation.sim_scheduler import SimScheduler
+from log_format.transaction_index import AbortedTxn, decode_transactions
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
 from storage.cleaning.cleaner_ports import CleanerSettings
@@ -19,7 +20,6 @@ from storage.cleaning.inline_cleaner import InlineRunner
 from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_environment import LogEnvironment
-from storage.log.transaction_index import AbortedTxn, decode_transactions
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.batches import build_batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from log_format.transaction_index import AbortedTxn, encode_transactions
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.records import Record
 from storage.dump_log import (
@@ -22,7 +23,6 @@ from storage.log.checkpoints import encode_leader_epochs, encode_offsets
 from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
 from storage.log.producer_snapshot import encode_snapshot
 from storage.log.producer_state import ProducerStateEntry
-from storage.log.transaction_index import AbortedTxn, encode_transactions
 from tests.batches import build_batch
 
 RECORDS = [Record(-1, 1000, b"k", b"v"), Record(-1, 1001, None, b"\xff\x00")]

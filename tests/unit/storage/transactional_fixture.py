@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from log_format.segment_names import TXN_INDEX_SUFFIX
+from log_format.transaction_index import AbortedTxn, decode_transactions
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import LogAppendInfo
-from storage.log.segment_names import TXN_INDEX_SUFFIX
-from storage.log.transaction_index import AbortedTxn, decode_transactions
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch, open_log

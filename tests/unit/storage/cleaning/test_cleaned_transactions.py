@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from log_format.transaction_index import AbortedTxn
 from protocol.control_records import ControlRecordType
 from protocol.record_batch import RecordBatchHeader, read_header
 from protocol.records import Record
 from storage.cleaning.cleaned_transactions import CleanedTransactions
-from storage.log.transaction_index import AbortedTxn
 from tests.batches import build_batch
 
 ABORT, COMMIT = ControlRecordType.ABORT, ControlRecordType.COMMIT

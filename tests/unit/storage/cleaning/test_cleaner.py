@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from log_format.transaction_index import AbortedTxn, decode_transactions
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleaningFailed, CleanJob
 from storage.log.end_transaction import append_end_txn_marker
-from storage.log.transaction_index import AbortedTxn, decode_transactions
 from tests.unit.storage.cleaning_fixture import COMPACTED, Bench
 from tests.unit.storage.harness import DIRECTORY
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from log_format.transaction_index import AbortedTxn
 from protocol.record_batch import CorruptBatch
 from storage.log.aborted_lookup import aborted_in, collect_aborted
-from storage.log.transaction_index import AbortedTxn
 from tests.unit.storage.harness import open_log
 from tests.unit.storage.transactional_fixture import (
     BOTH,

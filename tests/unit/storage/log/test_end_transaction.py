@@ -7,6 +7,8 @@ import random
 import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from log_format.segment_names import TXN_INDEX_SUFFIX
+from log_format.transaction_index import AbortedTxn
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, read_header
 from storage.log.aborted_lookup import collect_aborted
@@ -14,8 +16,6 @@ from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
-from storage.log.segment_names import TXN_INDEX_SUFFIX
-from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import (

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from log_format.transaction_index import AbortedTxn
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.end_transaction import append_end_txn_marker
-from storage.log.transaction_index import AbortedTxn
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch, open_log

@@ -7,11 +7,11 @@ from struct import pack
 import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from log_format.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from protocol.record_batch import read_header
 from storage.log.index_check import check_last_entries
 from storage.log.indexes import CorruptIndex
 from storage.log.log_segment import LogSegment
-from storage.log.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from log_format.segment_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX
 from storage.log.indexes import CorruptIndex
 from storage.log.log_segment import LogSegment
-from storage.log.segment_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch
 from tests.unit.storage.segment_fixture import (

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from log_format.transaction_index import AbortedTxn
 from protocol.control_records import ControlRecordType, EndTransactionMarker
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, read_header
 from storage.log.producer_rules import ProducerRules
 from storage.log.producer_state import ProducerStateEntry, ProducerStateManager
-from storage.log.transaction_index import AbortedTxn
 from storage.log.verification_state import VerificationGuard
 from tests.unit.storage.harness import NOW_MS, batch
 

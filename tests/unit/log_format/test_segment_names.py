@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.log.segment_names import LOG_SUFFIX, base_offset_of, offset_name, segment_path
+from log_format.segment_names import LOG_SUFFIX, base_offset_of, offset_name, segment_path
 
 
 def test_twenty_digits() -> None:

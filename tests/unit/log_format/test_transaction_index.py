@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.log.transaction_index import AbortedTxn, decode_transactions, encode_transactions
+from log_format.transaction_index import AbortedTxn, decode_transactions, encode_transactions
 
 ONE = AbortedTxn(producer_id=5, first_offset=10, last_offset=20, last_stable_offset=15)
 

@@ -1,0 +1,1 @@
+"""From folders to what a consumer may see of each partition."""

@@ -1,0 +1,293 @@
+"""One partition's folder: its segments, where its log begins and ends, what is stable of it.
+
+Owns what can be known before a record is read: from the names, the indexes and the snapshots of
+producers, and from the headers of the last segment, which alone may be torn: a process that died
+leaves a batch that is cut or does not fit its checksum at the end, and the log ends before it.
+Damage that whole batches follow is no torn end, and is refused; so is a folder in the middle of a
+compaction. Where an index is missing or damaged, the headers say the same again. All that was
+noticed stands in `notes`.
+
+Never: writes, or trusts a folder to stay the same while a broker writes it: copy it, or stop that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from log_format.batch_headers import Headers, Ints, column, last_offsets
+from log_format.checkpoints import PARTITION_METADATA, topic_id_text
+from log_format.damage import DamagedLog, LogError, OldFormat
+from log_format.files import Files
+from log_format.partitions.transactions import TransactionReplay, open_in_snapshot
+from log_format.records.arrow_batches import ArrowDecoder, Piece
+from log_format.records.segment_pieces import Crc, pieces, sound_batch_in
+from log_format.segment_index import SegmentIndex, index_of, read_index
+from log_format.segment_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    base_offset_of,
+    segment_path,
+)
+from log_format.transaction_index import AbortedTxn, decode_transactions
+
+_TAIL_LOOKED_THROUGH_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Segment:
+    """A segment, as far as it is read: up to byte `end`, with offsets below `next_offset`."""
+
+    path: str
+    base_offset: int
+    end: int
+    next_offset: int
+    index: SegmentIndex | None = None
+    aborted: list[AbortedTxn] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Batches of one segment, from byte `start` to `end`; their offsets are `least` or more."""
+
+    path: str
+    start: int
+    end: int
+    least: int
+
+
+class PartitionLog:
+    """What a folder holds. The constructor reads it; raises LogError."""
+
+    def __init__(
+        self,
+        files: Files,
+        folder: str,
+        topic: str,
+        partition: int,
+        crc: Crc | None,
+        *,
+        log_start: int | None = None,
+        stop_at_damage: bool = False,
+    ) -> None:
+        """`log_start` as the data folder's checkpoint says. `stop_at_damage` lets the log end
+        before the first damage, wherever that is; all segments are read for it."""
+        self.topic, self.partition, self.folder = topic, partition, folder
+        self._files, self._crc = files, crc
+        self._stop_at_damage = stop_at_damage
+        self.notes: list[str] = []
+        names = files.names(folder)
+        self.segments = self._segments(names)
+        metadata = files.content(f"{folder}/{PARTITION_METADATA}")
+        self.topic_id = topic_id_text(metadata) if metadata is not None else None
+        self._read_indexes()
+        self.transactions = self._replayed(names)
+        self.log_start = max(self.segments[0].base_offset, log_start or 0)
+        self.end = max(self.segments[-1].next_offset, self.log_start)
+        self.stable_end = max(self.transactions.stable_end(self.end), self.log_start)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments."""
+        return sum(one.end for one in self.segments)
+
+    @property
+    def aborted(self) -> list[AbortedTxn]:
+        """All aborted transactions, in the order of their markers."""
+        return [each for one in self.segments for each in one.aborted]
+
+    def offset_of_time(self, time_ms: int) -> int | None:
+        """The offset of the first record, from the log's start on, of this time or a later one.
+
+        Kafka's `UnifiedLog.fetchOffsetByTimestamp`. Raises LogError.
+        """
+        for segment in self.segments:
+            if segment.next_offset <= self.log_start or not segment.end:
+                continue
+            index = segment.index
+            assert index is not None
+            largest = index.largest_time()
+            if (largest is None or largest < time_ms) and not self._is_later(segment, time_ms):
+                continue
+            entry = index.before_time(time_ms)
+            start = index.start_of(max(entry or 0, self.log_start))
+            found = self._first_of_time(segment, start, time_ms)
+            if found is not None:
+                return found
+        return None
+
+    def ranges(self, start: int, end: int, step_bytes: int) -> Iterator[list[Range]]:
+        """All batches with offsets from `start` to before `end`, in parts of some `step_bytes`."""
+        part: list[Range] = []
+        filled = 0
+        for segment in self.segments:
+            index = segment.index
+            if segment.next_offset <= start or segment.base_offset >= end or not segment.end:
+                continue
+            assert index is not None
+            first = index.start_of(start) if start > segment.base_offset else 0
+            last = index.end_of(end, segment.end) if end < segment.next_offset else segment.end
+            borders = [first, *index.cuts(first, last, step_bytes), last]
+            for at, upto in zip(borders, borders[1:], strict=False):
+                if part and filled + upto - at > step_bytes:
+                    yield part
+                    part, filled = [], 0
+                part.append(Range(segment.path, at, upto, segment.base_offset))
+                filled += upto - at
+        if part:
+            yield part
+
+    def _segments(self, names: list[str]) -> list[Segment]:
+        swaps = [name for name in names if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+        if swaps:
+            raise LogError(
+                f"{self.folder} was left in the middle of a compaction ({swaps[0]}): let a broker "
+                "start on a copy of it once, and read that"
+            )
+        bases = sorted(
+            base for name in names if (base := base_offset_of(name, LOG_SUFFIX)) is not None
+        )
+        if not bases:
+            raise LogError(f"{self.folder} has no segment: no file such as {0:020d}{LOG_SUFFIX}")
+        segments = []
+        for base, following in zip(bases, [*bases[1:], 2**63 - 1], strict=True):
+            path = segment_path(self.folder, base, LOG_SUFFIX)
+            segments.append(Segment(path, base, self._files.size(path), following))
+        return segments
+
+    def _read_indexes(self) -> None:
+        """Those of all segments but the last, as far as they can be trusted."""
+        for segment in self.segments[:-1]:
+            stem = segment.path.removesuffix(LOG_SUFFIX)
+            found = read_index(
+                segment.base_offset,
+                segment.end,
+                self._files.content(stem + INDEX_SUFFIX),
+                self._files.content(stem + TIME_INDEX_SUFFIX),
+            )
+            transactions = self._files.content(stem + TXN_INDEX_SUFFIX)
+            aborted = decode_transactions(transactions) if transactions else []
+            if isinstance(found, str):
+                self._note(segment, f"{found}: its batches were read instead")
+            elif aborted is None:
+                self._note(segment, ".txnindex is damaged: its batches were read instead")
+            elif not self._stop_at_damage:
+                segment.index, segment.aborted = found, aborted
+
+    def _note(self, segment: Segment, text: str) -> None:
+        name = segment.path.rpartition("/")[2].removesuffix(LOG_SUFFIX)
+        self.notes.append(f"{self.topic}-{self.partition}: segment {name}: {text}")
+
+    def _replayed(self, names: list[str]) -> TransactionReplay:
+        """Read the batches of those segments that no index tells of, and of the last one."""
+        untold = [number for number, one in enumerate(self.segments) if one.index is None]
+        begin, replay = self._snapshot(names, self.segments[untold[0]].base_offset)
+        for number, segment in enumerate(self.segments):
+            if segment.next_offset <= begin:
+                continue
+            before = len(replay.aborted)
+            if self._walk(segment, replay, number == len(self.segments) - 1):
+                del self.segments[number + 1 :]
+            if number in untold:
+                segment.aborted = replay.aborted[before:]
+            if segment is self.segments[-1]:
+                break
+        return replay
+
+    def _snapshot(self, names: list[str], upto: int) -> tuple[int, TransactionReplay]:
+        """The last good snapshot at or before an offset, and that offset; else the log's start."""
+        known = sorted(
+            base for name in names if (base := base_offset_of(name, SNAPSHOT_SUFFIX)) is not None
+        )
+        borders = [one.base_offset for one in self.segments]
+        for offset in reversed([one for one in known if one <= upto and one in borders]):
+            data = self._files.content(segment_path(self.folder, offset, SNAPSHOT_SUFFIX))
+            ongoing = open_in_snapshot(data, self._crc) if data is not None else None
+            if ongoing is not None:
+                return offset, TransactionReplay(ongoing)
+        return self.segments[0].base_offset, TransactionReplay()
+
+    def _walk(self, segment: Segment, replay: TransactionReplay, is_last: bool) -> bool:
+        """Follow a segment's batches; whether the log ends in it."""
+        headers: list[tuple[Headers, Ints]] = []
+        ends = is_last
+        next_offset = segment.base_offset
+        with self._files.opened(segment.path) as file:
+            try:
+                for piece in pieces(
+                    segment.path, file.read, 0, segment.end, self._crc, segment.base_offset
+                ):
+                    replay.replay(piece)
+                    headers.append((piece.headers, piece.position + piece.positions))
+                    next_offset = int(last_offsets(piece.headers[-1:])[0]) + 1
+            except DamagedLog as damage:
+                self._end_at(segment, damage, is_last)
+                ends = True
+        segment.index = index_of(headers)
+        if ends:
+            segment.next_offset = next_offset
+        return ends
+
+    def _end_at(self, segment: Segment, damage: DamagedLog, is_last: bool) -> None:
+        """Let the log end before the damage. Raises it where that would be to lose something."""
+        if isinstance(damage, OldFormat):
+            raise damage
+        rest = segment.end - damage.position
+        with self._files.opened(segment.path) as file:
+            tail = file.read(min(rest, _TAIL_LOOKED_THROUGH_BYTES), damage.position)
+        segment.end = damage.position
+        if is_last and not tail.strip(b"\0"):
+            return  # room that the broker had not used yet
+        follows = sound_batch_in(tail[1:], self._crc, segment.base_offset)
+        if is_last and follows is None:
+            self._note(
+                segment,
+                f"its end is torn, the log ends before its last {rest} bytes ({damage.why})",
+            )
+            return
+        if not self._stop_at_damage:
+            more = "other segments follow" if follows is None else "whole batches follow"
+            raise LogError(
+                f"{damage}; {more}. What lies before it is read with the option damage=stop"
+            )
+        lost = rest + sum(one.end for one in self.segments if one.base_offset > segment.base_offset)
+        self._note(segment, f"{damage.why}: {lost} bytes from there on are not read")
+
+    def _is_later(self, segment: Segment, time_ms: int) -> bool:
+        """Whether the end of a segment is of this time or later though its time index, which may
+        have lost its last entries, does not say so. It is made anew then."""
+        if segment is self.segments[-1]:
+            return False
+        assert segment.index is not None
+        start = segment.index.start_of(segment.next_offset)
+        for piece in self._pieces(segment, start):
+            if (column(piece.headers, "max_timestamp") >= time_ms).any():
+                self._note(segment, ".timeindex ends too early: its batches were read instead")
+                segment.index = index_of(
+                    (one.headers, one.position + one.positions) for one in self._pieces(segment, 0)
+                )
+                return True
+        return False
+
+    def _first_of_time(self, segment: Segment, start: int, time_ms: int) -> int | None:
+        decoder = ArrowDecoder(self.topic, self.partition)
+        for piece in self._pieces(segment, start):
+            late = column(piece.headers, "max_timestamp") >= time_ms
+            for batch in np.flatnonzero(late).tolist():
+                one = piece.only(np.arange(len(late)) == batch)
+                for rows in decoder.batches(one, self.log_start, segment.next_offset):
+                    times = rows.column("timestamp").to_numpy(zero_copy_only=False)
+                    found = np.flatnonzero(times.astype(np.int64) >= time_ms * 1000)
+                    if len(found):
+                        return int(rows.column("offset")[int(found[0])].as_py())
+        return None
+
+    def _pieces(self, segment: Segment, start: int) -> Iterator[Piece]:
+        with self._files.opened(segment.path) as file:
+            yield from pieces(segment.path, file.read, start, segment.end, self._crc)

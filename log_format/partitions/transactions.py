@@ -1,0 +1,147 @@
+"""Which transactions a log holds: those that were aborted, and those that are open at its end.
+
+Owns the replay of batches' headers (as Kafka's `ProducerStateManager` does it at a start) and the
+snapshots from which it goes on. A transaction begins with a producer's first transactional batch
+and ends with its marker, a control record of type ABORT (0) or COMMIT (1).
+
+Format of Kafka's `ProducerSnapshot` version 1: int16 version, uint32 CRC-32C over the rest, int32
+count, then entries of 46 bytes; of these the producer's id and its open transaction matter here.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+import numpy as np
+
+from log_format.batch_headers import (
+    CONTROL,
+    HEADER_BYTES,
+    LOG_OVERHEAD,
+    TRANSACTIONAL,
+    Ints,
+    column,
+    last_offsets,
+)
+from log_format.records.arrow_batches import Piece
+from log_format.records.record_columns import BadRecords, find_records
+from log_format.records.segment_pieces import Crc
+from log_format.transaction_index import AbortedTxn
+
+_SNAPSHOT = Struct(">hIi")
+_SNAPSHOT_VERSION = 1
+_ENTRY = np.dtype(
+    [("producer_id", ">i8"), ("others", "V30"), ("first_offset", ">i8")],
+)
+_CRC_FROM = 6
+_MARKER_KEY = Struct(">hh")
+ABORT, COMMIT = 0, 1
+
+
+def open_in_snapshot(data: bytes, crc: Crc | None) -> dict[int, int] | None:
+    """First offsets of the open transactions, by producer; None for a damaged snapshot."""
+    if len(data) < _SNAPSHOT.size:
+        return None
+    version, wanted, count = _SNAPSHOT.unpack_from(data)
+    body = memoryview(data)[_CRC_FROM:]
+    if version != _SNAPSHOT_VERSION or (crc is not None and crc(body) != wanted):
+        return None
+    entries = data[_SNAPSHOT.size :]
+    if count < 0 or len(entries) != count * _ENTRY.itemsize:
+        return None
+    return {
+        int(one["producer_id"]): int(one["first_offset"])
+        for one in np.frombuffer(entries, dtype=_ENTRY)
+        if one["first_offset"] >= 0
+    }
+
+
+class TransactionReplay:
+    """Headers in the log's order in, transactions out."""
+
+    def __init__(self, ongoing: dict[int, int] | None = None) -> None:
+        self.ongoing = dict(ongoing or {})
+        """First offsets by producer."""
+        self.aborted: list[AbortedTxn] = []
+
+    def replay(self, piece: Piece) -> None:
+        """Follow these batches. Raises DamagedLog."""
+        attributes = column(piece.headers, "attributes")
+        wanted = np.flatnonzero(attributes & (TRANSACTIONAL | CONTROL))
+        if not len(wanted):
+            return
+        producers = column(piece.headers, "producer_id")
+        bases, lasts = column(piece.headers, "base_offset"), last_offsets(piece.headers)
+        for batch in wanted.tolist():
+            producer = int(producers[batch])
+            if not attributes[batch] & CONTROL:
+                self.ongoing.setdefault(producer, int(bases[batch]))
+                continue
+            kind = marker_of(piece, batch)
+            if kind not in (ABORT, COMMIT):
+                continue
+            first, last = self.ongoing.pop(producer, None), int(lasts[batch])
+            if kind == ABORT and first is not None:
+                stable = min(self.ongoing.values(), default=last + 1)
+                self.aborted.append(AbortedTxn(producer, first, last, stable))
+
+    def stable_end(self, end: int) -> int:
+        """The last stable offset of a log that ends with `end`: where open transactions begin."""
+        return min(self.ongoing.values(), default=end)
+
+
+def marker_of(piece: Piece, batch: int) -> int | None:
+    """The type of a control batch's first record; None where compaction has dropped it.
+
+    Raises DamagedLog.
+    """
+    at = int(piece.positions[batch])
+    header = piece.headers[batch]
+    if header["count"] == 0:
+        return None
+    end = at + LOG_OVERHEAD + int(header["length"])
+    try:
+        found = find_records(
+            piece.data, _one(at + HEADER_BYTES), _one(end), _one(int(header["count"]))
+        )
+        key = int(found.key_start[0])
+        if found.key_length[0] < _MARKER_KEY.size:
+            raise BadRecords(batch, "a control record's key is too short")
+    except BadRecords as error:
+        raise piece.damaged(batch, str(error)) from None
+    return int(_MARKER_KEY.unpack_from(piece.data, key)[1])
+
+
+class AbortedBatches:
+    """Which batches of a partition belong to aborted transactions."""
+
+    def __init__(self, aborted: list[AbortedTxn]) -> None:
+        self._by_producer: dict[int, tuple[Ints, Ints]] = {}
+        by_producer: dict[int, list[AbortedTxn]] = {}
+        for one in sorted(aborted, key=lambda one: one.first_offset):
+            by_producer.setdefault(one.producer_id, []).append(one)
+        for producer, several in by_producer.items():
+            firsts = np.array([one.first_offset for one in several], dtype=np.int64)
+            lasts = np.array([one.last_offset for one in several], dtype=np.int64)
+            self._by_producer[producer] = firsts, lasts
+
+    def visible(self, piece: Piece) -> Piece:
+        """`piece` without control batches and without those of aborted transactions."""
+        attributes = column(piece.headers, "attributes")
+        wanted = (attributes & CONTROL) == 0
+        if self._by_producer:
+            producers, bases = column(piece.headers, "producer_id"), None
+            transactional = wanted & ((attributes & TRANSACTIONAL) != 0)
+            for producer in np.unique(producers[transactional]).tolist():
+                if producer not in self._by_producer:
+                    continue
+                firsts, lasts = self._by_producer[producer]
+                bases = column(piece.headers, "base_offset") if bases is None else bases
+                slot = np.searchsorted(firsts, bases, side="right") - 1
+                within = (slot >= 0) & (bases <= lasts[np.maximum(slot, 0)])
+                wanted &= ~(transactional & (producers == producer) & within)
+        return piece if wanted.all() else piece.only(wanted)
+
+
+def _one(value: int) -> Ints:
+    return np.array((value,), dtype=np.int64)

@@ -1,0 +1,1 @@
+"""From the bytes of a segment to columns of Arrow."""

@@ -1,0 +1,222 @@
+"""Record batches of a partition as record batches of Arrow: the columns of Spark's Kafka source.
+
+Owns these columns: key and value as bytes, topic, partition, offset, timestamp (in microseconds),
+timestamp type (0 CreateTime, 1 LogAppendTime, KIP-32) and headers, null where a record has none.
+Keys and values are copied once, by Arrow, out of the piece of the segment that they lie in.
+
+Never: decides which batches a reader may see. Control batches do not come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from log_format.batch_headers import (
+    CODEC_MASK,
+    HEADER_BYTES,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    Headers,
+    Ints,
+    column,
+)
+from log_format.damage import DamagedLog
+from log_format.records.record_columns import BadRecords, Records, find_headers, find_records
+from log_format.records.unpacking import BadCompression, unpack
+
+HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", HEADERS_TYPE),
+    ]
+)
+
+UNPACKED_BYTES = 16 * 1024 * 1024
+"""Of records that are decoded together; one batch may be more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole batches of a segment: `data` lies at byte `position` of the file `path`."""
+
+    path: str
+    position: int
+    data: bytes
+    positions: Ints
+    """Within `data`."""
+    headers: Headers
+
+    def only(self, wanted: npt.NDArray[np.bool_]) -> Piece:
+        """The batches that are wanted."""
+        return Piece(
+            self.path, self.position, self.data, self.positions[wanted], self.headers[wanted]
+        )
+
+    def damaged(self, batch: int, why: str) -> DamagedLog:
+        """The error about the batch of this number."""
+        offset = int(self.headers["base_offset"][batch])
+        at = self.position + int(self.positions[batch])
+        return DamagedLog(self.path, at, f"in the batch of offset {offset} {why}")
+
+
+class ArrowDecoder:
+    """Makes the columns of one partition."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self._topic = topic.encode()
+        self._partition = partition
+
+    def batches(self, piece: Piece, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The records of all batches of `piece` with offsets from `start` to before `end`.
+
+        Raises DamagedLog.
+        """
+        for some, data, starts, ends in _unpacked(piece):
+            try:
+                records = find_records(data, starts, ends, column(some.headers, "count"))
+                found = self._batch(some, data, records, start, end)
+            except BadRecords as error:
+                raise some.damaged(error.batch, str(error)) from None
+            if found.num_rows:
+                yield found
+
+    def _batch(
+        self, piece: Piece, data: bytes, records: Records, start: int, end: int
+    ) -> pa.RecordBatch:
+        headers, of = piece.headers, records.batch
+        span = column(headers, "last_offset_delta")[of]
+        outside = (records.offset_delta < 0) | (records.offset_delta > span)
+        if outside.any():
+            raise BadRecords(int(of[int(np.argmax(outside))]), "a record's offset is outside it")
+        offset = column(headers, "base_offset")[of] + records.offset_delta
+        log_time = (column(headers, "attributes") & LOG_APPEND_TIME)[of] != 0
+        timestamp = np.where(
+            log_time,
+            column(headers, "max_timestamp")[of],
+            column(headers, "base_timestamp")[of] + records.timestamp_delta,
+        )
+        rows = np.flatnonzero((offset >= start) & (offset < end))
+        parts = _parts(data, records)
+        size = len(rows)
+        columns = [
+            parts.take(_indices(4 * rows, records.key_length[rows] < 0)),
+            parts.take(_indices(4 * rows + 2, records.value_length[rows] < 0)),
+            self._topics(size),
+            pa.array(np.full(size, self._partition, dtype=np.int32)),
+            pa.array(offset[rows]),
+            pa.array(timestamp[rows] * 1000).cast(SCHEMA.field("timestamp").type),
+            pa.array(log_time[rows].astype(np.int32)),
+            _headers(data, records, rows),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+    def _topics(self, size: int) -> pa.Array:
+        offsets = np.arange(size + 1, dtype=np.int32) * len(self._topic)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._topic * size)]
+        return pa.Array.from_buffers(pa.string(), size, buffers)
+
+
+def _unpacked(piece: Piece) -> Iterator[tuple[Piece, bytes, Ints, Ints]]:
+    """Batches with the bytes that hold their records, and where in these they begin and end."""
+    codecs = column(piece.headers, "attributes") & CODEC_MASK
+    starts = piece.positions + HEADER_BYTES
+    ends = piece.positions + LOG_OVERHEAD + column(piece.headers, "length")
+    if not codecs.any():
+        yield piece, piece.data, starts, ends
+        return
+    view = memoryview(piece.data)
+    bodies: list[bytes | memoryview] = []
+    first = filled = 0
+    for number, (codec, at, end) in enumerate(
+        zip(codecs.tolist(), starts.tolist(), ends.tolist(), strict=True)
+    ):
+        body: bytes | memoryview = view[at:end]
+        if codec and len(body):
+            try:
+                body = unpack(codec, view[at:end])
+            except BadCompression as error:
+                raise piece.damaged(number, str(error)) from None
+        if bodies and filled + len(body) > UNPACKED_BYTES:
+            yield _joined(piece, first, bodies)
+            bodies, first, filled = [], number, 0
+        bodies.append(body)
+        filled += len(body)
+    yield _joined(piece, first, bodies)
+
+
+def _joined(
+    piece: Piece, first: int, bodies: list[bytes | memoryview]
+) -> tuple[Piece, bytes, Ints, Ints]:
+    wanted = np.zeros(len(piece.positions), dtype=np.bool_)
+    wanted[first : first + len(bodies)] = True
+    ends = np.cumsum(np.array([len(one) for one in bodies], dtype=np.int64))
+    return piece.only(wanted), b"".join(bodies), np.concatenate(([0], ends[:-1])), ends
+
+
+def _parts(data: bytes, records: Records) -> pa.Array:
+    """Each record's key, gap, value and the rest up to the next key, without a copy."""
+    count = len(records.batch)
+    borders = np.zeros(4 * count + 1, dtype=np.int32)
+    borders[0:-1:4] = records.key_start
+    borders[1::4] = records.key_start + np.maximum(records.key_length, 0)
+    borders[2::4] = records.value_start
+    borders[3::4] = records.value_start + np.maximum(records.value_length, 0)
+    borders[-1] = borders[-2] if count else 0
+    return _binaries(data, borders)
+
+
+def _binaries(data: bytes, borders: npt.NDArray[np.int32]) -> pa.Array:
+    buffers = [None, pa.py_buffer(borders), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(borders) - 1, buffers)
+
+
+def _indices(places: Ints, null: npt.NDArray[np.bool_]) -> pa.Array:
+    return pa.array(places, mask=null) if null.any() else pa.array(places)
+
+
+def _headers(data: bytes, records: Records, rows: Ints) -> pa.Array:
+    counts = records.headers[rows]
+    if not counts.any():
+        return pa.nulls(len(rows), HEADERS_TYPE)
+    fields = find_headers(data, records)
+    wanted = np.zeros(len(records.batch), dtype=np.bool_)
+    wanted[rows] = True
+    mine = wanted[fields.record]
+    keys = _slices(data, fields.key_start[mine], fields.key_length[mine])
+    values = _slices(data, fields.value_start[mine], fields.value_length[mine])
+    items = pa.StructArray.from_arrays([_texts(keys), values], fields=list(HEADERS_TYPE.value_type))
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    valid = np.packbits(counts > 0, bitorder="little").tobytes()
+    return pa.Array.from_buffers(
+        HEADERS_TYPE, len(rows), [pa.py_buffer(valid), pa.py_buffer(ends)], children=[items]
+    )
+
+
+def _slices(data: bytes, starts: Ints, lengths: Ints) -> pa.Array:
+    """Bytes from `starts` on, of these lengths, which rise; null where a length is below 0."""
+    borders = np.zeros(2 * len(starts) + 1, dtype=np.int32)
+    borders[0:-1:2] = starts
+    borders[1::2] = starts + np.maximum(lengths, 0)
+    borders[-1] = borders[-2] if len(starts) else 0
+    places = 2 * np.arange(len(starts), dtype=np.int64)
+    return _binaries(data, borders).take(_indices(places, lengths < 0))
+
+
+def _texts(keys: pa.Array) -> pa.Array:
+    """Header keys are text; what is no UTF-8 becomes the replacement character, as in Java."""
+    try:
+        return keys.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([one.decode("utf-8", "replace") for one in keys.to_pylist()], pa.string())

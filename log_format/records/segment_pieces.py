@@ -1,0 +1,166 @@
+"""A segment as pieces of whole batches, each batch held to what a consumer holds it to.
+
+Owns the walk through a file in steps of some MiB, and what makes a batch sound: its format, its
+length, its CRC-32C, its offsets, which rise from batch to batch. Never looks at a record, nor
+decides what a damaged batch means: it is raised, after the batches before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+
+from log_format.batch_headers import (
+    CODEC_MASK,
+    CRC_FROM,
+    HEADER_BYTES,
+    LOG_OVERHEAD,
+    MAGIC,
+    Ints,
+    batch_positions,
+    column,
+    headers_at,
+    last_offsets,
+)
+from log_format.damage import DamagedLog, LogError, OldFormat
+from log_format.files import Read
+from log_format.records.arrow_batches import Piece
+from log_format.records.unpacking import CODECS
+
+PIECE_BYTES = 4 * 1024 * 1024
+
+Crc: TypeAlias = Callable[[memoryview], int]
+
+
+def crc32c_function() -> Crc:
+    """CRC-32C, by the package crc32c. Raises LogError where this Python has none."""
+    try:
+        from crc32c import crc32c
+    except ModuleNotFoundError:
+        raise LogError(
+            "this Python has no package crc32c, with which batches are checked: install it "
+            "(pip install crc32c), or read unchecked with the option check.crcs=false"
+        ) from None
+    function: Crc = crc32c
+    return function
+
+
+def pieces(
+    path: str, read: Read, start: int, end: int, crc: Crc | None, least: int = 0
+) -> Iterator[Piece]:
+    """The batches from byte `start` to before `end`, where one begins and another ends.
+
+    The first one's offset is `least` at the least. Raises DamagedLog; of batches that go beyond
+    `end`, too.
+    """
+    at, room = start, PIECE_BYTES
+    while at < end:
+        data = read(min(room, end - at), at)
+        positions, upto = batch_positions(data)
+        if len(positions):
+            piece = Piece(path, at, data, positions, headers_at(data, positions))
+            sound, damage = _sound(piece, crc, least)
+            if sound:
+                some = np.arange(len(positions)) < sound
+                yield piece if damage is None else piece.only(some)
+            if damage is not None:
+                raise damage
+            least = int(last_offsets(piece.headers[-1:])[0]) + 1
+            at, room = at + upto, PIECE_BYTES
+            continue
+        needed = _next_size(data)
+        if len(data) < min(room, end - at) or needed <= len(data) or at + needed > end:
+            raise _cut(path, at, data, end)
+        room = needed
+
+
+def _next_size(data: bytes) -> int:
+    """How long the batch says it is that `data` begins with."""
+    return LOG_OVERHEAD + int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True)
+
+
+def _cut(path: str, at: int, data: bytes, end: int) -> DamagedLog:
+    needed = _next_size(data)
+    if len(data) > HEADER_BYTES and needed > len(data):
+        magic = data[16]
+        if magic in (0, 1):
+            return OldFormat(path, at, magic)
+        return DamagedLog(path, at, f"a batch says it has {needed} bytes, {end - at} are there")
+    if len(data) <= HEADER_BYTES:
+        return DamagedLog(path, at, f"{len(data)} bytes are left, too few for a batch")
+    return DamagedLog(path, at, f"a batch says it has {needed} bytes")
+
+
+def _sound(piece: Piece, crc: Crc | None, least: int) -> tuple[int, DamagedLog | None]:
+    """How many batches are sound before the first that is not, and what is wrong with that."""
+    first, why = _first_bad_header(piece, least)
+    if crc is not None:
+        bad = _first_bad_crc(piece, crc, first)
+        if bad is not None:
+            first, why = bad, "the bytes do not fit their checksum (CRC-32C)"
+    if first == len(piece.positions):
+        return first, None
+    magic = int(piece.headers["magic"][first])
+    if magic in (0, 1):
+        return first, OldFormat(piece.path, piece.position + int(piece.positions[first]), magic)
+    return first, piece.damaged(first, why)
+
+
+def _first_bad_header(piece: Piece, least: int) -> tuple[int, str]:
+    headers = piece.headers
+    base, last = column(headers, "base_offset"), last_offsets(headers)
+    before = np.concatenate(([least - 1], last[:-1]))
+    checks = (
+        (headers["magic"] != MAGIC, "the format is none that is known"),
+        (column(headers, "length") < HEADER_BYTES - LOG_OVERHEAD, "the length cannot be"),
+        ((column(headers, "attributes") & CODEC_MASK) >= len(CODECS), "the codec is unknown"),
+        (last < base, "the last offset is before the first"),
+        (base <= before, "the offset does not follow that of the batch before"),
+    )
+    first, why = len(base), ""
+    for wrong, what in checks:
+        if wrong.any() and int(np.argmax(wrong)) < first:
+            first, why = int(np.argmax(wrong)), what
+    return first, why
+
+
+def _first_bad_crc(piece: Piece, crc: Crc, upto: int) -> int | None:
+    view = memoryview(piece.data)
+    sizes: Ints = LOG_OVERHEAD + column(piece.headers, "length")
+    for number, (at, size, wanted) in enumerate(
+        zip(
+            piece.positions[:upto].tolist(),
+            sizes[:upto].tolist(),
+            piece.headers["crc"][:upto].tolist(),
+            strict=True,
+        )
+    ):
+        if crc(view[at + CRC_FROM : at + size]) != wanted:
+            return number
+    return None
+
+
+def sound_batch_in(data: bytes, crc: Crc | None, least: int) -> int | None:
+    """Where in `data` a whole sound batch begins whose offset is `least` or more; None: nowhere.
+
+    For what lies behind damage, where no length leads from batch to batch. Without `crc` what has
+    a believable header counts as one.
+    """
+    raw = np.frombuffer(data, dtype=np.uint8)
+    if len(raw) < HEADER_BYTES:
+        return None
+    places = np.flatnonzero(raw[16 : len(raw) - HEADER_BYTES + 17] == MAGIC)
+    headers = headers_at(data, places.astype(np.int64))
+    length, base = column(headers, "length"), column(headers, "base_offset")
+    fits = (length >= HEADER_BYTES - LOG_OVERHEAD) & (places + LOG_OVERHEAD + length <= len(raw))
+    fits &= (base >= least) & (base < least + 2**31) & (column(headers, "attributes") < 128)
+    fits &= column(headers, "attributes") >= 0
+    view = memoryview(data)
+    for at, size, wanted in zip(
+        places[fits].tolist(), length[fits].tolist(), headers["crc"][fits].tolist(), strict=True
+    ):
+        if crc is None or crc(view[at + CRC_FROM : at + LOG_OVERHEAD + size]) == wanted:
+            return int(at)
+    return None
