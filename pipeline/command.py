@@ -19,6 +19,7 @@ EXIT_REFUSED = 2
 _JOBS = {
     "generate": "made-up call detail records into a topic, at a rate",
     "stream": "from the topic to sums per cell and subscriber, bad records to another topic",
+    "table": "a topic becomes a table of Delta, Iceberg or Parquet, each offset once",
     "load": "what is new in a topic into a table of Parquet, by date and hour",
     "replay": "files of Parquet, JSON or CSV, or a loaded table, back into a topic",
     "audit": "is a topic, a table or the stream's results whole? A table and a report in HTML",

@@ -9,12 +9,14 @@ killed when. Owns the folder; never reads a topic.
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from pipeline.errors import PipelineError
 from pipeline.tables.files import Files
@@ -40,6 +42,10 @@ class Manifest:
     staging: str
     files: list[str]
     """Where they lie in the staging folder, `date=…/hour=…/part-….parquet`."""
+    schema: str | None = None
+    """Of the rows, as Spark's JSON; None where an older version wrote the raw records alone."""
+    properties: dict[str, str] | None = None
+    """What is kept with the table, from this run on."""
 
     def placed(self) -> list[str]:
         """Where the files lie in the table, in the same order."""
@@ -50,15 +56,13 @@ class Manifest:
 
 
 def layout(records: DataFrame) -> DataFrame:
-    """Records of Spark's Kafka source as rows of the table, in the order they are kept."""
-    rows = records.select(
-        "topic",
-        "partition",
-        "offset",
-        "timestamp",
-        "key",
-        "value",
-        "headers",
+    """Rows with the columns of a record's place as rows of the table, in the order they are kept.
+
+    A column that has the name of one of the folders is called `value_date` or `value_hour`.
+    """
+    own = {one: f"value_{one}" for one in records.columns if one.lower() in ("date", "hour")}
+    rows = records.withColumnsRenamed(own).select(
+        "*",
         F.to_date("timestamp").alias("date"),
         F.hour("timestamp").alias("hour"),
     )
@@ -85,26 +89,12 @@ class LoadedTable:
         names = [name for name in self._files.names(_OWN) if name.endswith(".json")]
         return [Manifest(**self._files.read_json(f"{_OWN}/{name}")) for name in names]
 
-    def ends(self, topic: str, cluster_id: str) -> dict[int, int]:
-        """Up to where it holds the topic; PipelineError where it is another topic's table."""
-        reached: dict[int, int] = {}
-        for manifest in self.manifests():
-            if manifest.topic != topic:
-                raise PipelineError(
-                    f"table {self.path} holds topic {manifest.topic}, not {topic}: "
-                    "name another --table"
-                )
-            if manifest.cluster_id != cluster_id:
-                raise PipelineError(
-                    f"table {self.path} was loaded from another cluster "
-                    f"({manifest.cluster_id}; this one is {cluster_id}): name another --table"
-                )
-            reached.update({int(one): end for one, end in manifest.ends.items()})
+    def check_folder(self) -> None:
+        """PipelineError where somebody else's files lie in a folder that is no table yet."""
         if not self.exists() and self._files.names():
             raise PipelineError(
                 f"{self.path} holds files that load did not write: name another --table"
             )
-        return reached
 
     def finish_last(self) -> int:
         """Put in place what the last run had committed; how many of its files that were.
@@ -125,9 +115,12 @@ class LoadedTable:
         cluster_id: str,
         starts: Mapping[int, int],
         ends: Mapping[int, int],
+        properties: Mapping[str, str] | None = None,
+        run: int | None = None,
     ) -> Manifest:
-        """Add one run, whole. PipelineError where another load came between."""
-        run = len(self.manifests()) + 1
+        """Add one run, whole; the next one where no `run` is named. PipelineError where another
+        load came between."""
+        run = run or len(self.manifests()) + 1
         staging = f"{_STAGING}/{run:06}-{uuid.uuid4().hex}"
         rows.write.partitionBy("date", "hour").parquet(f"{self.path}/{staging}")
         manifest = Manifest(
@@ -138,6 +131,8 @@ class LoadedTable:
             ends={str(one): offset for one, offset in ends.items()},
             staging=staging,
             files=[one for one in self._files.files_below(staging) if one.endswith(".parquet")],
+            schema=rows.schema.json(),
+            properties=None if properties is None else dict(properties),
         )
         self.commit(manifest)
         self._place(manifest)
@@ -156,8 +151,11 @@ class LoadedTable:
 
     def read(self) -> DataFrame:
         """All rows of committed runs; `date` and `hour` are columns too."""
-        placed = [f"{self.path}/{file}" for one in self.manifests() for file in one.placed()]
-        schema = f"{SCHEMA}, date DATE, hour INT"
+        manifests = self.manifests()
+        placed = [f"{self.path}/{file}" for one in manifests for file in one.placed()]
+        schema: StructType | str = f"{SCHEMA}, date DATE, hour INT"
+        if manifests and manifests[-1].schema is not None:
+            schema = StructType.fromJson(json.loads(manifests[-1].schema))
         if not placed:
             return self._spark.createDataFrame([], schema)
         reader = self._spark.read.schema(schema).option("basePath", self.path)

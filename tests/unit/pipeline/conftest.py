@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.tools.java_tools import spark_jars
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -22,11 +20,11 @@ def spark() -> Iterator[SparkSession]:
     other settings stops it first (`tests.compat.spark_session`).
     """
     from pipeline.command import parser_for
+    from pipeline.jobs.table import needs_of
     from pipeline.spark.session import make_session
+    from pipeline.tables.table import FORMATS
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OTTLA_SPARK_JARS", ",".join(spark_jars()))
-        small = ["--conf", "spark.driver.memory=512m", "--conf", "spark.sql.shuffle.partitions=1"]
-        options = parser_for("load").parse_args(["load", "--master", "local[1]", *small])
-        yield make_session("frames", options)
+    small = ["--conf", "spark.driver.memory=512m", "--conf", "spark.sql.shuffle.partitions=1"]
+    options = parser_for("load").parse_args(["load", "--master", "local[1]", *small])
+    yield make_session("frames", options, needs_of(FORMATS, options))
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning

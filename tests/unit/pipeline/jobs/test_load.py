@@ -1,4 +1,4 @@
-"""From where to where a load reads."""
+"""What `load` leaves to `table`, and with which options."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pipeline.errors import PipelineError
-from pipeline.jobs.load import to_read
-from pipeline.topics import Offsets
+from pipeline.command import parser_for
+from pipeline.jobs import load
 
 
-def test_it_goes_on_where_the_table_ends_and_begins_new_partitions() -> None:
-    offsets = {0: Offsets(0, 10), 1: Offsets(5, 8)}
-    assert to_read("t", offsets, {}) == ({0: 0, 1: 5}, {0: 10, 1: 8})
-    assert to_read("t", offsets, {0: 7}) == ({0: 7, 1: 5}, {0: 10, 1: 8})
+def test_every_option_of_table_has_its_value() -> None:
+    of_load = vars(parser_for("load").parse_args(["load"]))
+    of_table = vars(parser_for("table").parse_args(["table", "--topic", "cdr"]))
+    assert set(of_table) <= set(of_load)
+    assert (of_load["to"], of_load["table"], of_load["merge_above"]) == (
+        "parquet",
+        "pipeline-data/events",
+        0,
+    )
 
 
-def test_records_that_are_gone_are_named() -> None:
-    with pytest.raises(PipelineError, match="offsets 3 to 4 of t-0 were deleted before"):
-        to_read("t", {0: Offsets(5, 9)}, {0: 3})
-
-
-def test_a_topic_that_was_made_anew_is_noticed() -> None:
-    with pytest.raises(PipelineError, match="up to offset 12, the topic ends at 9: it was made"):
-        to_read("t", {0: Offsets(0, 9)}, {0: 12})
+def test_it_takes_what_is_wrong_before_spark_starts() -> None:
+    options = parser_for("load").parse_args(["load", "--batch-max", "0"])
+    with pytest.raises(load.table.PipelineError, match="--batch-max 0: at least 1 is wanted"):
+        load.check(options)

@@ -24,7 +24,6 @@ def loaded(spark: SparkSession, path: Path) -> Any:
 def test_a_load_that_was_killed_is_finished_or_forgotten(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pipeline.errors import PipelineError
     from pipeline.tables.loaded_table import LoadedTable, layout
 
     path = tmp_path / "table"
@@ -37,23 +36,19 @@ def test_a_load_that_was_killed_is_finished_or_forgotten(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(LoadedTable, "commit", dies)
         loaded(spark, path).write(rows, "t", "id", {0: 0}, {0: 3})
-    assert loaded(spark, path).ends("t", "id") == {}
+    assert loaded(spark, path).manifests() == []
     assert loaded(spark, path).finish_last() == 0
     assert not any(path.rglob("*.parquet"))
     # After it: the next run puts the files in place.
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(LoadedTable, "_place", dies)
         loaded(spark, path).write(rows, "t", "id", {0: 0}, {0: 3})
-    assert loaded(spark, path).ends("t", "id") == {0: 3}
+    assert [one.ends for one in loaded(spark, path).manifests()] == [{"0": 3}]
     assert loaded(spark, path).finish_last() == 1
     again = sorted(row.offset for row in loaded(spark, path).read().collect())
     assert again == [0, 1, 2]
     assert spark.read.parquet(str(path)).count() == 3, "any engine can read it"
     assert (path / "date=2026-03-02" / "hour=12" / "run-000001-00000.parquet").exists()
-    with pytest.raises(PipelineError, match="holds topic t, not u"):
-        loaded(spark, path).ends("u", "id")
-    with pytest.raises(PipelineError, match="loaded from another cluster"):
-        loaded(spark, path).ends("t", "other")
 
 
 def test_rows_lie_by_hour_and_in_the_order_of_their_offsets(
@@ -75,7 +70,8 @@ def test_rows_lie_by_hour_and_in_the_order_of_their_offsets(
         "date=2026-03-02/hour=13/run-000001-00001.parquet",
     ]
     assert [row.offset for row in table.read().where("hour = 13").collect()] == [4, 5, 6, 7]
-    assert table.ends("t", "id") == {0: 8}
+    (again,) = table.manifests()
+    assert again == manifest
 
 
 def test_of_two_loads_at_once_one_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -104,4 +100,17 @@ def test_a_folder_of_somebody_else_is_left_alone(spark: SparkSession, tmp_path: 
 
     (tmp_path / "holiday.jpg").touch()
     with pytest.raises(PipelineError, match="holds files that load did not write"):
-        loaded(spark, tmp_path).ends("t", "id")
+        loaded(spark, tmp_path).check_folder()
+
+
+def test_a_column_with_a_folders_name_is_called_otherwise(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from pipeline.tables.loaded_table import layout
+
+    table = loaded(spark, tmp_path / "table")
+    rows = records(spark, b"x").selectExpr("*", "'noon' AS Date")
+    table.write(layout(rows), "t", "id", {0: 0}, {0: 1}, {"a": "b"})
+    (row,) = table.read().collect()
+    assert (row.value_Date, str(row.date), row.hour) == ("noon", "2026-03-02", 12)
+    assert table.manifests()[0].properties == {"a": "b"}

@@ -1,0 +1,326 @@
+"""The job `table`: a topic becomes a table of Delta, Iceberg or Parquet, each offset once.
+
+Once, every N seconds, or for ever: a loop of bounded batches, each from where the table ends. Rows
+and offsets are one transaction of the table (`pipeline.tables`), so no checkpoint and no consumer
+group takes part, and the job may be killed at any moment. Small files are merged on the way. Owns
+the loop and what is said of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.columns import options as column_options
+from pipeline.columns.columns import Columns
+from pipeline.columns.options import columns_of
+from pipeline.columns.plain import Raw
+from pipeline.errors import PipelineError
+from pipeline.spark import connection, kafka_source
+from pipeline.spark.connection import Connection
+from pipeline.spark.session import Needs
+from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress
+from pipeline.tables.table import FORMATS, Table, open_table, wants
+from pipeline.topics import Cluster, Offsets
+
+BATCH_MAX = 1_000_000
+FILE_MIB = 128
+MERGE_ABOVE = 50
+IDLE_S = 1.0
+SAMPLE = 10_000
+COLUMNS = "ottla.columns"
+Say = Callable[[str], None]
+_MIB = 1024 * 1024
+_ISOLATION = "kafka.isolation.level"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the job."""
+    connection.add_arguments(parser)
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--to", choices=FORMATS, default="delta", help="the table's format")
+    parser.add_argument(
+        "--table", help="a folder, or its URI in an object store; pipeline-data/TOPIC without it"
+    )
+    parser.add_argument(
+        "--dead-letters", metavar="PATH", help="records that do not fit; TABLE-dead-letters without"
+    )
+    add_loop_arguments(parser)
+    column_options.add_arguments(parser)
+
+
+def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
+    """When it runs, and how large batches and files are."""
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument(
+        "--every", type=float, metavar="SECONDS", help="again and again, so far apart"
+    )
+    when.add_argument("--for-ever", action="store_true", help="as soon as there is something new")
+    add = parser.add_argument
+    add("--batch-max", type=int, default=BATCH_MAX, metavar="OFFSETS", help="of one commit")
+    add("--file-size", type=int, default=FILE_MIB, metavar="MiB", help="of the files of the table")
+    add(
+        "--merge-above",
+        type=int,
+        default=MERGE_ABOVE,
+        metavar="FILES",
+        help="merge small files where there are so many too many; 0: never",
+    )
+    add("--sort-all", action="store_true", help="merging sorts the whole table by time again")
+    add("--keep-days", type=int, metavar="DAYS", help="delete older versions, as files are merged")
+
+
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError for what is missing."""
+    for name, least in (("batch_max", 1), ("file_size", 1), ("merge_above", 0), ("keep_days", 1)):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise PipelineError(f"--{name.replace('_', '-')} {value}: at least {least} is wanted")
+    if options.every is not None and not 0 < options.every < float("inf"):
+        raise PipelineError(f"--every {options.every:g}: more than 0 seconds are wanted")
+    column_options.check(options)
+    Cluster(reading(options)).partitions(options.topic)
+
+
+def needs(options: argparse.Namespace) -> Needs:
+    """The format's jars, extensions and catalogs."""
+    return needs_of([options.to], options)
+
+
+def needs_of(forms: Sequence[str], options: argparse.Namespace) -> Needs:
+    """What these formats want of Spark."""
+    local = options.master is None or options.master.startswith("local")
+    return Needs(*wants(forms, local))
+
+
+def run(spark: SparkSession, options: argparse.Namespace) -> int:
+    """Fill the table; the exit code."""
+    job = Filling(spark, options, teller(options.job))
+    while True:
+        began = time.monotonic()
+        loaded = job.catch_up()
+        if options.every is None and not options.for_ever:
+            return 0
+        wanted = options.every if options.every is not None else 0.0 if loaded else IDLE_S
+        time.sleep(max(0.0, began + wanted - time.monotonic()))
+
+
+def reading(options: argparse.Namespace) -> Connection:
+    """The cluster as this job reads it: what transactions took back is in no table."""
+    there = connection.connection_of(options)
+    return Connection(there.servers, {_ISOLATION: "read_committed", **there.options})
+
+
+class Filling:
+    """A topic, its table and its dead letters, and how far the one is in the others."""
+
+    def __init__(self, spark: SparkSession, options: argparse.Namespace, say: Say) -> None:
+        self._spark = spark
+        self._options = options
+        self._say = say
+        self._source = reading(options)
+        self._cluster = Cluster(self._source)
+        self._topic: str = options.topic
+        path = options.table or f"pipeline-data/{options.topic}"
+        letters = options.dead_letters or f"{path.rstrip('/')}-dead-letters"
+        self._table = Target(open_table(spark, options.to, path), options, ROWS, say)
+        self._letters = Target(open_table(spark, options.to, letters), options, DEAD_LETTERS, say)
+        self._columns: Columns | None = None
+
+    def catch_up(self) -> int:
+        """Up to where the topic ends now; how many offsets that were."""
+        offsets = self._cluster.offsets(self._topic)
+        if self._columns is None:
+            self._open()
+        starts, ends = to_read(self._topic, offsets, self._table.reached.ends)
+        wanted = sum(ends.values()) - sum(starts.values())
+        if wanted == 0:
+            if not self._options.for_ever:
+                self._say(f"nothing new in {self._topic}")
+            return 0
+        self._say(f"{wanted:,} offsets of {self._topic} are new")
+        done = 0
+        while starts != ends:
+            batch = bounded(starts, ends, self._options.batch_max)
+            done += self._load({one: starts[one] for one in batch}, batch)
+            starts |= batch
+            if done < wanted:
+                self._say(f"{done:,} of {wanted:,}")
+        self._table.remember()
+        return done
+
+    def _open(self) -> None:
+        cluster_id = self._cluster.cluster_id()
+        for one in (self._table, self._letters):
+            one.open(self._topic, cluster_id)
+        kept = self._table.properties().get(COLUMNS)
+        self._columns = columns_of(self._options, kept, self._sample)
+        self._table.keep(COLUMNS, self._columns.to_text())
+
+    def _sample(self) -> DataFrame:
+        """The newest records: what a schema is found in."""
+        offsets = self._cluster.offsets(self._topic)
+        ends = {one: there.end for one, there in offsets.items()}
+        each = -(-SAMPLE // len(ends))
+        starts = {one: max(there.start, there.end - each) for one, there in offsets.items()}
+        return kafka_source.batch(self._spark, self._source, self._topic, starts, ends)
+
+    def _load(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> int:
+        """One commit of rows, behind one of dead letters if there are any; how many offsets."""
+        began = time.monotonic()
+        assert self._columns is not None, "it is open"
+        records = kafka_source.batch(self._spark, self._source, self._topic, starts, ends)
+        checked = self._columns.checked(records)
+        refused = 0
+        if not all(isinstance(one, Raw) for one in (self._columns.key, self._columns.value)):
+            # Read and parsed once, for what is new, what is refused and what fits.
+            checked = checked.persist()
+        try:
+            wider = self._columns.grown(checked)
+            if wider is not self._columns:
+                self._columns = wider
+                self._table.keep(COLUMNS, wider.to_text())
+                checked.unpersist()
+                checked = wider.checked(records).persist()
+            rows, misfits = self._columns.split(checked)
+            if checked.is_cached:
+                new = not_yet(misfits, self._letters.reached.ends, starts)
+                refused = new.count()
+                if refused:
+                    self._letters.append(new, starts, ends)
+            self._table.append(rows, starts, ends)
+        finally:
+            if checked.is_cached:
+                checked.unpersist()
+        count = sum(ends.values()) - sum(starts.values())
+        bad = f", {refused:,} records into {self._letters.path}" if refused else ""
+        self._say(
+            f"run {self._table.reached.run}: {count:,} offsets of {len(ends)} partitions into "
+            f"{self._table.path}{bad} in {time.monotonic() - began:.1f} s"
+        )
+        self._table.merge()
+        return count
+
+
+class Target:
+    """One of both tables, and how far it holds the topic."""
+
+    def __init__(self, table: Table, options: argparse.Namespace, of: str, say: Say) -> None:
+        self._options = options
+        self._say = say
+        self._table = table
+        self.path = table.path
+        self.reached = Progress("", "", 0, {}, {}, of)
+        self._there = False
+        self._kept: dict[str, str] = {}
+
+    def open(self, topic: str, cluster_id: str) -> None:
+        """PipelineError where it is another topic's, or somebody else's."""
+        found = self._table.progress()
+        if found is None:
+            self.reached = replace(self.reached, topic=topic, cluster_id=cluster_id)
+            return
+        found.check(topic, cluster_id, self.path)
+        self.reached, self._there = found, True
+
+    def properties(self) -> dict[str, str]:
+        """What is kept with it; nothing where it is not there yet."""
+        return self._table.properties() if self._there else {}
+
+    def keep(self, key: str, text: str) -> None:
+        """With the table, from before its next commit on."""
+        if self._there and self._table.properties().get(key) != text:
+            self._table.remember({key: text})
+        self._kept[key] = text
+
+    def append(self, rows: DataFrame, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
+        """One commit."""
+        if not self._there:
+            kept = {**self._kept, KEY: self.reached.text()}
+            self._table.create(rows.schema, kept)
+            self._there = True
+        following = self.reached.following(starts, ends)
+        self._table.append(arranged(rows), following)
+        self.reached = following
+
+    def remember(self) -> None:
+        """How far it is, where no aging commit takes it away."""
+        self._table.remember({KEY: self.reached.text()})
+
+    def merge(self) -> None:
+        """Small files, where there are too many of them."""
+        options, target = self._options, self._options.file_size * _MIB
+        before = self._table.size()
+        if before.size_bytes is None or options.merge_above == 0:
+            return
+        if too_many(before.files, before.size_bytes, target) <= options.merge_above:
+            return
+        self._table.merge(target, options.sort_all)
+        self._say(f"merged small files: {before.files:,} before, {self._table.size().files:,} now")
+        if options.keep_days is not None:
+            self.remember()
+            self._table.forget(options.keep_days)
+
+
+def not_yet(misfits: DataFrame, reached: Mapping[int, int], starts: Mapping[int, int]) -> DataFrame:
+    """Without those that were committed by a run that died before it came to the rows."""
+    for partition, end in reached.items():
+        if end > starts.get(partition, end):
+            misfits = misfits.where(f"partition <> {partition} OR offset >= {end}")
+    return misfits
+
+
+def arranged(rows: DataFrame) -> DataFrame:
+    """In as few files as their size asks for, each sorted by time."""
+    return rows.hint("rebalance").sortWithinPartitions("timestamp", "partition", "offset")
+
+
+def to_read(
+    topic: str, offsets: Mapping[int, Offsets], reached: Mapping[int, int]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """From where to where, by partition. PipelineError where records are gone, or a new topic is
+    under the old name. A partition that is new is read from its start."""
+    starts, ends = {}, {}
+    for partition, there in offsets.items():
+        start = reached.get(partition, there.start)
+        if start < there.start:
+            raise PipelineError(
+                f"offsets {start} to {there.start - 1} of {topic}-{partition} were deleted before "
+                "they were loaded: load into another --table to begin where the topic begins now"
+            )
+        if start > there.end:
+            raise PipelineError(
+                f"the table holds {topic}-{partition} up to offset {start}, the topic ends at "
+                f"{there.end}: it was made anew; load it into another --table"
+            )
+        starts[partition], ends[partition] = start, there.end
+    return starts, ends
+
+
+def bounded(starts: Mapping[int, int], ends: Mapping[int, int], batch_max: int) -> dict[int, int]:
+    """Where the next batch of about `batch_max` offsets ends: a share of each partition that has
+    some, so that all of them come to their end together."""
+    left = {one: end - starts[one] for one, end in ends.items() if end > starts[one]}
+    total = sum(left.values())
+    if total <= batch_max:
+        return {one: ends[one] for one in left}
+    return {one: starts[one] + max(1, count * batch_max // total) for one, count in left.items()}
+
+
+def too_many(files: int, size_bytes: int, target_bytes: int) -> int:
+    """How many files more there are than files of the wanted size would be."""
+    return files - -(-size_bytes // target_bytes)
+
+
+def teller(job: str) -> Say:
+    """Lines of progress of one job."""
+
+    def say(text: str) -> None:
+        print(f"{job}: {text}", file=sys.stderr, flush=True)
+
+    return say

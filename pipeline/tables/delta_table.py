@@ -1,0 +1,209 @@
+"""A Delta table that the job `table` fills: rows and offsets in one commit of its log.
+
+A commit carries the job's transaction (`txnAppId`, `txnVersion`), which a second one of the same
+number makes Delta refuse or skip, and its progress as `userMetadata`. It is found again in the
+history; where the log has been cleaned, in the table's properties and the rows themselves. SQL and
+DataFrames alone. Source: the Delta protocol's "Transaction Identifiers" and "Commit Provenance
+Information".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from pipeline.tables.progress import KEY, Progress, farthest, parsed
+from pipeline.tables.table import (
+    Size,
+    another_writer,
+    columns_of,
+    not_ours,
+    pairs,
+    quoted,
+    refuse_files,
+    says,
+)
+
+PACKAGES = ("io.delta:delta-spark_2.13:4.0.0",)
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+# The state of a table is read in fifty tasks: on a laptop each costs more than it does.
+LOCAL_SETTINGS = {"spark.databricks.delta.snapshotPartitions": "2"}
+
+_ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
+_CONFLICT = ("DELTA_CONCURRENT", "DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANGED")
+_HISTORY_FIRST, _HISTORY_ALL = 50, 1_000_000
+# Files of at least this share of the target are left as they are.
+_FULL = 0.75
+# So many files of the target's size, once clustered by time, are not touched again.
+_CUBE = 4
+
+
+class DeltaTable:
+    """The folder `path`, local or a URI."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path.rstrip("/")
+        self._name = f"delta.{quoted(self.path)}"
+
+    def exists(self) -> bool:
+        """Whether a Delta table lies there."""
+        try:
+            return self._spark.catalog.tableExists(self._name)
+        except Exception as error:
+            if says(error, _ABSENT):
+                return False
+            raise
+
+    def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
+        """An empty table, clustered by time."""
+        refuse_files(self._spark, self.path)
+        try:
+            self._sql(
+                f"CREATE TABLE IF NOT EXISTS {self._name} ({columns_of(schema)}) USING delta "
+                f"CLUSTER BY (`timestamp`) TBLPROPERTIES ({pairs(properties)})"
+            )
+        except Exception as error:
+            if says(error, _CONFLICT):
+                raise another_writer(self.path, 0) from error
+            raise
+
+    def progress(self) -> Progress | None:
+        """As the newest commit tells; else as the properties and the rows do."""
+        if not self.exists():
+            return None
+        for limit in (_HISTORY_FIRST, _HISTORY_ALL):
+            history = self._history(limit)
+            found = newest(history)
+            if found is not None:
+                return found
+            if len(history) < limit:
+                break
+        return self._of_rows()
+
+    def append(self, rows: DataFrame, progress: Progress) -> None:
+        """One commit of Delta."""
+        writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
+        writer = writer.option("txnAppId", progress.owner).option("txnVersion", progress.run)
+        try:
+            writer.option("userMetadata", progress.text()).save(self.path)
+        except Exception as error:
+            if says(error, _CONFLICT):
+                raise another_writer(self.path, progress.run) from error
+            raise
+        # Of a transaction that is there already Delta skips the rows and says nothing.
+        recent = (parsed(one.userMetadata) for one in self._history(_HISTORY_FIRST))
+        if not any(one is not None and one.writer == progress.writer for one in recent):
+            raise another_writer(self.path, progress.run)
+
+    def commits(self) -> list[Progress]:
+        """All that the history has, up to the present version."""
+        found: list[Progress] = []
+        for one in lineage(self._history(_HISTORY_ALL)):
+            said = parsed(one.userMetadata)
+            if said is not None:
+                found.append(said)
+        return found[::-1]
+
+    def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
+        """Delta's time travel."""
+        reader = self._spark.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        if time is not None:
+            reader = reader.option("timestampAsOf", time)
+        return reader.load(self.path)
+
+    def size(self) -> Size:
+        """From its log."""
+        (row,) = self._sql(f"DESCRIBE DETAIL {self._name}").collect()
+        return Size(row.numFiles, row.sizeInBytes)
+
+    def merge(self, target_bytes: int, everything: bool) -> None:
+        """OPTIMIZE: clusters by time what is not yet in a group of files that is large enough."""
+        for key, size in {
+            "maxFileSize": target_bytes,
+            "minFileSize": int(target_bytes * _FULL),
+            "clustering.mergeStrategy.minCubeSize.threshold": _CUBE * target_bytes,
+            "clustering.mergeStrategy.minCubeSize.targetCubeSize": 2 * _CUBE * target_bytes,
+        }.items():
+            self._spark.conf.set(f"spark.databricks.delta.optimize.{key}", str(size))
+        self._sql(f"OPTIMIZE {self._name}{' FULL' if everything else ''}").collect()
+
+    def properties(self) -> dict[str, str]:
+        """As SHOW TBLPROPERTIES has them."""
+        rows = self._sql(f"SHOW TBLPROPERTIES {self._name}").collect()
+        return {row.key: row.value for row in rows}
+
+    def remember(self, properties: Mapping[str, str]) -> None:
+        """In the properties."""
+        self._sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs(properties)})")
+
+    def forget(self, days: int) -> None:
+        """VACUUM."""
+        key = "spark.databricks.delta.retentionDurationCheck.enabled"
+        self._spark.conf.set(key, "false")
+        self._sql(f"VACUUM {self._name} RETAIN {days * 24} HOURS").collect()
+
+    def _of_rows(self) -> Progress:
+        """What is left where the log's commits are gone."""
+        known = parsed(self.properties().get(KEY))
+        if known is None:
+            raise not_ours(self.path)
+        last = self.read().groupBy("partition").agg(F.max("offset").alias("last"))
+        return farthest(
+            known, {row.partition: row.last for row in last.collect()}, self._last_run(known)
+        )
+
+    def _last_run(self, known: Progress) -> int:
+        """The job's transaction as the log's checkpoints hold it; 0 where there is none."""
+        try:
+            log = self._spark.read.parquet(f"{self.path}/_delta_log/*.checkpoint*.parquet")
+            ours = log.where(F.col("txn.appId") == known.owner)
+            (row,) = ours.agg(F.max("txn.version").alias("run")).collect()
+        except Exception as error:
+            if says(error, (*_ABSENT, "UNRESOLVED_COLUMN", "UNABLE_TO_INFER_SCHEMA")):
+                return 0
+            raise
+        return int(row.run or 0)
+
+    def _history(self, limit: int) -> list[Row]:
+        """Newest first."""
+        found = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT {limit}")
+        return found.select("version", "operation", "operationParameters", "userMetadata").collect()
+
+    def _sql(self, statement: str) -> DataFrame:
+        return self._spark.sql(statement)
+
+
+def newest(history: Sequence[Row]) -> Progress | None:
+    """What the present version holds. Runs are counted on over those that a RESTORE took back:
+    Delta keeps the transaction's number."""
+    taken = [one for one in (parsed(row.userMetadata) for row in history) if one is not None]
+    for row in lineage(history):
+        found = parsed(row.userMetadata)
+        if found is not None:
+            return farthest(found, {}, max(one.run for one in taken))
+    return None
+
+
+def lineage(history: Sequence[Row]) -> list[Row]:
+    """The commits of the present version, newest first: without those that a RESTORE took back,
+    nor those before the table was made anew."""
+    found = []
+    below: int | None = None
+    for row in history:
+        if below is not None and row.version > below:
+            continue
+        found.append(row)
+        if row.operation == "RESTORE":
+            below = int(row.operationParameters.get("version") or -1)
+        if "REPLACE" in row.operation:
+            break
+    return found

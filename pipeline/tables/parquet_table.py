@@ -1,0 +1,112 @@
+"""A table of plain Parquet that the job `table` fills: `LoadedTable` as the job asks for it.
+
+Parquet has no commit: the table is what its manifests name, and is read by them. A program that
+reads the folder itself may see half of a run while it is put in place. Files stay as small as they
+were written, and there is no way back to an older version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from pipeline.errors import PipelineError
+from pipeline.tables.loaded_table import LoadedTable, Manifest, layout
+from pipeline.tables.progress import KEY, ROWS, Progress, parsed
+from pipeline.tables.table import Size
+
+PACKAGES: tuple[str, ...] = ()
+SETTINGS: dict[str, str] = {}
+LOCAL_SETTINGS: dict[str, str] = {}
+
+
+class ParquetTable:
+    """The folder `path`, local or a URI."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self.path = path.rstrip("/")
+        self._table = LoadedTable(spark, self.path)
+        self._properties: dict[str, str] | None = None
+
+    def exists(self) -> bool:
+        """Whether a run began to write it."""
+        return self._table.exists()
+
+    def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
+        """Nothing is written yet: the first manifest makes the table."""
+        self._table.check_folder()
+        self.remember(properties)
+
+    def properties(self) -> dict[str, str]:
+        """Of the newest manifest that has some."""
+        if self._properties is None:
+            found = [one.properties for one in self._table.manifests() if one.properties]
+            self._properties = dict(found[-1]) if found else {}
+        return self._properties
+
+    def progress(self) -> Progress | None:
+        """By the manifests; puts in place what the last run had committed."""
+        manifests = self._table.manifests()
+        if not manifests:
+            self._table.check_folder()
+            return None
+        self._table.finish_last()
+        return _progress(manifests, parsed(self.properties().get(KEY)))
+
+    def append(self, rows: DataFrame, progress: Progress) -> None:
+        """One manifest."""
+        ends = {one: progress.ends[one] for one in progress.starts}
+        self._table.write(
+            layout(rows),
+            progress.topic,
+            progress.cluster_id,
+            progress.starts,
+            ends,
+            {**self.properties(), KEY: progress.text()},
+            run=progress.run,
+        )
+
+    def commits(self) -> list[Progress]:
+        """All of them."""
+        manifests = self._table.manifests()
+        kind = parsed(self.properties().get(KEY))
+        return [_progress(manifests[:number], kind) for number in range(1, len(manifests) + 1)]
+
+    def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
+        """By the manifests."""
+        if version is not None or time is not None:
+            raise PipelineError(f"{self.path} is of plain Parquet, which keeps no older versions")
+        return self._table.read()
+
+    def size(self) -> Size:
+        """Without the files' sizes: nothing here is ever merged."""
+        return Size(sum(len(one.files) for one in self._table.manifests()), None)
+
+    def merge(self, target_bytes: int, everything: bool) -> None:
+        """Not for Parquet."""
+        raise PipelineError(f"{self.path} is of plain Parquet, whose files are not merged")
+
+    def remember(self, properties: Mapping[str, str]) -> None:
+        """With the next manifest; each has its own progress already."""
+        self._properties = {**self.properties(), **properties}
+
+    def forget(self, days: int) -> None:
+        """Not for Parquet."""
+        raise PipelineError(f"{self.path} is of plain Parquet, which keeps no older versions")
+
+
+def _progress(manifests: list[Manifest], kind: Progress | None) -> Progress:
+    last = manifests[-1]
+    ends: dict[int, int] = {}
+    for one in manifests:
+        ends.update({int(partition): end for partition, end in one.ends.items()})
+    return Progress(
+        topic=last.topic,
+        cluster_id=last.cluster_id,
+        run=last.run,
+        starts={int(partition): start for partition, start in last.starts.items()},
+        ends=ends,
+        of=ROWS if kind is None else kind.of,
+    )

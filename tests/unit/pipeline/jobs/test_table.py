@@ -1,0 +1,76 @@
+"""From where to where a table reads its topic, in which batches, and when files are merged."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pipeline.command import parser_for
+from pipeline.errors import PipelineError
+from pipeline.jobs import table
+from pipeline.jobs.table import bounded, to_read, too_many
+from pipeline.topics import Offsets
+
+
+def test_it_goes_on_where_the_table_ends_and_begins_new_partitions() -> None:
+    offsets = {0: Offsets(0, 10), 1: Offsets(5, 8)}
+    assert to_read("t", offsets, {}) == ({0: 0, 1: 5}, {0: 10, 1: 8})
+    assert to_read("t", offsets, {0: 7}) == ({0: 7, 1: 5}, {0: 10, 1: 8})
+
+
+def test_records_that_are_gone_are_named() -> None:
+    with pytest.raises(PipelineError, match="offsets 3 to 4 of t-0 were deleted before"):
+        to_read("t", {0: Offsets(5, 9)}, {0: 3})
+
+
+def test_a_topic_that_was_made_anew_is_noticed() -> None:
+    with pytest.raises(PipelineError, match="up to offset 12, the topic ends at 9: it was made"):
+        to_read("t", {0: Offsets(0, 9)}, {0: 12})
+
+
+def test_a_batch_takes_its_share_of_each_partition() -> None:
+    starts, ends = {0: 0, 1: 50, 2: 7}, {0: 300, 1: 150, 2: 7}
+    assert bounded(starts, ends, 400) == {0: 300, 1: 150}, "nothing is new in partition 2"
+    assert bounded(starts, ends, 40) == {0: 30, 1: 60}
+    batches = 0
+    while starts != ends:
+        starts |= bounded(starts, ends, 1)
+        batches += 1
+        assert batches <= 300
+    assert batches == 300, "one offset of each at least"
+
+
+def test_files_are_too_many_beside_those_of_the_wanted_size() -> None:
+    assert too_many(files=60, size_bytes=1_000, target_bytes=500) == 58
+    assert too_many(files=2, size_bytes=1_001, target_bytes=500) == -1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--every", "0"), "--every 0: more than 0 seconds are wanted"),
+        (("--every", "nan"), "--every nan: more than 0"),
+        (("--file-size", "0"), "--file-size 0: at least 1 is wanted"),
+        (("--keep-days", "0"), "--keep-days 0: at least 1"),
+        (("--merge-above", "-1"), "--merge-above -1: at least 0"),
+    ],
+)
+def test_options_are_checked_before_spark_starts(given: tuple[str, ...], words: str) -> None:
+    options = parser_for("table").parse_args(["table", "--topic", "t", *given])
+    with pytest.raises(PipelineError, match=words):
+        table.check(options)
+
+
+def test_it_reads_what_transactions_committed() -> None:
+    options = parser_for("table").parse_args(["table", "--topic", "t"])
+    assert table.reading(options).options["kafka.isolation.level"] == "read_committed"
+
+
+def test_each_format_names_its_jars_and_settings() -> None:
+    options = parser_for("table").parse_args(["table", "--topic", "t", "--to", "iceberg"])
+    found = table.needs(options)
+    assert found.packages == ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",)
+    both = table.needs_of(["iceberg", "delta", "parquet"], options)
+    assert len(both.packages) == 2
+    assert both.settings["spark.sql.extensions"].count(",") == 1, "a list of both"

@@ -1,0 +1,66 @@
+"""What every table that the job `table` fills does alike, as steps that the tests of each take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from tests.unit.pipeline.small_frames import records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pipeline.tables.table import Table
+
+pytest.importorskip("pyspark")
+
+from pipeline.errors import PipelineError
+from pipeline.tables.progress import KEY, Progress
+
+NOTHING = Progress("t", "id", 0, {}, {})
+T = TypeVar("T", bound="Table")
+
+
+def after(table: Table, starts: dict[int, int], ends: dict[int, int]) -> Progress:
+    found = table.progress()
+    assert found is not None
+    return found.following(starts, ends)
+
+
+def filled(spark: SparkSession, table: T) -> T:
+    """Two runs, merged, and behind them a change of somebody else's."""
+    assert table.progress() is None
+    table.create(records(spark).schema, {KEY: NOTHING.text(), "ottla.columns": "it's {}"})
+    assert table.properties()["ottla.columns"] == "it's {}"
+    assert table.progress() == NOTHING
+    first = NOTHING.following({0: 0}, {0: 3})
+    table.append(records(spark, b"a", b"b", None), first)
+    assert table.progress() == first
+    second = first.following({0: 3}, {0: 9})
+    rows = records(spark, b"d", b"e").selectExpr("* EXCEPT (offset)", "offset + 3 AS offset")
+    table.append(rows, second)
+    before = table.size()
+    assert before.files >= 2
+    table.merge(1_000_000, False)
+    assert table.size().files == 1
+    assert table.progress() == second, "behind a merge"
+    table.remember({"ottla.columns": "{}"})
+    assert table.progress() == second and table.commits() == [first, second]
+    assert sorted(row.offset for row in table.read().collect()) == [0, 1, 2, 3, 4]
+    return table
+
+
+def check_refusals(spark: SparkSession, table: Table) -> None:
+    """Whoever comes second with a number adds nothing."""
+    third = after(table, {0: 9}, {0: 10})
+    assert third.run == 3
+    rival = after(table, {0: 9}, {0: 11})
+    table.append(records(spark, b"z").selectExpr("* EXCEPT (offset)", "9L AS offset"), third)
+    with pytest.raises(PipelineError, match="another job has written run 3 of .* meanwhile"):
+        table.append(records(spark, b"z", b"z"), rival)
+    assert table.read().count() == 6
+    assert table.progress() == third
+    with pytest.raises(PipelineError, match="another job has written run 1"):
+        table.append(records(spark, b"z"), NOTHING.following({0: 0}, {0: 1}))
+    assert table.read().count() == 6

@@ -1,0 +1,76 @@
+"""Rows and offsets are one snapshot of Iceberg, and are found again behind whatever came after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.pipeline.small_frames import on_spark, records
+from tests.unit.pipeline.tables.table_life import after, check_refusals, filled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import Row
+
+from pipeline.errors import PipelineError
+from pipeline.tables.iceberg_table import IcebergTable, last_run, lineage, said
+from pipeline.tables.progress import KEY, Progress
+
+
+def snapshot(number: int, parent: int | None, **summary: str) -> Row:
+    named = {name.replace("_", "-"): text for name, text in summary.items()}
+    return Row(snapshot_id=number, parent_id=parent, summary=named)
+
+
+def test_a_snapshot_says_what_the_staged_one_said_that_it_published() -> None:
+    one = Progress("t", "id", 2, {}, {0: 9})
+    staged = Row(snapshot_id=3, parent_id=1, summary={KEY: one.text(), "wap.id": "x:2"})
+    published = snapshot(4, 2, source_snapshot_id="3", published_wap_id="x:2")
+    there = {1: snapshot(1, None), 2: snapshot(2, 1), 3: staged, 4: published}
+    assert [row.snapshot_id for row in lineage(there, 4)] == [4, 2, 1]
+    assert said(there[4], there) == one and said(there[2], there) is None
+    assert lineage(there, None) == []
+    del there[3]
+    assert said(there[4], there) is None
+    assert last_run(lineage(there, 4)) == 2 and last_run([]) == 0
+
+
+@on_spark
+def test_each_run_is_one_snapshot_and_no_number_comes_twice(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = filled(spark, IcebergTable(spark, str(tmp_path / "it is-a table")))
+    check_refusals(spark, table)
+    # Somebody takes the last run back: it is loaded again.
+    snapshots = table._snapshots()
+    head = table._head()
+    assert head is not None
+    table._call("rollback_to_snapshot", snapshot_id=str(snapshots[head].parent_id))
+    found = table.progress()
+    assert found is not None and found.ends == {0: 9}
+    table.append(
+        records(spark, b"z").selectExpr("* EXCEPT (offset)", "9L AS offset"),
+        after(table, {0: 9}, {0: 10}),
+    )
+    # A merge, and all older snapshots expire: what is left is the properties and the rows.
+    table.merge(1_000_000, True)
+    table._call("expire_snapshots", older_than="TIMESTAMP '2100-01-01 00:00:00'", retain_last="1")
+    assert table.commits() == []
+    found = table.progress()
+    assert found is not None and found.ends == {0: 10}
+    table.remember({KEY: after(table, {0: 10}, {0: 12}).text()})
+    assert after(table, {0: 12}, {0: 12}).ends == {0: 12}
+
+
+@on_spark
+def test_a_table_of_somebody_else_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    table = IcebergTable(spark, str(tmp_path / "theirs"))
+    assert not table.exists()
+    records(spark, b"x").writeTo(table._name).create()
+    with pytest.raises(PipelineError, match="is a table that this job did not make"):
+        table.progress()

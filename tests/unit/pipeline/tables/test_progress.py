@@ -1,0 +1,56 @@
+"""What is committed with the rows, and what may follow what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.errors import PipelineError
+from pipeline.tables.progress import DEAD_LETTERS, Progress, farthest, parsed, ranges
+
+NOTHING = Progress("t", "id", 0, {}, {})
+
+
+def test_it_is_read_as_it_was_written() -> None:
+    one = NOTHING.following({0: 5, 1: 0}, {0: 9, 1: 4})
+    assert parsed(one.text()) == one
+    assert (one.run, one.starts, one.ends) == (1, {0: 5, 1: 0}, {0: 9, 1: 4})
+    for other in (None, "", "{}", "[1]", "noon", '{"run": 1}'):
+        assert parsed(other) is None
+
+
+def test_a_commit_of_few_partitions_keeps_the_ends_of_all() -> None:
+    first = NOTHING.following({0: 0, 1: 0}, {0: 9, 1: 4})
+    second = first.following({1: 4}, {1: 6})
+    assert (second.run, second.starts, second.ends) == (2, {1: 4}, {0: 9, 1: 6})
+    assert second.writer != first.writer
+
+
+def test_rows_and_dead_letters_have_ids_of_their_own() -> None:
+    letters = replace(NOTHING, of=DEAD_LETTERS)
+    assert NOTHING.owner == "ottla-table:id:t"
+    assert letters.following({0: 0}, {0: 1}).owner == "ottla-dead-letters:id:t"
+
+
+def test_another_topics_table_is_refused() -> None:
+    with pytest.raises(PipelineError, match="table /t holds topic t, not u: name another --table"):
+        NOTHING.check("u", "id", "/t")
+    letters = replace(NOTHING, of=DEAD_LETTERS)
+    with pytest.raises(PipelineError, match="from another cluster .* another --dead-letters"):
+        letters.check("t", "other", "/t")
+
+
+def test_what_is_forgotten_is_found_in_the_rows() -> None:
+    known = NOTHING.following({0: 0, 1: 0, 2: 7}, {0: 9, 1: 4, 2: 7})
+    found = farthest(known, {0: 19, 1: 2, 3: 5}, 12)
+    assert found.ends == {0: 20, 1: 4, 2: 7, 3: 6}, "rows may have been deleted since"
+    assert found.run == 12 and farthest(known, {}, 0).run == 1
+
+
+def test_what_lies_open_between_two_commits_is_told() -> None:
+    first = NOTHING.following({0: 5}, {0: 9})
+    second = first.following({0: 9, 1: 0}, {0: 12, 1: 3})
+    assert ranges([first, second]) == ({0: (5, 12), 1: (0, 3)}, [])
+    third = second.following({0: 13}, {0: 14})
+    assert ranges([first, second, third])[1] == ["run 3 begins partition 0 at 13, not 12"]

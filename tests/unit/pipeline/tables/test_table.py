@@ -1,0 +1,36 @@
+"""Names and words of SQL, and what the formats want of Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+
+from pipeline.tables import table
+
+
+def test_names_and_strings_stay_what_they_are_in_sql() -> None:
+    schema = StructType(
+        [StructField("a`b", IntegerType()), StructField("c", ArrayType(StringType()))]
+    )
+    assert table.columns_of(schema) == "`a``b` int, `c` array<string>"
+    assert table.pairs({"a": "it's \\ it"}) == "'a' = 'it\\'s \\\\ it'"
+
+
+def test_parquet_wants_nothing_more_of_spark() -> None:
+    assert table.wants(["parquet"], local=True) == ((), {})
+
+
+def test_only_on_a_laptop_is_deltas_state_read_in_few_tasks() -> None:
+    key = "spark.databricks.delta.snapshotPartitions"
+    assert key in table.wants(["delta"], local=True)[1]
+    assert key not in table.wants(["delta"], local=False)[1]
+
+
+def test_an_error_is_known_by_its_words() -> None:
+    error = ValueError("[DELTA_CONCURRENT_APPEND] somebody was quicker")
+    assert table.says(error, ("ABSENT", "DELTA_CONCURRENT"))
+    assert not table.says(error, ("ABSENT",))
+    assert "another job has written run 7 of /t" in str(table.another_writer("/t", 7))
