@@ -7,7 +7,7 @@ alone, no job is run, so that all of it works on Spark Connect too. Knows no tab
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
@@ -18,7 +18,7 @@ from pipeline.columns.records import HEADERS_FIELD, MISFIT, PLACE, PLACE_FIELDS
 
 VERSION = 1
 """Of the kept text."""
-_READ, _REASON = "_read", "reason"
+_READ, _NEW, _REASON = "_read", "_new", "reason"
 
 
 class Format(Protocol):
@@ -27,6 +27,10 @@ class Format(Protocol):
     @property
     def schema(self) -> StructType:
         """Of the typed columns. A key's format has one, `key`."""
+        ...
+
+    def kept(self) -> dict[str, str]:
+        """What the table keeps of it: `format`, and what that needs to be made again."""
         ...
 
     def read(self, data: Column) -> Column:
@@ -39,6 +43,17 @@ class Format(Protocol):
 
     def columns(self, read: Column) -> list[Column]:
         """The typed columns, named as in `schema`, of what fits."""
+        ...
+
+    def unknown(self, read: Column, fits: Column) -> Column | None:
+        """An array of what is new in a record (a field, a schema's id), None where none is wanted.
+
+        `fits` is true where there is no reason against the record.
+        """
+        ...
+
+    def grown(self, checked: DataFrame, new: str) -> Format:
+        """This, or what takes in what the column `new` of `checked` names. May run a job."""
         ...
 
 
@@ -56,16 +71,19 @@ class Columns:
 
     def to_text(self) -> str:
         """What the table's owner keeps, one line of JSON: `options.columns_of` takes it again."""
-        kept = {"version": VERSION, "schema": self.schema.jsonValue()}
+        kept = {"version": VERSION, "value": self.value.kept(), "key": self.key.kept()}
         return json.dumps(kept, separators=(",", ":"), sort_keys=True)
 
     def grown(self, checked: DataFrame) -> Columns:
         """These, or wider ones where records of the frame have fields that are new.
 
         `checked` is what `checked` gave, best persisted: it is looked at. Where the answer is not
-        `self`, check the records again with it, and keep its text with the rows.
+        `self`, check the records again with it, ask again, and keep its text with the rows.
         """
-        return self
+        if _NEW not in checked.columns:
+            return self
+        value = self.value.grown(checked, _NEW)
+        return self if value is self.value else replace(self, value=value)
 
     def typed(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
         """The rows that fit, and the misfits.
@@ -95,7 +113,9 @@ class Columns:
             self.value.reason(value, F.col(f"{_READ}.v"), "value"),
             self.key.reason(key, F.col(f"{_READ}.k"), "key"),
         )
-        return read.withColumn(_REASON, why)
+        told = read.withColumn(_REASON, why)
+        new = self.value.unknown(F.col(f"{_READ}.v"), F.col(_REASON).isNull())
+        return told if new is None else told.withColumn(_NEW, new)
 
     def split(self, checked: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Rows and misfits of a frame that `checked` gave."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
@@ -23,6 +23,10 @@ class Raw:
         """Of the typed columns."""
         return StructType([StructField(self.name, BinaryType())])
 
+    def kept(self) -> dict[str, str]:
+        """For `Columns.to_text`."""
+        return {"format": "raw"}
+
     def read(self, data: Column) -> Column:
         """Nothing is to be read."""
         return data
@@ -30,6 +34,13 @@ class Raw:
     def reason(self, data: Column, read: Column, what: str) -> Column:
         """All bytes fit."""
         return F.lit(None).cast("string")
+
+    def unknown(self, read: Column, fits: Column) -> None:
+        """There are no fields."""
+
+    def grown(self, checked: DataFrame, new: str) -> Raw:
+        """There is nothing to grow."""
+        return self
 
     def columns(self, read: Column) -> list[Column]:
         """The bytes."""
@@ -47,6 +58,10 @@ class Text:
         """Of the typed columns."""
         return StructType([StructField(self.name, StringType())])
 
+    def kept(self) -> dict[str, str]:
+        """For `Columns.to_text`."""
+        return {"format": "text"}
+
     def read(self, data: Column) -> Column:
         """The text, bytes that are none included."""
         return data.cast("string")
@@ -54,6 +69,13 @@ class Text:
     def reason(self, data: Column, read: Column, what: str) -> Column:
         """Bytes that are no UTF-8 do not fit."""
         return F.when(~F.is_valid_utf8(read), F.lit(f"the {what} is no text in UTF-8"))
+
+    def unknown(self, read: Column, fits: Column) -> None:
+        """There are no fields."""
+
+    def grown(self, checked: DataFrame, new: str) -> Text:
+        """There is nothing to grow."""
+        return self
 
     def columns(self, read: Column) -> list[Column]:
         """The text."""

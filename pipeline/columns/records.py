@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    DataType,
     IntegerType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -64,3 +66,14 @@ def column_names(fields: Iterable[str]) -> dict[str, str]:
             )
         names[field] = name
     return names
+
+
+def nullable(kind: DataType) -> DataType:
+    """The same type with nothing in it that must be there: so tables grow without rewriting."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(one.name, nullable(one.dataType)) for one in kind])
+    if isinstance(kind, ArrayType):
+        return ArrayType(nullable(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, nullable(kind.valueType))
+    return kind

@@ -5,8 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.unit.pipeline.small_frames import on_spark, records
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pipeline.columns.columns import Columns
+
+JSON = ("--value-format", "json")
 
 
 def given(*words: str) -> argparse.Namespace:
@@ -23,12 +31,107 @@ def no_sample() -> DataFrame:
     raise AssertionError("no sample is wanted")
 
 
-def test_bytes_and_text() -> None:
-    from pipeline.columns.options import columns_of
+def columns_of(*words: str, kept: str | None = None) -> Columns:
+    from pipeline.columns import options
 
-    for words, kind in (
-        ((), "binary"),
-        (("--value-format", "text", "--key-format", "text"), "string"),
+    return options.columns_of(given(*words), kept, no_sample)
+
+
+def kind_of(columns: Columns, name: str) -> str:
+    return columns.schema[name].dataType.simpleString()
+
+
+def test_bytes_and_text() -> None:
+    text = ("--value-format", "text", "--key-format", "text")
+    for words, kind in (((), "binary"), (text, "string")):
+        assert {kind_of(columns_of(*words), name) for name in ("key", "value")} == {kind}
+
+
+def test_a_schema_is_given_once_and_widened_later() -> None:
+    first = columns_of(*JSON, "--schema", "id BIGINT, offset INT")
+    assert first.schema.names[-2:] == ["id", "value_offset"]
+    again = columns_of(*JSON, kept=first.to_text())
+    assert again.schema == first.schema
+    wider = columns_of(*JSON, "--schema", "id INT, name STRING", kept=first.to_text())
+    assert wider.schema.names[-3:] == ["id", "value_offset", "name"]
+    assert kind_of(wider, "id") == "bigint"
+
+
+def test_new_fields_are_added_where_no_schema_is_given() -> None:
+    from pipeline.columns.json_fields import Json
+
+    kept = columns_of(*JSON, "--schema", "id INT").to_text()
+    found = [
+        columns_of(*JSON, *words, kept=kept).value
+        for words in ((), ("--schema", "id INT"), ("--new-fields", "misfit"))
+    ]
+    assert [isinstance(one, Json) and one.new_fields for one in found] == [
+        "add",
+        "ignore",
+        "misfit",
+    ]
+
+
+def test_keys_of_json() -> None:
+    words = ("--key-format", "json", "--key-schema")
+    first = columns_of(*words, "id INT")
+    assert kind_of(first, "key") == "struct<id:int>"
+    wider = columns_of(*words, "id INT, b STRING", kept=first.to_text())
+    assert kind_of(wider, "key") == "struct<id:int,b:string>"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--schema", "a INT"), "--schema is for JSON: say --value-format json"),
+        (("--key-schema", "a INT"), "--key-schema is for JSON: say --key-format json"),
+        (("--key-format", "json"), "--key-format json wants --key-schema"),
+        (("--new-fields", "add"), "--new-fields is for --value-format json"),
+        ((*JSON, "--schema", "a NUMBER"), "--schema: column a: there is no type NUMBER"),
+        ((*JSON, "--schema", "offset INT, value_offset INT"), "would have one column"),
+        ((*JSON, "--schema", "nofile.json"), "--schema nofile.json: No such file"),
+    ],
+)
+def test_what_cannot_be_is_said_before_spark_starts(words: tuple[str, ...], line: str) -> None:
+    from pipeline.errors import PipelineError
+
+    with pytest.raises(PipelineError, match=line):
+        given(*words)
+
+
+def test_a_table_of_other_columns_is_refused() -> None:
+    from pipeline.errors import PipelineError
+
+    kept = columns_of(*JSON, "--schema", "id BIGINT").to_text()
+    for words, line in (
+        ((), "the table holds a value that is json: say --value-format json, or write into"),
+        ((*JSON, "--key-format", "text"), "the table holds a key that is raw"),
+        ((*JSON, "--schema", "id STRING"), "column id is BIGINT in the table and would be STRING"),
     ):
-        schema = columns_of(given(*words), None, no_sample).schema
-        assert {schema[name].dataType.simpleString() for name in ("key", "value")} == {kind}
+        with pytest.raises(PipelineError, match=line):
+            columns_of(*words, kept=kept)
+    with pytest.raises(PipelineError, match=r"another version of ottla-pipeline \(2, this one"):
+        columns_of(*JSON, kept=kept.replace('"version":1', '"version":2'))
+
+
+@on_spark
+def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
+    from pipeline.columns import options
+    from pipeline.errors import PipelineError
+
+    asked = given(*JSON)
+
+    def found(*values: object) -> Columns:
+        return options.columns_of(asked, None, lambda: records(spark, *values))
+
+    first = found({"id": 1}, b"nope", None, {"id": 2.5, "tags": ["x"]})
+    assert first.schema.names[-2:] == ["id", "tags"]
+    again = options.columns_of(asked, first.to_text(), no_sample)
+    assert again.schema == first.schema
+    for values, line in (
+        ((None,), "the topic has no record in which a schema could be found: give --schema"),
+        ((b"nope", 5), "none of 2 records is a JSON object with fields: is --value-format json"),
+        (({"id": 1, "ID": 2},), "the fields id and ID would have one column"),
+    ):
+        with pytest.raises(PipelineError, match=line):
+            found(*values)

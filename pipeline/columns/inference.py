@@ -1,0 +1,128 @@
+"""A schema found in values: what the JSON of a sample has in common.
+
+Whole numbers are BIGINT, others DOUBLE, and a field that is of several types is STRING, which keeps
+any JSON as its text. Times stay STRING: whoever wants TIMESTAMP gives a schema. A field that is
+null, `[]` or `{}` wherever it was seen gets no column until a value says what it is. Pure: the
+sample comes by argument.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from pipeline.errors import PipelineError
+
+SAMPLE = 1_000
+"""Records that are looked at."""
+FIELDS_MAX = 2_000
+_LONG = 1 << 63
+_HUGE = DecimalType(38, 0)
+_HUGE_MAX = 10**38
+_NUMBERS: tuple[DataType, ...] = (LongType(), _HUGE, DoubleType())
+
+
+def objects(values: Iterable[bytes | None]) -> list[dict[str, object]]:
+    """Those of the values that are JSON objects."""
+    found = []
+    for value in values:
+        try:
+            one = json.loads(bytes(value)) if value is not None else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(one, dict):
+            found.append(one)
+    return found
+
+
+def schema_of(found: Iterable[dict[str, object]]) -> StructType:
+    """The columns that these objects have. PipelineError for more than `FIELDS_MAX`."""
+    kind: DataType = StructType([])
+    for one in found:
+        kind = _both(kind, _kind(one))
+    known = _known(kind)
+    schema = known if isinstance(known, StructType) else StructType([])
+    if _count(schema) > FIELDS_MAX:
+        raise PipelineError(
+            f"the sample has more than {FIELDS_MAX} fields, as where keys of an object are data: "
+            "give --schema, with MAP<STRING, …> for such an object"
+        )
+    return schema
+
+
+def _kind(value: object) -> DataType:
+    match value:
+        case bool():
+            return BooleanType()
+        case int():
+            return _whole(value)
+        case float():
+            return DoubleType()
+        case str():
+            return StringType()
+        case list():
+            element: DataType = NullType()
+            for one in value:
+                element = _both(element, _kind(one))
+            return ArrayType(element)
+        case dict():
+            return StructType([StructField(name, _kind(one)) for name, one in value.items()])
+        case _:
+            return NullType()
+
+
+def _whole(value: int) -> DataType:
+    if -_LONG <= value < _LONG:
+        return LongType()
+    return _HUGE if abs(value) < _HUGE_MAX else DoubleType()
+
+
+def _both(one: DataType, other: DataType) -> DataType:
+    """What holds values of both."""
+    if isinstance(one, NullType) or one == other:
+        return other
+    if isinstance(other, NullType):
+        return one
+    if one in _NUMBERS and other in _NUMBERS:
+        return max(one, other, key=_NUMBERS.index)
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        fields = {field.name: field.dataType for field in one}
+        for field in other:
+            fields[field.name] = _both(fields.get(field.name, NullType()), field.dataType)
+        return StructType([StructField(name, kind) for name, kind in fields.items()])
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return ArrayType(_both(one.elementType, other.elementType))
+    return StringType()
+
+
+def _known(kind: DataType) -> DataType | None:
+    """Without what no value has said anything of; None where nothing is left."""
+    if isinstance(kind, NullType):
+        return None
+    if isinstance(kind, ArrayType):
+        element = _known(kind.elementType)
+        return None if element is None else ArrayType(element)
+    if isinstance(kind, StructType):
+        fields = [(field.name, _known(field.dataType)) for field in kind]
+        left = [StructField(name, one) for name, one in fields if one is not None]
+        return StructType(left) if left else None
+    return kind
+
+
+def _count(kind: DataType) -> int:
+    if isinstance(kind, StructType):
+        return sum(1 + _count(field.dataType) for field in kind)
+    return _count(kind.elementType) if isinstance(kind, ArrayType) else 0

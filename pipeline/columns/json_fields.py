@@ -1,0 +1,247 @@
+"""Values that are JSON objects: a column for each field of a schema, or the reason why not.
+
+Spark's `from_json` alone would make many things null, or something else, in silence: the array of
+which it takes the first object, what follows an object, milliseconds read as seconds. Here each
+such record is a misfit. Owns what counts as fitting; finds no schema itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from pipeline.columns.evolution import grown
+from pipeline.columns.inference import SAMPLE, objects, schema_of
+from pipeline.columns.records import column_names, nullable
+from pipeline.columns.schema_text import told
+
+ADD, IGNORE, MISFIT = "add", "ignore", "misfit"
+NEW_FIELDS = (ADD, IGNORE, MISFIT)
+_OBJECT, _END, _CORRUPT = "object", "end", "corrupt"
+_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": _CORRUPT,
+    "allowSingleQuotes": "false",
+}
+_SHOWN_MAX = 60
+_LAST_TIME = "9999-12-31 23:59:59.999999"
+_COMPLEX = (StructType, ArrayType, MapType)
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Objects with the fields of `fields`; NOT NULL there says which ones must be there."""
+
+    fields: StructType
+    new_fields: str = IGNORE
+    """What is done with a field that is not among them: one of `NEW_FIELDS`."""
+    name: str | None = None
+    """Of the one column that holds them all, which may be missing; None: a column for each."""
+
+    @property
+    def schema(self) -> StructType:
+        """Of the typed columns: all may be null, and none is called as a record's own."""
+        if self.name is not None:
+            return StructType([StructField(self.name, nullable(self.fields))])
+        names = column_names(self.fields.names)
+        return StructType(
+            [StructField(names[one.name], nullable(one.dataType)) for one in self.fields]
+        )
+
+    def kept(self) -> dict[str, str]:
+        """For `Columns.to_text`."""
+        return {"format": "json", "fields": self.fields.json()}
+
+    def read(self, data: Column) -> Column:
+        """The object, what says that it is one and ends with the value, and its new fields."""
+        text = data.cast("string")
+        known = F.array(*(F.lit(name) for name in self.fields.names))
+        new = (
+            F.lit(None).cast("array<string>")
+            if self.new_fields == IGNORE
+            else F.array_except(F.json_object_keys(text), known)
+        )
+        return F.struct(self._parsed(text).alias("json"), new.alias("new"))
+
+    def _parsed(self, text: Column) -> Column:
+        # As a field of another object, so that what follows it breaks that one.
+        whole = F.concat(F.lit(f'{{"{_OBJECT}":'), text, F.lit(f',"{_END}":1}}'))
+        wanted = StructType(
+            [
+                StructField(_OBJECT, self.fields),
+                StructField(_END, IntegerType()),
+                StructField(_CORRUPT, StringType()),
+            ]
+        )
+        return F.from_json(whole, wanted, _OPTIONS)
+
+    def reason(self, data: Column, read: Column, what: str) -> Column:
+        """The first thing that is wrong, null where nothing is."""
+        text, parsed, new = data.cast("string"), read["json"], read["new"]
+        found = parsed[_OBJECT]
+        begins = F.substring(F.ltrim(text), 1, 1) == "{"
+        missing = f"there is no {what} (a tombstone)"
+        why = (
+            F.when(data.isNull(), F.lit(missing if self.name is None else None))
+            .when(~F.is_valid_utf8(text), F.lit(f"the {what} is no text in UTF-8"))
+            .when(parsed[_END].isNull() | (found.isNull() & begins), _not_json(text, what))
+            .when(found.isNull(), _no_object(text, what))
+            .when(parsed[_CORRUPT].isNotNull(), self._other_type(text, found))
+        )
+        for words, wrong in _checks(self.fields):
+            why = why.when(wrong(found), F.lit(words))
+        if self.new_fields == MISFIT:
+            return why.when(F.size(new) > 0, _told_of(new[0], "is not in the schema"))
+        if self.new_fields == ADD:
+            lower = F.array(*(F.lit(name.lower()) for name in self.fields.names))
+            twins = F.filter(new, lambda one: F.array_contains(lower, F.lower(one)))
+            why = why.when(
+                F.size(twins) > 0, _told_of(twins[0], "differs from a column in case alone")
+            )
+        return why
+
+    def unknown(self, read: Column, fits: Column) -> Column | None:
+        """The fields that the schema lacks, where they are wanted."""
+        return F.when(fits, read["new"]) if self.new_fields == ADD else None
+
+    def grown(self, checked: DataFrame, new: str) -> Json:
+        """With the fields that the records of `checked` have beyond these.
+
+        Each record with a new field is seen; what objects inside have is seen in some of the
+        records.
+        """
+        looked = checked.where(F.size(new) > 0).select("value").limit(SAMPLE)
+        if any(isinstance(one.dataType, _COMPLEX) for one in self.fields):
+            others = checked.where(F.size(new) == 0).select("value").limit(SAMPLE)
+            looked = looked.unionAll(others)
+        fields = grown(self.fields, schema_of(objects(row.value for row in looked.collect())))
+        return self if fields == self.fields else replace(self, fields=fields)
+
+    def columns(self, read: Column) -> list[Column]:
+        """A column for each field, or the one."""
+        found = read["json"][_OBJECT]
+        if self.name is not None:
+            return [found.alias(self.name)]
+        names = column_names(self.fields.names)
+        return [found[field.name].alias(names[field.name]) for field in self.fields]
+
+    def _other_type(self, text: Column, found: Column) -> Column:
+        """Which field it is. Reads the value again: of misfits alone."""
+        raw = F.from_json(text, "MAP<STRING, VARIANT>")
+        looked = F.array(
+            *(
+                F.struct(
+                    F.lit(field.name).alias("name"),
+                    F.lit(told(field.dataType)).alias("wanted"),
+                    F.lit(isinstance(field.dataType, _COMPLEX)).alias("whole"),
+                    _is_wrong(raw, found, field).alias("wrong"),
+                )
+                for field in self.fields
+            )
+        )
+        first = F.filter(looked, lambda one: one["wrong"])[0]
+        value = F.element_at(raw, first["name"])
+        kind = F.regexp_replace(F.schema_of_variant(value), "^OBJECT.*", "an object")
+        words = F.when(first["whole"], F.lit("does not fit")).otherwise(
+            F.concat(F.lit("is "), kind, F.lit(", not"))
+        )
+        return F.coalesce(
+            F.concat(
+                *(F.lit("field "), first["name"], F.lit(" "), words, F.lit(" "), first["wanted"]),
+                *(F.lit(": "), F.coalesce(_short(value.cast("string")), F.lit(""))),
+            ),
+            F.lit("a field is not of its type in the schema"),
+        )
+
+
+def _short(text: Column) -> Column:
+    return F.substring(text, 1, _SHOWN_MAX)
+
+
+def _told_of(name: Column, what: str) -> Column:
+    return F.concat(F.lit("field "), name, F.lit(f" {what}"))
+
+
+def _not_json(text: Column, what: str) -> Column:
+    return F.concat(F.lit(f"the {what} is not JSON: "), _short(text))
+
+
+def _no_object(text: Column, what: str) -> Column:
+    return F.concat(F.lit(f"the {what} is no JSON object: "), _short(text))
+
+
+def _is_wrong(raw: Column, found: Column, field: StructField) -> Column:
+    """Whether this field of a record with some wrong field is the one."""
+    value = F.element_at(raw, F.lit(field.name))
+    there = F.coalesce(F.schema_of_variant(value), F.lit("VOID")) != "VOID"
+    if not isinstance(field.dataType, _COMPLEX):
+        return there & found[field.name].isNull()
+    alone = F.concat(F.lit(f'{{"{_OBJECT}":'), F.to_json(value), F.lit("}"))
+    wanted = StructType([StructField(_OBJECT, field.dataType), StructField(_CORRUPT, StringType())])
+    return there & F.from_json(alone, wanted, _OPTIONS)[_CORRUPT].isNotNull()
+
+
+_Check = tuple[str, Callable[[Column], Column]]
+"""A sentence, and when it is true of a value."""
+
+
+def _checks(fields: StructType, path: str = "") -> Iterator[_Check]:
+    """What can be wrong with an object whose fields have the right types."""
+    for field in fields:
+        name = f"{path}{field.name}"
+        if not field.nullable:
+            yield f"field {name} is missing or null", _in_field(field.name, Column.isNull)
+        for words, wrong in _checks_of(field.dataType, name):
+            yield words, _in_field(field.name, wrong)
+
+
+def _checks_of(kind: DataType, name: str) -> Iterator[_Check]:
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        last = F.lit(_LAST_TIME).cast(kind)
+        words = f"field {name} is a time after the year 9999: a number is read as seconds"
+        yield words, lambda value: value > last
+    elif isinstance(kind, StructType):
+        for words, wrong in _checks(kind, f"{name}."):
+            yield words, _where_there(wrong)
+    elif isinstance(kind, ArrayType):
+        for words, wrong in _of_elements(kind.elementType, kind.containsNull, f"{name}[]"):
+            yield words, _in_any(wrong)
+    elif isinstance(kind, MapType):
+        for words, wrong in _of_elements(kind.valueType, kind.valueContainsNull, f"{name}[]"):
+            yield words, _in_any_value(wrong)
+
+
+def _of_elements(kind: DataType, may_be_null: bool, name: str) -> Iterator[_Check]:
+    if not may_be_null:
+        yield f"field {name} is null", Column.isNull
+    yield from _checks_of(kind, name)
+
+
+def _in_field(name: str, wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
+    return lambda value: wrong(value[name])
+
+
+def _where_there(wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
+    return lambda value: value.isNotNull() & wrong(value)
+
+
+def _in_any(wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
+    return lambda value: F.exists(value, wrong)
+
+
+def _in_any_value(wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
+    return lambda value: F.exists(F.map_values(value), wrong)

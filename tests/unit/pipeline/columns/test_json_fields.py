@@ -1,0 +1,215 @@
+"""Which JSON fits a schema, what becomes of it, and what is said of the others."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tests.unit.pipeline.small_frames import ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from pipeline.columns.columns import Columns
+
+pytestmark = ON_SPARK
+
+SCHEMA = (
+    "id STRING NOT NULL, n INT, x DOUBLE, price DECIMAL(5,2), ok BOOLEAN, at TIMESTAMP, day DATE, "
+    "place STRUCT<lat: DOUBLE, lon: DOUBLE NOT NULL>, tags ARRAY<STRUCT<n: INT, t: TIMESTAMP>>, "
+    "m MAP<STRING, INT>, offset INT"
+)
+# What a value becomes: the fields that are not null.
+FIT: tuple[tuple[str, dict[str, Any]], ...] = (
+    ('{"id":"a"}', {"id": "a"}),
+    (' {"n":null,"id":"a"}\n', {"id": "a"}),
+    ('{"id":"a","n":-5,"x":1,"ok":false}', {"id": "a", "n": -5, "x": 1.0, "ok": False}),
+    # A STRING keeps any JSON as its text.
+    ('{"id":{"b":[1]}}', {"id": '{"b":[1]}'}),
+    ('{"id":"a","price":1.5}', {"id": "a", "price": "1.50"}),
+    (
+        '{"id":"a","at":"2026-03-02T12:00:00.5+02:00"}',
+        {"id": "a", "at": datetime(2026, 3, 2, 10, 0, 0, 500_000)},
+    ),
+    ('{"id":"a","at":1772452800}', {"id": "a", "at": datetime(2026, 3, 2, 12)}),
+    ('{"id":"a","place":{"lon":2}}', {"id": "a", "place": (None, 2.0)}),
+    (
+        '{"id":"a","tags":[{"n":1},null],"m":{"k":1}}',
+        {"id": "a", "tags": [(1, None), None], "m": 1},
+    ),
+    ('{"id":"a","offset":7,"more":8}', {"id": "a", "value_offset": 7}),
+    ('{"id":"a","id":"b"}', {"id": "b"}),
+)
+MISFIT: tuple[tuple[bytes | str | None, str], ...] = (
+    (None, "there is no value (a tombstone)"),
+    (b'{"id":"\xff"}', "the value is no text in UTF-8"),
+    ("", "the value is not JSON: "),
+    ("nope", "the value is not JSON: nope"),
+    ('{"id":"a"', 'the value is not JSON: {"id":"a"'),
+    ('{"id":"a"}}', 'the value is not JSON: {"id":"a"}}'),
+    ('{"id":"a"}{"id":"b"}', 'the value is not JSON: {"id":"a"}{"id":"b"}'),
+    ('{"id":"a"},{"id":"b"}', 'the value is not JSON: {"id":"a"},{"id":"b"}'),
+    ('{"id":"a",}', 'the value is not JSON: {"id":"a",}'),
+    ("{'id':'a'}", "the value is not JSON: {'id':'a'}"),
+    ('[{"id":"a"}]', 'the value is no JSON object: [{"id":"a"}]'),
+    ("null", "the value is no JSON object: null"),
+    ("5", "the value is no JSON object: 5"),
+    ("{}", "field id is missing or null"),
+    ('{"id":null}', "field id is missing or null"),
+    ('{"ID":"a"}', "field id is missing or null"),
+    ('{"id":"a","n":"5"}', "field n is STRING, not INT: 5"),
+    ('{"id":"a","n":1.5}', "field n is DECIMAL(2,1), not INT: 1.5"),
+    ('{"id":"a","n":3000000000}', "field n is BIGINT, not INT: 3000000000"),
+    ('{"id":"a","n":{"b":1}}', 'field n is an object, not INT: {"b":1}'),
+    ('{"id":"a","x":"1"}', "field x is STRING, not DOUBLE: 1"),
+    ('{"id":"a","price":1000}', "field price is BIGINT, not DECIMAL(5,2): 1000"),
+    ('{"id":"a","ok":1}', "field ok is BIGINT, not BOOLEAN: 1"),
+    ('{"id":"a","at":"soon"}', "field at is STRING, not TIMESTAMP: soon"),
+    ('{"id":"a","at":""}', "field at is STRING, not TIMESTAMP: "),
+    (
+        '{"id":"a","at":1772452800000}',
+        "field at is a time after the year 9999: a number is read as seconds",
+    ),
+    ('{"id":"a","day":"2026-02-30"}', "field day is STRING, not DATE: 2026-02-30"),
+    ('{"id":"a","place":{"lat":1}}', "field place.lon is missing or null"),
+    (
+        '{"id":"a","place":{"lat":"x","lon":1}}',
+        'field place does not fit STRUCT<lat: DOUBLE, lon: DOUBLE>: {"lat":"x","lon":1}',
+    ),
+    ('{"id":"a","place":[]}', "field place does not fit STRUCT<lat: DOUBLE, lon: DOUBLE>: []"),
+    (
+        '{"id":"a","tags":[{"n":1},{"n":"x"}]}',
+        'field tags does not fit ARRAY<STRUCT<n: INT, t: TIMESTAMP>>: [{"n":1},{"n":"x"}]',
+    ),
+    (
+        '{"id":"a","tags":[{"t":1772452800000}]}',
+        "field tags[].t is a time after the year 9999: a number is read as seconds",
+    ),
+    ('{"id":"a","m":{"k":"v"}}', 'field m does not fit MAP<STRING, INT>: {"k":"v"}'),
+)
+
+
+def json_columns(schema: str, new_fields: str = "ignore") -> Columns:
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.json_fields import Json
+    from pipeline.columns.plain import Raw
+    from pipeline.columns.schema_text import parse_schema
+
+    return Columns(Json(parse_schema("x", schema), new_fields), Raw("key"))
+
+
+def texts(spark: SparkSession, *values: bytes | str | None) -> DataFrame:
+    return records(spark, *(one.encode() if isinstance(one, str) else one for one in values))
+
+
+def there(row: Row) -> dict[str, Any]:
+    """The fields of a value that are not null, as the table above has them."""
+    found = {name: value for name, value in row.asDict().items() if value is not None}
+    plain: dict[str, Any] = {}
+    for name, value in found.items():
+        if name == "price":
+            plain[name] = str(value)
+        elif name == "place":
+            plain[name] = tuple(value)
+        elif name == "tags":
+            plain[name] = [one and tuple(one) for one in value]
+        elif name == "m":
+            plain[name] = value["k"]
+        elif name not in ("topic", "partition", "offset", "timestamp", "key", "headers"):
+            plain[name] = value
+    return plain
+
+
+def test_what_fits_becomes_columns(spark: SparkSession) -> None:
+    columns = json_columns(SCHEMA)
+    rows, misfits = columns.typed(texts(spark, *(text for text, _ in FIT)))
+    assert misfits.collect() == []
+    found = rows.orderBy("offset").collect()
+    assert [(row.offset, there(row)) for row in found] == [
+        (n, fields) for n, (_, fields) in enumerate(FIT)
+    ]
+    assert rows.schema.simpleString() == columns.schema.simpleString()
+
+
+def test_what_does_not_fit_is_said_in_a_sentence(spark: SparkSession) -> None:
+    rows, misfits = json_columns(SCHEMA).typed(texts(spark, *(text for text, _ in MISFIT)))
+    assert rows.collect() == []
+    found = misfits.orderBy("offset").collect()
+    assert [row.reason for row in found] == [words for _, words in MISFIT]
+
+
+def test_fields_that_the_schema_lacks(spark: SparkSession) -> None:
+    frame = texts(spark, '{"id":1}', '{"id":1,"b":2,"c":3}', '{"id":"x","b":2}', '{"ID":1}')
+
+    def found(new_fields: str) -> tuple[list[int], list[str]]:
+        rows, misfits = json_columns("id INT", new_fields).typed(frame)
+        return [row.offset for row in rows.collect()], [row.reason for row in misfits.collect()]
+
+    other_type = "field id is STRING, not INT: x"
+    assert found("ignore") == ([0, 1, 3], [other_type])
+    assert found("misfit") == (
+        [0],
+        ["field b is not in the schema", other_type, "field ID is not in the schema"],
+    )
+    assert found("add") == ([0, 1], [other_type, "field ID differs from a column in case alone"])
+
+
+def test_a_new_field_becomes_a_column_and_an_empty_one_waits(spark: SparkSession) -> None:
+    columns = json_columns("id INT, s STRUCT<a: INT>", "add")
+    frame = texts(
+        spark,
+        '{"id":1,"s":{"a":1}}',
+        '{"id":2,"b":1,"c":null,"d":[]}',
+        '{"id":3,"b":1.5,"s":{"e":"x"}}',
+        '{"id":"x","f":1}',
+    )
+    wider = columns.grown(columns.checked(frame))
+    assert wider.schema.simpleString().endswith("id:int,s:struct<a:int,e:string>,b:double>")
+    assert wider.grown(wider.checked(frame)) is wider
+    rows, misfits = wider.typed(frame)
+    assert [tuple(row)[6:] for row in rows.orderBy("id").collect()] == [
+        (1, (1, None), None),
+        (2, None, 1.0),
+        (3, (None, "x"), 1.5),
+    ]
+    assert misfits.count() == 1
+    same = json_columns("id INT, s STRUCT<a: INT>", "ignore")
+    assert same.grown(same.checked(frame)) is same
+
+
+def test_a_key_of_json_is_one_column(spark: SparkSession) -> None:
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.json_fields import Json
+    from pipeline.columns.plain import Raw
+    from pipeline.columns.schema_text import parse_schema
+
+    columns = Columns(Raw(), Json(parse_schema("x", "id INT NOT NULL, b STRING"), name="key"))
+    frame = records(spark, b"v", key=b'{"id":1}').unionAll(records(spark, b"v", key=None))
+    rows, misfits = columns.typed(frame.unionAll(records(spark, b"v", key=b"{}")))
+    assert [row.key and tuple(row.key) for row in rows.collect()] == [(1, None), None]
+    assert [row.reason for row in misfits.collect()] == ["field id is missing or null"]
+    assert rows.schema.simpleString() == columns.schema.simpleString()
+
+
+def test_a_value_is_parsed_once(spark: SparkSession) -> None:
+    """Filters and columns name what was parsed; none of them holds the parsing."""
+    rows, misfits = json_columns("id INT NOT NULL, b STRING", "add").typed(texts(spark, "{}"))
+    plans = [_plan(frame) for frame in (rows, misfits)]
+    assert [plan.count("from_json(StructField(object") for plan in plans] == [1, 1]
+
+
+def _plan(frame: DataFrame) -> str:
+    import contextlib
+    import io
+
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        frame.explain()
+    return told.getvalue()
+
+
+def test_what_is_kept_is_the_schema(spark: SparkSession) -> None:
+    kept = json.loads(json_columns("id INT NOT NULL").to_text())
+    assert kept["value"]["format"] == "json"
+    assert json.loads(kept["value"]["fields"])["fields"][0]["nullable"] is False
