@@ -38,12 +38,13 @@ def batch(
     starts: Mapping[int, int],
     ends: Mapping[int, int],
 ) -> DataFrame:
-    """A topic from `starts` to before `ends`, offsets by partition, the same partitions in both."""
+    """A topic from `starts` to before `ends`, offsets by partition: these partitions alone, the
+    same in both."""
     return (
         spark.read.format("kafka")
         .options(**_RETRIES)
         .options(**connection.reading())
-        .option("subscribe", topic)
+        .option("assign", json.dumps({topic: sorted(starts)}))
         .option("startingOffsets", offsets_json(topic, starts))
         .option("endingOffsets", offsets_json(topic, ends))
         .option("includeHeaders", "true")
