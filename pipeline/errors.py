@@ -84,7 +84,8 @@ def told(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, PipelineError):
         return text
-    own = re.search(r"PipelineError: (.+)", text)  # raised in an executor
+    # Raised in an executor, or by the reader of folders.
+    own = re.search(r"(?:PipelineError|log_format\.damage\.\w+): (.+)", text)
     if own is not None:
         return own[1].strip()
     for words, sentence in _KNOWN:

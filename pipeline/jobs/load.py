@@ -9,10 +9,10 @@ import argparse
 
 from pyspark.sql import SparkSession
 
+from pipeline import sources
 from pipeline.columns import options as column_options
 from pipeline.jobs import table
 from pipeline.jobs.generate import TOPIC
-from pipeline.spark import connection
 
 # What is no option here.
 _FIXED = {
@@ -29,7 +29,7 @@ _FIXED = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
-    connection.add_arguments(parser)
+    sources.add_arguments(parser)
     parser.add_argument("--topic", default=TOPIC)
     parser.add_argument("--table", default="pipeline-data/events", help="a folder, or its URI")
     parser.add_argument(

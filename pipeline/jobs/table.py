@@ -16,17 +16,16 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipeline import sources
 from pipeline.columns import options as column_options
 from pipeline.columns.columns import Columns
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
-from pipeline.spark import connection, kafka_source
-from pipeline.spark.connection import Connection
 from pipeline.spark.session import Needs
 from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress
 from pipeline.tables.table import FORMATS, Table, open_table, wants
-from pipeline.topics import Cluster, Offsets
+from pipeline.topics import Offsets
 
 BATCH_MAX = 1_000_000
 FILE_MIB = 128
@@ -36,12 +35,11 @@ SAMPLE = 10_000
 COLUMNS = "ottla.columns"
 Say = Callable[[str], None]
 _MIB = 1024 * 1024
-_ISOLATION = "kafka.isolation.level"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
-    connection.add_arguments(parser)
+    sources.add_arguments(parser)
     parser.add_argument("--topic", required=True)
     parser.add_argument("--to", choices=FORMATS, default="delta", help="the table's format")
     parser.add_argument(
@@ -84,7 +82,7 @@ def check(options: argparse.Namespace) -> None:
     if options.every is not None and not 0 < options.every < float("inf"):
         raise PipelineError(f"--every {options.every:g}: more than 0 seconds are wanted")
     column_options.check(options)
-    Cluster(reading(options)).partitions(options.topic)
+    sources.check(options)
 
 
 def needs(options: argparse.Namespace) -> Needs:
@@ -110,12 +108,6 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
         time.sleep(max(0.0, began + wanted - time.monotonic()))
 
 
-def reading(options: argparse.Namespace) -> Connection:
-    """The cluster as this job reads it: what transactions took back is in no table."""
-    there = connection.connection_of(options)
-    return Connection(there.servers, {_ISOLATION: "read_committed", **there.options})
-
-
 class Filling:
     """A topic, its table and its dead letters, and how far the one is in the others."""
 
@@ -123,8 +115,7 @@ class Filling:
         self._spark = spark
         self._options = options
         self._say = say
-        self._source = reading(options)
-        self._cluster = Cluster(self._source)
+        self._source = sources.source_of(spark, options)
         self._topic: str = options.topic
         path = options.table or f"pipeline-data/{options.topic}"
         letters = options.dead_letters or f"{path.rstrip('/')}-dead-letters"
@@ -134,7 +125,7 @@ class Filling:
 
     def catch_up(self) -> int:
         """Up to where the topic ends now; how many offsets that were."""
-        offsets = self._cluster.offsets(self._topic)
+        offsets = self._source.offsets()
         if self._columns is None:
             self._open()
         starts, ends = to_read(self._topic, offsets, self._table.reached.ends)
@@ -155,7 +146,7 @@ class Filling:
         return done
 
     def _open(self) -> None:
-        cluster_id = self._cluster.cluster_id()
+        cluster_id = self._source.cluster_id()
         for one in (self._table, self._letters):
             one.open(self._topic, cluster_id)
         kept = self._table.properties().get(COLUMNS)
@@ -164,17 +155,17 @@ class Filling:
 
     def _sample(self) -> DataFrame:
         """The newest records: what a schema is found in."""
-        offsets = self._cluster.offsets(self._topic)
+        offsets = self._source.offsets()
         ends = {one: there.end for one, there in offsets.items()}
         each = -(-SAMPLE // len(ends))
         starts = {one: max(there.start, there.end - each) for one, there in offsets.items()}
-        return kafka_source.batch(self._spark, self._source, self._topic, starts, ends)
+        return self._source.batch(starts, ends)
 
     def _load(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> int:
         """One commit of rows, behind one of dead letters if there are any; how many offsets."""
         began = time.monotonic()
         assert self._columns is not None, "it is open"
-        records = kafka_source.batch(self._spark, self._source, self._topic, starts, ends)
+        records = self._source.batch(starts, ends)
         checked = self._columns.checked(records)
         refused = 0
         if not all(isinstance(one, Raw) for one in (self._columns.key, self._columns.value)):

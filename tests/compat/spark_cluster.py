@@ -73,8 +73,9 @@ class SparkCluster:
         packed = self._folder / "pipeline.zip"
         if not packed.exists():
             with zipfile.ZipFile(packed, "w") as archive:
-                for file in sorted((PROJECT_DIR / "pipeline").rglob("*.py")):
-                    archive.write(file, file.relative_to(PROJECT_DIR))
+                for package in ("log_format", "pipeline"):
+                    for file in sorted((PROJECT_DIR / package).rglob("*.py")):
+                        archive.write(file, file.relative_to(PROJECT_DIR))
         settings = {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraJavaOptions": _SMALL,

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pipeline import sources
 from pipeline.command import parser_for
 from pipeline.errors import PipelineError
 from pipeline.jobs import table
@@ -64,7 +65,7 @@ def test_options_are_checked_before_spark_starts(given: tuple[str, ...], words: 
 
 def test_it_reads_what_transactions_committed() -> None:
     options = parser_for("table").parse_args(["table", "--topic", "t"])
-    assert table.reading(options).options["kafka.isolation.level"] == "read_committed"
+    assert sources.reading(options).options["kafka.isolation.level"] == "read_committed"
 
 
 def test_each_format_names_its_jars_and_settings() -> None:

@@ -1,0 +1,138 @@
+"""Where a job's records come from: a cluster that runs, or folders that a broker has left.
+
+Owns the option `--from-folder` and what a job asks of either: which cluster it is (a table goes on
+from a folder with what it has of the cluster itself, and the other way round), from where to where
+each partition can be read, and a batch between two offsets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.errors import PipelineError
+from pipeline.spark import connection, folder_source, kafka_source
+from pipeline.spark.connection import Connection
+from pipeline.topics import Cluster, Offsets
+
+UNKNOWN_CLUSTER = "unknown"
+"""Of folders without the `meta.properties` of their broker."""
+_ISOLATION = "kafka.isolation.level"
+
+
+class Source(Protocol):
+    """A topic's records, whoever has them. Each method raises PipelineError, or Spark's errors."""
+
+    def cluster_id(self) -> str:
+        """Of the cluster that wrote the topic."""
+        ...
+
+    def offsets(self) -> Mapping[int, Offsets]:
+        """From where to where each partition can be read, now."""
+        ...
+
+    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
+        """Records from `starts` to before `ends`, the same partitions in both."""
+        ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a job that reads a topic of a cluster or of folders."""
+    connection.add_arguments(parser)
+    group = parser.add_argument_group("without a cluster")
+    group.add_argument(
+        "--from-folder",
+        metavar="PATH",
+        help="read a copied data folder of Ottla or Apache Kafka, or the folder of a partition; "
+        "several with commas. --option takes isolation.level, bound, damage, check.crcs then",
+    )
+
+
+def check(options: argparse.Namespace) -> None:
+    """What can be known before Spark starts; PipelineError where the topic is missing."""
+    if options.from_folder is None:
+        Cluster(reading(options)).partitions(options.topic)
+        return
+    from log_format.damage import LogError
+    from log_format.survey import asked
+
+    try:
+        asked({"path": options.from_folder, **_folder_options(options)})
+    except LogError as error:
+        raise PipelineError(f"--from-folder: {error}") from error
+
+
+def source_of(spark: SparkSession, options: argparse.Namespace) -> Source:
+    """The one that the options name."""
+    if options.from_folder is None:
+        return _OfCluster(spark, reading(options), options.topic)
+    return _OfFolder(spark, options.from_folder, options.topic, _folder_options(options))
+
+
+def reading(options: argparse.Namespace) -> Connection:
+    """The cluster as these jobs read it: what transactions took back is in no table."""
+    there = connection.connection_of(options)
+    return Connection(there.servers, {_ISOLATION: "read_committed", **there.options})
+
+
+def _folder_options(options: argparse.Namespace) -> dict[str, str]:
+    """As the Data Source takes them; `kafka.` may stand in front, as it does for a cluster."""
+    given = connection.connection_of(options).options
+    return {key.removeprefix(connection.KAFKA): text for key, text in given.items()}
+
+
+class _OfCluster:
+    def __init__(self, spark: SparkSession, connection: Connection, topic: str) -> None:
+        self._spark, self._connection, self._topic = spark, connection, topic
+        self._cluster = Cluster(connection)
+
+    def cluster_id(self) -> str:
+        return self._cluster.cluster_id()
+
+    def offsets(self) -> Mapping[int, Offsets]:
+        return self._cluster.offsets(self._topic)
+
+    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
+        return kafka_source.batch(self._spark, self._connection, self._topic, starts, ends)
+
+
+class _OfFolder:
+    def __init__(
+        self, spark: SparkSession, path: str, topic: str, options: Mapping[str, str]
+    ) -> None:
+        self._spark, self._path, self._topic, self._options = spark, path, topic, options
+        self._cluster_id: str | None = None
+        self._told: list[str] = []
+
+    def cluster_id(self) -> str:
+        if self._cluster_id is None:
+            self.offsets()
+        return self._cluster_id or UNKNOWN_CLUSTER
+
+    def offsets(self) -> Mapping[int, Offsets]:
+        found = folder_source.partitions(self._spark, self._path, self._topic, self._options)
+        self._cluster_id = found[0].cluster_id
+        for one in found:
+            for note in one.notes:
+                self._tell(note)
+            if one.end < one.log_end:
+                self._tell(
+                    f"{one.topic}-{one.partition}: offsets from {one.end} to {one.log_end - 1} are "
+                    "not read: a transaction is open there, or the high watermark lies before"
+                )
+        return {one.partition: Offsets(one.start, one.end) for one in found}
+
+    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
+        return folder_source.batch(
+            self._spark, self._path, self._topic, starts, ends, self._options
+        )
+
+    def _tell(self, note: str) -> None:
+        """Once."""
+        if note not in self._told:
+            self._told.append(note)
+            print(f"{self._path}: {note}", file=sys.stderr, flush=True)
