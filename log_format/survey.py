@@ -5,6 +5,7 @@ checks; which partitions are meant; and between which offsets each is read:
 
     path                     a data folder, or the folder of one partition; several with commas
     subscribe                topics with commas; else all but Kafka's own (`__…`)
+    assign                   or partitions, as JSON {"topic": [0, 1]}: these and no others
     startingOffsets          earliest, or JSON {"topic": {"0": 23, "1": -2}}; -2 is earliest
     endingOffsets            latest, or JSON; -1 is latest
     startingTimestamp        ms since the epoch: from the first record of that time or later
@@ -41,7 +42,7 @@ _CHOICES = {
     "damage": ("refuse", "stop"),
 }
 _OTHERS = (
-    *("path", "subscribe", "startingoffsets", "endingoffsets"),
+    *("path", "subscribe", "assign", "startingoffsets", "endingoffsets"),
     *("startingtimestamp", "endingtimestamp", "maxpartitionbytes", "view"),
 )
 
@@ -52,6 +53,8 @@ class Asked:
 
     paths: tuple[str, ...]
     topics: tuple[str, ...] = ()
+    partitions: tuple[tuple[str, int], ...] | None = None
+    """Of these topics, or all."""
     starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
     ends: Mapping[tuple[str, int], int] = field(default_factory=dict)
     start_ms: int | None = None
@@ -92,12 +95,19 @@ def asked(options: Mapping[str, str]) -> Asked:
     paths = tuple(_path(one) for one in given.get("path", "").split(",") if one.strip())
     if not paths:
         raise LogError("no folder is named: load(PATH), or option path")
+    topics = tuple(one.strip() for one in given.get("subscribe", "").split(",") if one.strip())
+    assigned = _assigned(given)
+    if assigned is not None:
+        if topics:
+            raise LogError("options subscribe and assign: one of them is wanted")
+        topics = tuple(dict.fromkeys(topic for topic, _ in assigned))
     part_bytes = _number(given, "maxpartitionbytes")
     if part_bytes is not None and part_bytes < 1:
         raise LogError("option maxpartitionbytes: 1 or more is wanted")
     return Asked(
         paths,
-        tuple(one.strip() for one in given.get("subscribe", "").split(",") if one.strip()),
+        topics,
+        assigned,
         _offsets(given, "startingoffsets", "earliest", _EARLIEST),
         _offsets(given, "endingoffsets", "latest", _LATEST),
         _number(given, "startingtimestamp"),
@@ -118,7 +128,7 @@ def survey(files: Files, wanted: Asked) -> list[Surveyed]:
     for path in wanted.paths:
         folder = DataFolder(files, path)
         seen += [one.topic for one in folder.partitions]
-        for number, one in enumerate(_meant(folder, wanted.topics)):
+        for number, one in enumerate(_meant(folder, wanted)):
             log = PartitionLog(
                 files,
                 one.folder,
@@ -141,6 +151,9 @@ def survey(files: Files, wanted: Asked) -> list[Surveyed]:
                 f"{', '.join(wanted.paths)} has no topic {topic}: it has "
                 f"{', '.join(sorted(set(seen)))}"
             )
+    for topic, partition in wanted.partitions or ():
+        if (topic, partition) not in found:
+            raise LogError(f"{', '.join(wanted.paths)} has no partition {topic}-{partition}")
     if not found:
         raise LogError(f"{', '.join(wanted.paths)} has no topics but Kafka's own: name one")
     return [found[one] for one in sorted(found)]
@@ -161,9 +174,12 @@ def parts(surveyed: list[Surveyed], wanted: Asked) -> list[Part]:
     ]
 
 
-def _meant(folder: DataFolder, topics: tuple[str, ...]) -> list[Found]:
-    if topics:
-        return [one for one in folder.partitions if one.topic in topics]
+def _meant(folder: DataFolder, wanted: Asked) -> list[Found]:
+    if wanted.partitions is not None:
+        named = wanted.partitions
+        return [one for one in folder.partitions if (one.topic, one.partition) in named]
+    if wanted.topics:
+        return [one for one in folder.partitions if one.topic in wanted.topics]
     return [one for one in folder.partitions if not one.topic.startswith("__")]
 
 
@@ -224,6 +240,20 @@ def _number(given: Mapping[str, str], key: str) -> int | None:
         return int(text)
     except ValueError:
         raise LogError(f"option {key} is {text}: a whole number is wanted") from None
+
+
+def _assigned(given: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
+    text = given.get("assign")
+    if text is None:
+        return None
+    try:
+        return tuple(
+            (str(topic), int(one)) for topic, several in json.loads(text).items() for one in several
+        )
+    except (ValueError, AttributeError, TypeError):
+        raise LogError(
+            f'option assign is {text}: JSON such as {{"topic": [0, 1]}} is wanted'
+        ) from None
 
 
 def _offsets(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import io
+import json
 import shutil
 import tempfile
 import zipfile
@@ -70,11 +71,12 @@ def batch(
     options: Mapping[str, str],
 ) -> DataFrame:
     """A topic from `starts` to before `ends`: as `pipeline.spark.kafka_source.batch` gives it."""
-    offsets = {
+    of_these = {
+        "assign": json.dumps({topic: sorted(starts)}),
         "startingOffsets": offsets_json(topic, starts),
         "endingOffsets": offsets_json(topic, ends),
     }
-    return _reader(spark, path, topic, {**options, **offsets})
+    return _reader(spark, path, None, {**options, **of_these})
 
 
 def _reader(

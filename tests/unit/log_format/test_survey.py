@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ def test_options_of_the_stock_source() -> None:
     assert found == Asked(
         ("/a", "/b"),
         ("x", "y"),
+        None,
         {("x", 0): 5, ("x", 1): -2},
         committed=False,
         part_bytes=100,
@@ -61,6 +63,8 @@ def test_options_of_the_stock_source() -> None:
     ("key", "value", "words"),
     [
         ("path", " ", "no folder is named"),
+        ("assign", "topic", "JSON such as"),
+        ("assign", '{"topic": 5}', "JSON such as"),
         ("path", "hdfs://a/b", "a disk that all of Spark sees"),
         ("subscribePattern", "a.*", "read without it"),
         ("isolation.level", "none", "read_committed or read_uncommitted"),
@@ -85,6 +89,18 @@ def test_all_topics_but_kafkas_own(data: Path) -> None:
     ]
     with pytest.raises(LogError, match="has no topic other: it has __consumer_offsets, topic"):
         surveyed(data, subscribe="other")
+
+
+def test_partitions_that_are_named_and_no_others(data: Path) -> None:
+    second = data / "topic-1"
+    shutil.copytree(data / "topic-0", second)
+    named = [one.log.partition for one in surveyed(data, assign='{"topic": [1]}')]
+    assert named == [1]
+    assert len(surveyed(data)) == 2
+    with pytest.raises(LogError, match="has no partition topic-7"):
+        surveyed(data, assign='{"topic": [0, 7]}')
+    with pytest.raises(LogError, match="one of them is wanted"):
+        surveyed(data, assign='{"topic": [0]}', subscribe="topic")
 
 
 def test_offsets_and_times(data: Path) -> None:

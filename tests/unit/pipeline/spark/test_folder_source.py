@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,10 @@ def test_a_folders_partitions_and_records(spark: SparkSession, tmp_path: Path) -
     log.close()
     copied(log, tmp_path)
     (tmp_path / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=1\n")
-    [found] = folder_source.partitions(spark, str(tmp_path), "topic", {})
+    shutil.copytree(tmp_path / "topic-0", tmp_path / "topic-1")
+    found, other = folder_source.partitions(spark, str(tmp_path), "topic", {})
     assert found == folder_source.FolderPartition("topic", 0, "abc", 0, 24, 24, ())
+    assert other.partition == 1
     rows = folder_source.batch(spark, str(tmp_path), "topic", {0: 3}, {0: 20}, {})
+    # Of the other partition nothing was asked for.
     assert [row.offset for row in rows.orderBy("offset").collect()] == list(range(3, 20))
