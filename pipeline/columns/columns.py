@@ -7,7 +7,7 @@ alone, no job is run, so that all of it works on Spark Connect too. Knows no tab
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
@@ -18,7 +18,7 @@ from pipeline.columns.records import HEADERS_FIELD, MISFIT, PLACE, PLACE_FIELDS
 
 VERSION = 1
 """Of the kept text."""
-_READ, _NEW, _REASON = "_read", "_new", "reason"
+_READ, _NEW, _NEW_OF_KEY, _REASON = "_read", "_new", "_new_of_key", "reason"
 
 
 class Format(Protocol):
@@ -80,10 +80,12 @@ class Columns:
         `checked` is what `checked` gave, best persisted: it is looked at. Where the answer is not
         `self`, check the records again with it, ask again, and keep its text with the rows.
         """
-        if _NEW not in checked.columns:
-            return self
-        value = self.value.grown(checked, _NEW)
-        return self if value is self.value else replace(self, value=value)
+        value, key = self.value, self.key
+        if _NEW in checked.columns:
+            value = value.grown(checked, _NEW)
+        if _NEW_OF_KEY in checked.columns:
+            key = key.grown(checked, _NEW_OF_KEY)
+        return self if value is self.value and key is self.key else Columns(value, key)
 
     def typed(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
         """The rows that fit, and the misfits.
@@ -114,8 +116,11 @@ class Columns:
             self.key.reason(key, F.col(f"{_READ}.k"), "key"),
         )
         told = read.withColumn(_REASON, why)
-        new = self.value.unknown(F.col(f"{_READ}.v"), F.col(_REASON).isNull())
-        return told if new is None else told.withColumn(_NEW, new)
+        for name, form, part in ((_NEW, self.value, "v"), (_NEW_OF_KEY, self.key, "k")):
+            new = form.unknown(F.col(f"{_READ}.{part}"), F.col(_REASON).isNull())
+            if new is not None:
+                told = told.withColumn(name, new)
+        return told
 
     def split(self, checked: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Rows and misfits of a frame that `checked` gave."""

@@ -13,16 +13,20 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from pipeline.columns.avro.avro_fields import PACKAGE, Avro, Framed
+from pipeline.columns.avro.avro_schema import AvroSchema
+from pipeline.columns.avro.registry import Registry
 from pipeline.columns.columns import VERSION, Columns, Format
 from pipeline.columns.evolution import merged
 from pipeline.columns.inference import SAMPLE, objects, schema_of
 from pipeline.columns.json_fields import ADD, IGNORE, NEW_FIELDS, Json
 from pipeline.columns.plain import Raw, Text
 from pipeline.columns.records import column_names
-from pipeline.columns.schema_text import read_schema
+from pipeline.columns.schema_text import read_schema, text_of
 from pipeline.errors import PipelineError
 
-FORMATS = ("raw", "text", "json")
+FORMATS = ("raw", "text", "json", "avro")
+_WITH_SCHEMA = ("json", "avro")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--value-format",
         choices=FORMATS,
         default="raw",
-        help="raw: bytes as they are (the default); text: UTF-8; json: a column for each field",
+        help="raw: bytes as they are (the default); text: UTF-8; json, avro: a column for each "
+        "field",
     )
     add(
         "--schema",
         metavar="DDL|FILE",
-        help="of the values: 'id BIGINT NOT NULL, name STRING', or a file with it, or with the "
-        "JSON of a schema of Spark; json without it: found once in a sample, and kept",
+        help="of JSON: 'id BIGINT NOT NULL, name STRING', or a file with it, or with the JSON of a "
+        "schema of Spark; found once in a sample, and kept, without it. Of Avro: the file of its "
+        "schema, with --registry the readers'",
     )
     add(
         "--new-fields",
@@ -48,17 +54,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--schema), ignore them (with --schema), or take the record as a misfit",
     )
     add("--key-format", choices=FORMATS, default="raw", help="of the column key; json: a STRUCT")
-    add("--key-schema", metavar="DDL|FILE", help="of keys that are JSON")
+    add("--key-schema", metavar="DDL|FILE", help="of keys that are JSON or Avro")
+    add(
+        "--registry",
+        metavar="URL",
+        help="of the schemas of Avro, http://USER:PASSWORD@HOST:PORT; values are framed then",
+    )
+    add("--subject", help="of the values in the registry; TOPIC-value without it")
 
 
 def check(options: argparse.Namespace) -> None:
-    """Before Spark starts or anything is written; PipelineError for what cannot be."""
-    _given(options, "schema", options.value_format)
-    _given(options, "key_schema", options.key_format)
+    """Before Spark starts or anything is written; PipelineError for what cannot be.
+
+    A registry is asked for its schemas here, so that one which does not answer is known at once.
+    """
+    formats = {"value": options.value_format, "key": options.key_format}
+    for what, name in (("value", "schema"), ("key", "key_schema")):
+        if getattr(options, name) is not None and formats[what] not in _WITH_SCHEMA:
+            option = name.replace("_", "-")
+            raise PipelineError(
+                f"--{option} is for JSON and Avro: say --{what}-format json, or avro"
+            )
     if options.key_format == "json" and options.key_schema is None:
         raise PipelineError("--key-format json wants --key-schema: none is found for keys")
     if options.new_fields is not None and options.value_format != "json":
         raise PipelineError("--new-fields is for --value-format json")
+    if options.registry is not None and "avro" not in formats.values():
+        raise PipelineError("--registry is for Avro: say --value-format avro, or --key-format avro")
+    if options.subject is not None and options.registry is None:
+        raise PipelineError("--subject is a name in a registry: say --registry URL")
+    for what, form in formats.items():
+        if form == "json":
+            _given(options, what)
+        elif form == "avro":
+            _reader(options, what)
+
+
+def packages(options: argparse.Namespace) -> tuple[str, ...]:
+    """The jars of Spark that these formats need, as Maven coordinates."""
+    return (PACKAGE,) if "avro" in (options.value_format, options.key_format) else ()
 
 
 def columns_of(
@@ -79,11 +113,13 @@ def columns_of(
 def _value(
     options: argparse.Namespace, kept: dict[str, str], sample: Callable[[], DataFrame]
 ) -> Format:
+    if options.value_format == "avro":
+        return _avro(options, kept, "value")
     if options.value_format != "json":
         return Raw() if options.value_format == "raw" else Text()
-    given = _given(options, "schema", "json")
+    given = _given(options, "value")
     if kept:
-        there = StructType.fromJson(json.loads(kept["fields"]))
+        there = _fields(kept)
         fields = there if given is None else merged(there, given)
     else:
         fields = _found(sample()) if given is None else given
@@ -91,27 +127,62 @@ def _value(
 
 
 def _key(options: argparse.Namespace, kept: dict[str, str]) -> Format:
+    if options.key_format == "avro":
+        return _avro(options, kept, "key")
     if options.key_format != "json":
         return Raw("key") if options.key_format == "raw" else Text("key")
-    given = _given(options, "key_schema", "json")
+    given = _given(options, "key")
     assert given is not None, "it was checked"
     if kept:
-        given = merged(StructType.fromJson(json.loads(kept["fields"])), given, "key.")
+        given = merged(_fields(kept), given, "key.")
     return Json(given, name="key")
 
 
-def _given(options: argparse.Namespace, name: str, kind: str) -> StructType | None:
-    """The schema that an option gives."""
+def _avro(options: argparse.Namespace, kept: dict[str, str], what: str) -> Format:
+    reader, framed, number = _reader(options, what)
+    name = "key" if what == "key" else None
+    found = Avro.of(reader, _fields(kept) if kept else None, framed, name)
+    if framed is None:
+        return found
+    seen = set(json.loads(kept["ids"])) if kept else set()
+    ids = sorted(seen | ({number} if number is not None else set()))
+    return found.with_ids(ids) if ids else found
+
+
+def _reader(options: argparse.Namespace, what: str) -> tuple[AvroSchema, Framed | None, int | None]:
+    """The schema that readers have, what is known of the registry, and the schema's id there."""
+    name = "key_schema" if what == "key" else "schema"
     given, option = getattr(options, name), name.replace("_", "-")
+    registry = None if options.registry is None else Registry(options.registry)
+    if registry is not None:
+        registry.check()
+    if given is not None:
+        if registry is not None:
+            registry.by_id(0)  # whether it answers
+        schema = AvroSchema(f"--{option}", text_of(option, given))
+        return schema, None if registry is None else Framed(registry, None, {}), None
+    if registry is None:
+        raise PipelineError(f"--{what}-format avro wants --{option} FILE, or --registry URL")
+    subject = options.subject if what == "value" and options.subject else None
+    subject = subject or f"{options.topic}-{what}"
+    number, text = registry.latest(subject)
+    schema = AvroSchema(f"schema id {number} of the registry", text)
+    return schema, Framed(registry, subject, {}), number
+
+
+def _given(options: argparse.Namespace, what: str) -> StructType | None:
+    """The schema of JSON that an option gives."""
+    given = options.key_schema if what == "key" else options.schema
     if given is None:
         return None
-    if kind != "json":
-        what = "key" if name == "key_schema" else "value"
-        raise PipelineError(f"--{option} is for JSON: say --{what}-format json")
-    schema = read_schema(option, given)
-    if name == "schema":
+    schema = read_schema("key-schema" if what == "key" else "schema", given)
+    if what == "value":
         column_names(schema.names)
     return schema
+
+
+def _fields(kept: dict[str, str]) -> StructType:
+    return StructType.fromJson(json.loads(kept["fields"]))
 
 
 def _found(sample: DataFrame) -> StructType:

@@ -69,7 +69,7 @@ def read_schema(option: str, given: str) -> StructType:
 def text_of(option: str, given: str) -> str:
     """The text itself, or that of the file that it names."""
     named = Path(given)
-    is_text = re.search(r"[\s:]", given) or given.startswith("{")
+    is_text = re.search(r"[\s:]", given) or given[:1] in ("{", "[", '"')
     try:
         if is_text and not named.is_file():
             return given

@@ -86,8 +86,9 @@ def check(options: argparse.Namespace) -> None:
 
 
 def needs(options: argparse.Namespace) -> Needs:
-    """The format's jars, extensions and catalogs."""
-    return needs_of([options.to], options)
+    """The jars of the table's and the columns' formats, extensions and catalogs."""
+    found = needs_of([options.to], options)
+    return replace(found, packages=(*found.packages, *column_options.packages(options)))
 
 
 def needs_of(forms: Sequence[str], options: argparse.Namespace) -> Needs:

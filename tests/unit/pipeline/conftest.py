@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ def spark() -> Iterator[SparkSession]:
     It is left running: a start takes longer than the tests of a module. Whoever wants a session of
     other settings stops it first (`tests.compat.spark_session`).
     """
+    from pipeline.columns.avro.avro_fields import PACKAGE
     from pipeline.command import parser_for
     from pipeline.jobs.table import needs_of
     from pipeline.spark.session import make_session
@@ -26,5 +28,6 @@ def spark() -> Iterator[SparkSession]:
 
     small = ["--conf", "spark.driver.memory=512m", "--conf", "spark.sql.shuffle.partitions=1"]
     options = parser_for("load").parse_args(["load", "--master", "local[1]", *small])
-    yield make_session("frames", options, needs_of(FORMATS, options))
+    needs = needs_of(FORMATS, options)
+    yield make_session("frames", options, replace(needs, packages=(*needs.packages, PACKAGE)))
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.errors import PipelineError
+from tests.unit.pipeline.columns.avro.fake_registry import fake_registry, record
 from tests.unit.pipeline.small_frames import on_spark, records
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
     from pipeline.columns.columns import Columns
 
-JSON = ("--value-format", "json")
+JSON, AVRO = ("--value-format", "json"), ("--value-format", "avro")
 
 
 def given(*words: str) -> argparse.Namespace:
@@ -22,6 +26,7 @@ def given(*words: str) -> argparse.Namespace:
 
     parser = argparse.ArgumentParser()
     options.add_arguments(parser)
+    parser.set_defaults(topic="t")
     found = parser.parse_args(words)
     options.check(found)
     return found
@@ -83,25 +88,28 @@ def test_keys_of_json() -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--schema", "a INT"), "--schema is for JSON: say --value-format json"),
-        (("--key-schema", "a INT"), "--key-schema is for JSON: say --key-format json"),
+        (("--schema", "a INT"), "--schema is for JSON and Avro: say --value-format json, or avro"),
+        (("--key-schema", "a INT"), "--key-schema is for JSON and Avro: say --key-format json"),
         (("--key-format", "json"), "--key-format json wants --key-schema"),
         (("--new-fields", "add"), "--new-fields is for --value-format json"),
         ((*JSON, "--schema", "a NUMBER"), "--schema: column a: there is no type NUMBER"),
         ((*JSON, "--schema", "offset INT, value_offset INT"), "would have one column"),
         ((*JSON, "--schema", "nofile.json"), "--schema nofile.json: No such file"),
+        ((*JSON, "--registry", "http://r"), "--registry is for Avro: say --value-format avro"),
+        (("--subject", "s"), "--subject is a name in a registry: say --registry URL"),
+        (AVRO, "--value-format avro wants --schema FILE, or --registry URL"),
+        (("--key-format", "avro"), "--key-format avro wants --key-schema FILE, or --registry URL"),
+        ((*AVRO, "--schema", "nofile.avsc"), "--schema nofile.avsc: No such file"),
+        ((*AVRO, "--schema", '{"type": "no"}'), "--schema: the type no is not defined in it"),
+        ((*AVRO, "--registry", "r:1"), "--registry r:1: http://HOST:PORT is wanted"),
     ],
 )
 def test_what_cannot_be_is_said_before_spark_starts(words: tuple[str, ...], line: str) -> None:
-    from pipeline.errors import PipelineError
-
     with pytest.raises(PipelineError, match=line):
         given(*words)
 
 
 def test_a_table_of_other_columns_is_refused() -> None:
-    from pipeline.errors import PipelineError
-
     kept = columns_of(*JSON, "--schema", "id BIGINT").to_text()
     for words, line in (
         ((), "the table holds a value that is json: say --value-format json, or write into"),
@@ -114,10 +122,59 @@ def test_a_table_of_other_columns_is_refused() -> None:
         columns_of(*JSON, kept=kept.replace('"version":1', '"version":2'))
 
 
+def test_avro_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "order.avsc"
+    file.write_text(record(("id", "int"), ("offset", ["null", "string"])))
+    words = (*AVRO, "--schema", str(file), "--key-format", "avro", "--key-schema", '"long"')
+    first = columns_of(*words)
+    assert [kind_of(first, name) for name in ("key", "id", "value_offset")] == [
+        "bigint",
+        "int",
+        "string",
+    ]
+    file.write_text(record(("id", "int"), ("name", "string")))
+    assert columns_of(*words, kept=first.to_text()).schema.names[6:] == [
+        "id",
+        "value_offset",
+        "name",
+    ]
+    file.write_text(record(("id", "long")))
+    with pytest.raises(PipelineError, match="column id is INT in the table and would be BIGINT"):
+        columns_of(*words, kept=first.to_text())
+
+
+def test_avro_of_a_registry() -> None:
+    with fake_registry() as served:
+        served.register("t-value", 1, record(("id", "int"), ("old", "string")))
+        served.register("other", 3, '"string"')
+        words = (*AVRO, "--registry", served.url)
+        first = columns_of(*words)
+        assert first.schema.names[6:] == ["id", "old"]
+        served.register("t-value", 2, record(("id", "int"), ("new", "string")))
+        again = columns_of(*words, kept=first.to_text())
+        assert again.schema.names[6:] == ["id", "old", "new"]
+        assert json.loads(json.loads(again.to_text())["value"]["ids"]) == [1, 2]
+        other = columns_of(*words, "--subject", "other")
+        assert kind_of(other, "value") == "string"
+        reader = columns_of(*words, "--schema", record(("id", "int")))
+        assert reader.schema.names[6:] == ["id"]
+        with pytest.raises(PipelineError, match="has no subject none: name another"):
+            given(*words, "--subject", "none")
+    with pytest.raises(PipelineError, match="does not answer: Connection refused"):
+        given(*words, "--schema", record(("id", "int")))
+
+
+def test_the_jar_of_avro_is_wanted_where_avro_is() -> None:
+    from pipeline.columns.options import packages
+
+    schema = ("--schema", '"string"')
+    assert packages(given()) == ()
+    assert packages(given(*AVRO, *schema)) == ("org.apache.spark:spark-avro_2.13:4.0.0",)
+
+
 @on_spark
 def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
     from pipeline.columns import options
-    from pipeline.errors import PipelineError
 
     asked = given(*JSON)
 

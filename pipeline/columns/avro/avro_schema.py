@@ -1,0 +1,241 @@
+"""Schemas of Avro: checked, brought together, and as types of Spark.
+
+Read here and not by Spark, so that a mistake is found before Spark starts. The types are those of
+Spark's `from_avro` (its `SchemaConverters`), which unpacks the bytes; the names and rules are the
+Avro specification's. Pure: nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from pipeline.errors import PipelineError
+
+Node = object
+"""A piece of a schema's JSON."""
+_PRIMITIVES: dict[str, type[DataType]] = {
+    "boolean": BooleanType,
+    "bytes": BinaryType,
+    "double": DoubleType,
+    "float": FloatType,
+    "int": IntegerType,
+    "long": LongType,
+    "string": StringType,
+}
+_LOGICAL: dict[tuple[str, str], type[DataType]] = {
+    ("int", "date"): DateType,
+    ("long", "timestamp-millis"): TimestampType,
+    ("long", "timestamp-micros"): TimestampType,
+    ("long", "local-timestamp-millis"): TimestampNTZType,
+    ("long", "local-timestamp-micros"): TimestampNTZType,
+}
+_NAMED = ("record", "enum", "fixed", "error")
+_HOLDERS = {"array": "items", "map": "values"}
+_PRECISION_MAX = 38
+
+
+class AvroSchema:
+    """One schema, whole: each name that it uses is defined in it."""
+
+    def __init__(self, where: str, text: str) -> None:
+        """PipelineError, which `where` begins, for what is no schema or has no table's type."""
+        self._where = where
+        try:
+            found: Node = json.loads(text)
+        except ValueError as error:
+            raise self._wrong("it is no JSON") from error
+        self._defined: dict[str, dict[str, Node]] = {}
+        self._root = self._resolved(found, "")
+        self.kind = self._type(self._root, ())
+
+    @property
+    def text(self) -> str:
+        """The schema with full names, in one line."""
+        return json.dumps(self._written(self._root, set()), separators=(",", ":"))
+
+    def with_fields_of(self, other: AvroSchema) -> AvroSchema:
+        """With the fields of the other's record that this one's lacks, null where a value has none.
+
+        So what an older schema wrote is read too, after its field was taken away.
+        """
+        mine, theirs = self._fields(), other._fields()
+        if mine is None or theirs is None:
+            return self
+        missing = [theirs[name] for name in theirs if name not in mine]
+        if not missing:
+            return self
+        root = self._written(self._root, seen := set[str]())
+        assert isinstance(root, dict)
+        for field in missing:
+            kind = other._written(field["type"], seen)
+            union = kind if isinstance(kind, list) else [kind]
+            kinds = ["null", *(one for one in union if one != "null")]
+            root["fields"].append({"name": field["name"], "type": kinds, "default": None})
+        return AvroSchema(self._where, json.dumps(root))
+
+    def _fields(self) -> dict[str, dict[str, Node]] | None:
+        root = self._root
+        if not isinstance(root, dict) or root["type"] != "record":
+            return None
+        fields = root["fields"]
+        assert isinstance(fields, list)
+        return {field["name"]: field for field in fields}
+
+    def _resolved(self, node: Node, space: str) -> Node:
+        """The same with full names everywhere; what is named is remembered."""
+        if isinstance(node, str):
+            return self._name(node, space)
+        if isinstance(node, list):
+            return [self._resolved(one, space) for one in node]
+        if not isinstance(node, dict) or "type" not in node:
+            raise self._wrong(f"{json.dumps(node)[:60]} is no type")
+        kind = node["type"]
+        if kind in _NAMED:
+            return self._named(node, space)
+        if kind in _HOLDERS:
+            inside = _HOLDERS[kind]
+            return {**node, inside: self._resolved(node.get(inside), space)}
+        # Of a primitive's attributes the logical type counts.
+        return node if kind in _PRIMITIVES else self._resolved(kind, space)
+
+    def _name(self, name: str, space: str) -> str:
+        if name in _PRIMITIVES or name == "null":
+            return name
+        full = name if "." in name or not space else f"{space}.{name}"
+        for one in (full, name):
+            if one in self._defined:
+                return one
+        raise self._wrong(f"the type {name} is not defined in it")
+
+    def _named(self, node: Mapping[str, Node], space: str) -> Node:
+        name = node.get("name")
+        if not isinstance(name, str) or not name:
+            raise self._wrong(f"a {node['type']} without a name")
+        full = name if "." in name else ".".join(filter(None, (_space(node, space), name)))
+        inner = full.rpartition(".")[0]
+        found = {key: one for key, one in node.items() if key not in ("namespace", "aliases")}
+        found["name"] = full
+        if aliases := node.get("aliases"):
+            found["aliases"] = aliases
+        self._defined[full] = found
+        if node["type"] == "record":
+            fields = node.get("fields")
+            if not isinstance(fields, list):
+                raise self._wrong(f"the record {full} has no fields")
+            found["fields"] = [self._field(one, inner, full) for one in fields]
+        return found
+
+    def _field(self, field: Node, space: str, record: str) -> Node:
+        if not isinstance(field, dict) or not isinstance(field.get("name"), str):
+            raise self._wrong(f"a field of {record} has no name")
+        return {**field, "type": self._resolved(field.get("type"), space)}
+
+    def _written(self, node: Node, seen: set[str]) -> Node:
+        """The JSON again: a name is defined where it comes first."""
+        if isinstance(node, str):
+            return self._written(self._defined[node], seen) if node in self._defined else node
+        if isinstance(node, list):
+            return [self._written(one, seen) for one in node]
+        assert isinstance(node, dict)
+        if node["type"] in _NAMED:
+            if node["name"] in seen:
+                return node["name"]
+            seen.add(node["name"])
+        found = dict(node)
+        for key in _HOLDERS.values():
+            if key in found:
+                found[key] = self._written(found[key], seen)
+        if node["type"] == "record":
+            found["fields"] = [
+                {**one, "type": self._written(one["type"], seen)} for one in node["fields"]
+            ]
+        return found
+
+    def _type(self, node: Node, inside: tuple[str, ...]) -> DataType:
+        if isinstance(node, list):
+            return self._union([one for one in node if one != "null"], inside)
+        if isinstance(node, str):
+            if node in self._defined:
+                return self._type(self._defined[node], inside)
+            if node == "null":
+                raise self._wrong("a type that is always null has no column")
+            return _PRIMITIVES[node]()
+        assert isinstance(node, dict)
+        match node["type"]:
+            case "record":
+                return self._record(node, inside)
+            case "array":
+                return ArrayType(self._type(node["items"], inside))
+            case "map":
+                return MapType(StringType(), self._type(node["values"], inside))
+        return self._plain(node)
+
+    def _plain(self, node: Mapping[str, Node]) -> DataType:
+        """A type that holds no other."""
+        kind, logical = str(node["type"]), node.get("logicalType")
+        if kind == "enum":
+            return StringType()
+        if kind in ("fixed", "bytes"):
+            return self._decimal(node) if logical == "decimal" else BinaryType()
+        return _LOGICAL.get((kind, str(logical)), _PRIMITIVES[kind])()
+
+    def _record(self, node: Mapping[str, Node], inside: tuple[str, ...]) -> DataType:
+        name, fields = str(node["name"]), node["fields"]
+        if name in inside:
+            raise self._wrong(f"the record {name} holds itself: no table has such a type")
+        assert isinstance(fields, list)
+        if not fields:
+            raise self._wrong(f"the record {name} has no fields")
+        return StructType(
+            [StructField(one["name"], self._type(one["type"], (*inside, name))) for one in fields]
+        )
+
+    def _union(self, kinds: list[Node], inside: tuple[str, ...]) -> DataType:
+        """As Spark has it: int and long are one, others a STRUCT with a field for each."""
+        if not kinds:
+            raise self._wrong("a union of null alone has no column")
+        found = [self._type(one, inside) for one in kinds]
+        if len(found) == 1:
+            return found[0]
+        names = {one if isinstance(one, str) else None for one in kinds}
+        if names == {"int", "long"}:
+            return LongType()
+        if names == {"float", "double"}:
+            return DoubleType()
+        return StructType([StructField(f"member{n}", one) for n, one in enumerate(found)])
+
+    def _decimal(self, node: Mapping[str, Node]) -> DataType:
+        precision, scale = node.get("precision"), node.get("scale", 0)
+        if not isinstance(precision, int) or not isinstance(scale, int):
+            raise self._wrong("a decimal has no precision")
+        if not 0 <= scale <= precision <= _PRECISION_MAX or precision == 0:
+            raise self._wrong(f"decimal({precision},{scale}): at most 38 digits have a column")
+        return DecimalType(precision, scale)
+
+    def _wrong(self, words: str) -> PipelineError:
+        return PipelineError(f"{self._where}: {words}")
+
+
+def _space(node: Mapping[str, Node], space: str) -> str:
+    own = node.get("namespace")
+    return own if isinstance(own, str) else space

@@ -1,0 +1,164 @@
+"""Records of Avro become columns, each by the schema that wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.pipeline.columns.avro.fake_registry import E, FakeRegistry, fake_registry, record
+from tests.unit.pipeline.small_frames import ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.columns import Columns
+
+pytestmark = ON_SPARK
+
+ONE = record(("id", "int"), ("b", "string"))
+TWO = record(("id", "int"), ("c", ["null", E], None))
+FRAMED = "the value is not framed as a registry's client does it: it begins with "
+
+
+def framed(number: int, body: bytes) -> bytes:
+    return b"\0" + number.to_bytes(4, "big") + body
+
+
+def columns_of(value: Avro) -> Columns:
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.plain import Raw
+
+    return Columns(value, Raw("key"))
+
+
+def of_subject(served: FakeRegistry, *ids: int) -> Avro:
+    from pipeline.columns.avro.avro_fields import Avro, Framed
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.avro.registry import Registry
+
+    registry = Registry(served.url)
+    number, text = registry.latest("t-value")
+    known = Framed(registry, "t-value", {})
+    return Avro.of(AvroSchema("x", text), None, known, None).with_ids([number, *ids])
+
+
+def found(columns: Columns, frame: DataFrame) -> tuple[list[Any], list[tuple[int, str]]]:
+    rows, misfits = columns.typed(frame)
+    assert rows.schema.simpleString() == columns.schema.simpleString()
+    fit = [(row.offset, *tuple(row)[6:]) for row in rows.orderBy("offset").collect()]
+    return fit, [(row.offset, row.reason) for row in misfits.orderBy("offset").collect()]
+
+
+def test_values_of_one_schema(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    columns = columns_of(Avro.of(AvroSchema("x", ONE), None, None, None))
+    values = (b"\x02\x02x", None, b"\x02", b"\x02\x02x\0", b"", b"\x02\x7fx")
+    fit, misfits = found(columns, records(spark, *values))
+    assert fit == [(0, 1, "x")]
+    assert misfits == [
+        (1, "there is no value (a tombstone)"),
+        (2, "the value cannot be read by the schema"),
+        (3, "bytes of the value are left over, read by the schema"),
+        (4, "the value cannot be read by the schema"),
+        (5, "the value cannot be read by the schema"),
+    ]
+
+
+def test_each_record_is_read_by_the_schema_that_wrote_it(spark: SparkSession) -> None:
+    frame = records(
+        spark,
+        framed(1, b"\x02\x02x"),
+        framed(2, b"\x04\x02\x02"),
+        framed(9, b"\x04"),
+        b'{"a":1}',
+        b"\0\0",
+        framed(2, b"\x04\x02\x07"),
+        framed(2, b"\x04\x00\x00"),
+    )
+    with fake_registry() as served:
+        served.register("t-value", 1, ONE)
+        served.register("t-value", 2, TWO)
+        first = columns_of(of_subject(served))
+        assert first.schema.names[6:] == ["id", "c"]
+        asked = "the registry was not asked for schema id "
+        assert found(first, frame)[1][:2] == [(0, f"{asked}1"), (2, f"{asked}9")]
+        columns = first.grown(first.checked(frame))
+        assert columns.grown(columns.checked(frame)) is columns
+    cannot = "the value cannot be read by schema id 2, or not brought to the reader's schema"
+    assert found(columns, frame) == (
+        # The field b was taken away in the latest schema: it is read on.
+        [(0, 1, None, "x"), (1, 2, "B", None)],
+        [
+            (2, "the registry knows no schema of id 9"),
+            (3, f"{FRAMED}7B226122"),
+            (4, f"{FRAMED}0000"),
+            (5, cannot),
+            (6, "bytes of the value are left over, read by schema id 2"),
+        ],
+    )
+
+
+def test_a_registry_whose_schema_changes_a_type(spark: SparkSession) -> None:
+    from pipeline.errors import PipelineError
+
+    with fake_registry() as served:
+        served.register("t-value", 1, ONE)
+        columns = columns_of(of_subject(served))
+        served.register("t-value", 2, record(("id", "string"), ("b", "string")))
+        frame = records(spark, framed(2, b"\x02x\x02x"))
+        with pytest.raises(PipelineError, match="column id is INT in the table and would be STR"):
+            columns.grown(columns.checked(frame))
+
+
+def test_a_narrower_reader_and_columns_that_it_lacks(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.schema_text import parse_schema
+
+    inner = {"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}
+    reader = AvroSchema(
+        "x",
+        record(
+            ("id", "int"),
+            ("s", ["null", inner]),
+            ("l", {"type": "array", "items": "S"}),
+            ("m", {"type": "map", "values": "S"}),
+        ),
+    )
+    kept = parse_schema(
+        "x",
+        "id BIGINT, old STRING, s STRUCT<w: INT, x: BIGINT>, l ARRAY<STRUCT<x: INT, y: INT>>, "
+        "m MAP<STRING, STRUCT<x: BIGINT>>",
+    )
+    columns = columns_of(Avro.of(reader, kept, None, None))
+    full = b"\x02" + b"\x02\x04" + b"\x02\x06\x00" + b"\x02\x02k\x08\x00"
+    fit, misfits = found(columns, records(spark, full, b"\x02\x00\x00\x00"))
+    assert misfits == []
+    assert fit == [
+        (0, 1, None, (None, 2), [(3, None)], {"k": (4,)}),
+        (1, 1, None, None, [], {}),
+    ]
+
+
+def test_keys_of_avro_are_one_column(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro, Framed
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.avro.registry import Registry
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.plain import Raw
+
+    with fake_registry() as served:
+        served.register("t-key", 3, '"long"')
+        known = Framed(Registry(served.url), None, {})
+        columns = Columns(Raw(), Avro.of(AvroSchema("x", '"long"'), None, known, "key"))
+        frame = records(spark, b"v", key=framed(3, b"\x0e"))
+        frame = frame.unionAll(records(spark, b"w", key=None)).unionAll(records(spark, b"x"))
+        columns = columns.grown(columns.checked(frame))
+    rows, misfits = columns.typed(frame)
+    assert [(row.key, bytes(row.value)) for row in rows.collect()] == [(7, b"v"), (None, b"w")]
+    (misfit,) = misfits.collect()
+    assert misfit.reason.startswith("the key is not framed") and bytes(misfit.key) == b"S1"
