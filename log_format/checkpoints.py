@@ -15,6 +15,7 @@ LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 
 def checkpoint_lines(data: bytes) -> list[str] | None:

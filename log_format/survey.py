@@ -136,6 +136,7 @@ def survey(files: Files, wanted: Asked) -> list[Surveyed]:
                 one.partition,
                 crc,
                 log_start=one.log_start,
+                clean=one.clean,
                 stop_at_damage=wanted.stop_at_damage,
             )
             if (one.topic, one.partition) in found:

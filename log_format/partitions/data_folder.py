@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from log_format.checkpoints import (
+    CLEAN_SHUTDOWN,
     HIGH_WATERMARK,
     LOG_START,
     META_PROPERTIES,
@@ -29,6 +30,8 @@ class Found:
     partition: int
     log_start: int | None
     high_watermark: int | None
+    clean: bool = False
+    """Whether its broker was stopped in order, and has not run since."""
 
 
 class DataFolder:
@@ -68,8 +71,9 @@ class DataFolder:
         self.cluster_id = cluster_id_text(properties) if properties else None
         starts = self._offsets(files, LOG_START)
         watermarks = self._offsets(files, HIGH_WATERMARK)
+        clean = files.content(f"{self._root}/{CLEAN_SHUTDOWN}") is not None
         self.partitions = [
-            Found(folder, *one, log_start=starts.get(one), high_watermark=watermarks.get(one))
+            Found(folder, *one, starts.get(one), watermarks.get(one), clean)
             for folder, one in sorted(folders.items(), key=lambda item: item[1])
         ]
 

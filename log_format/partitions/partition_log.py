@@ -74,10 +74,13 @@ class PartitionLog:
         crc: Crc | None,
         *,
         log_start: int | None = None,
+        clean: bool = False,
         stop_at_damage: bool = False,
     ) -> None:
-        """`log_start` as the data folder's checkpoint says. `stop_at_damage` lets the log end
-        before the first damage, wherever that is; all segments are read for it."""
+        """`log_start` as the data folder's checkpoint says. `clean`: the broker was stopped in
+        order, so that its files tell what else the last segment is read for. `stop_at_damage` lets
+        the log end before the first damage, wherever that is; all segments are read for it.
+        """
         self.topic, self.partition, self.folder = topic, partition, folder
         self._files, self._crc = files, crc
         self._stop_at_damage = stop_at_damage
@@ -86,8 +89,10 @@ class PartitionLog:
         self.segments = self._segments(names)
         metadata = files.content(f"{folder}/{PARTITION_METADATA}")
         self.topic_id = topic_id_text(metadata) if metadata is not None else None
-        self._read_indexes()
-        self.transactions = self._replayed(names)
+        for segment in self.segments[:-1]:
+            self._read_index(segment)
+        settled = self._settled() if clean and not stop_at_damage else None
+        self.transactions = settled or self._replayed(names)
         self.log_start = max(self.segments[0].base_offset, log_start or 0)
         self.end = max(self.segments[-1].next_offset, self.log_start)
         self.stable_end = max(self.transactions.stable_end(self.end), self.log_start)
@@ -161,24 +166,47 @@ class PartitionLog:
             segments.append(Segment(path, base, self._files.size(path), following))
         return segments
 
-    def _read_indexes(self) -> None:
-        """Those of all segments but the last, as far as they can be trusted."""
-        for segment in self.segments[:-1]:
-            stem = segment.path.removesuffix(LOG_SUFFIX)
-            found = read_index(
-                segment.base_offset,
-                segment.end,
-                self._files.content(stem + INDEX_SUFFIX),
-                self._files.content(stem + TIME_INDEX_SUFFIX),
-            )
-            transactions = self._files.content(stem + TXN_INDEX_SUFFIX)
-            aborted = decode_transactions(transactions) if transactions else []
-            if isinstance(found, str):
-                self._note(segment, f"{found}: its batches were read instead")
-            elif aborted is None:
-                self._note(segment, ".txnindex is damaged: its batches were read instead")
-            elif not self._stop_at_damage:
-                segment.index, segment.aborted = found, aborted
+    def _read_index(self, segment: Segment) -> None:
+        """As far as it can be trusted."""
+        stem = segment.path.removesuffix(LOG_SUFFIX)
+        found = read_index(
+            segment.base_offset,
+            segment.end,
+            self._files.content(stem + INDEX_SUFFIX),
+            self._files.content(stem + TIME_INDEX_SUFFIX),
+        )
+        transactions = self._files.content(stem + TXN_INDEX_SUFFIX)
+        aborted = decode_transactions(transactions) if transactions else []
+        if isinstance(found, str):
+            self._note(segment, f"{found}: its batches were read instead")
+        elif aborted is None:
+            self._note(segment, ".txnindex is damaged: its batches were read instead")
+        elif not self._stop_at_damage:
+            segment.index, segment.aborted = found, aborted
+
+    def _settled(self) -> TransactionReplay | None:
+        """What a clean stop left: the last segment's indexes, and a snapshot of producers at the
+        log's end, which is looked for behind the last entry of the index. None where something of
+        it is missing."""
+        last = self.segments[-1]
+        self._read_index(last)
+        if any(one.index is None for one in self.segments):
+            return None
+        assert last.index is not None
+        end = last.base_offset
+        try:
+            for piece in self._pieces(last, last.index.start_of(last.next_offset)):
+                end = int(last_offsets(piece.headers[-1:])[0]) + 1
+        except DamagedLog:
+            last.index = None
+            return None
+        data = self._files.content(segment_path(self.folder, end, SNAPSHOT_SUFFIX))
+        ongoing = open_in_snapshot(data, self._crc) if data is not None else None
+        if ongoing is None:
+            last.index = None
+            return None
+        last.next_offset = end
+        return TransactionReplay(ongoing)
 
     def _note(self, segment: Segment, text: str) -> None:
         name = segment.path.rpartition("/")[2].removesuffix(LOG_SUFFIX)

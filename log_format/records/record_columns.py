@@ -20,7 +20,7 @@ from log_format.batch_headers import Ints
 
 _SMALLEST_RECORD_BYTES = 7
 # Below as many batches a walk through each in turn is quicker than a step of all at once.
-_ABREAST_MIN = 24
+_ABREAST_MIN = 64
 
 
 class BadRecords(Exception):

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CODEC_TOPIC, TRANSACTION_TOPIC, COMPACTED_TOPIC = "all.codecs-1", "in_transactions", "last-values"
@@ -24,6 +31,7 @@ _FIRST_MS = time.time_ns() // 1_000_000 - 40_000_000
 _STEP_MS = 2_000
 _SMALL_SEGMENTS = {"segment.ms": "1000"}
 _TIMEOUT_S = 30
+_STILL_S = 1.0
 
 
 def make_topics(bootstrap: str) -> None:
@@ -55,6 +63,7 @@ def filled(bootstrap: str, data_dir: Path) -> Iterator[None]:
     while not _is_clean(data_dir):
         assert time.monotonic() < deadline, "the cleaner does not come"
         time.sleep(0.05)
+    _stop_cleaning(bootstrap, data_dir)
     yield
     open_one.abort_transaction(_TIMEOUT_S)
 
@@ -64,6 +73,38 @@ def _is_clean(data_dir: Path) -> bool:
     path = data_dir / "cleaner-offset-checkpoint"
     lines = path.read_text().splitlines() if path.exists() else []
     return any(line.split()[0] == COMPACTED_TOPIC and int(line.split()[2]) >= 60 for line in lines)
+
+
+def _stop_cleaning(bootstrap: str, data_dir: Path) -> None:
+    """Who reads the topic and then copies it is to find the same both times."""
+    settings = {"cleanup.policy": "delete", "retention.ms": "-1"}
+    resource = ConfigResource(
+        ResourceType.TOPIC,
+        COMPACTED_TOPIC,
+        incremental_configs=[
+            ConfigEntry(name, text, incremental_operation=AlterConfigOpType.SET)
+            for name, text in settings.items()
+        ],
+    )
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    [altered] = admin.incremental_alter_configs([resource]).values()
+    altered.result(_TIMEOUT_S)
+    still_since, seen = time.monotonic(), _files(data_dir)
+    while time.monotonic() < still_since + _STILL_S:
+        time.sleep(0.05)
+        now = _files(data_dir)
+        if now != seen:
+            still_since, seen = time.monotonic(), now
+
+
+def _files(data_dir: Path) -> list[tuple[str, int, int]]:
+    """Names, inodes and sizes: compaction puts others in their place."""
+    with suppress(FileNotFoundError):
+        return [
+            (path.name, path.stat().st_ino, path.stat().st_size)
+            for path in sorted((data_dir / f"{COMPACTED_TOPIC}-0").iterdir())
+        ]
+    return []
 
 
 class _Writer:

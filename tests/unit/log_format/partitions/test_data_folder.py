@@ -23,12 +23,14 @@ def test_a_brokers_data_folder(tmp_path: Path) -> None:
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\na.b-c 1 7\n")
     (tmp_path / "replication-offset-checkpoint").write_text("0\n2\na.b-c 1 9\nz 10 3\n")
     (tmp_path / "y-0").write_text("a file")
+    (tmp_path / ".kafka_cleanshutdown").touch()
     found = DataFolder(Files(), path + "/")
+    assert all(one.clean for one in found.partitions)
     assert found.partitions == [
-        Found(f"{path}/a.b-c-0", "a.b-c", 0, None, None),
-        Found(f"{path}/a.b-c-1", "a.b-c", 1, 7, 9),
-        Found(f"{path}/z-9", "z", 9, None, None),
-        Found(f"{path}/z-10", "z", 10, None, 3),
+        Found(f"{path}/a.b-c-0", "a.b-c", 0, None, None, True),
+        Found(f"{path}/a.b-c-1", "a.b-c", 1, 7, 9, True),
+        Found(f"{path}/z-9", "z", 9, None, None, True),
+        Found(f"{path}/z-10", "z", 10, None, 3, True),
     ]
     assert found.cluster_id == "abc"
     assert found.notes == ["x-0.1-delete is set aside by its broker and not read"]

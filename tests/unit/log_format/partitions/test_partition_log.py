@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from log_format.damage import LogError, OldFormat
+from log_format.partitions.partition_log import PartitionLog
+from protocol.records import Record
 from storage.log.unified_log import UnifiedLog
+from tests.batches import build_batch
 from tests.unit.log_format.folders import (
     FIRST_MS,
     HOUR_MS,
@@ -226,3 +229,46 @@ def test_parts_are_cut_at_batches_and_lose_nothing(tmp_path: Path) -> None:
         assert rows_of_log(log, start, end, step_bytes=200) == everything[start:end]
     parts = list(log.ranges(20, 24, 1))
     assert sum(one.end - one.start for part in parts for one in part) < log.size / 4
+
+
+def test_after_a_clean_stop_the_files_tell_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = two_aborted()
+    commit_all(server)
+    folder = copied(closed(server), tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(PartitionLog, "_walk", None)
+        log = opened(folder, clean=True)
+    assert (log.end, log.stable_end, log.aborted, log.notes) == (10, 9, BOTH, [])
+    assert [row[0] for row in rows_of_log(log)] == [2, 3]
+    assert [row[0] for row in rows_of_log(log, committed=False)] == [0, 1, 2, 3, 4, 7, 9]
+
+
+@pytest.mark.parametrize("lost", ["00000000000000000010.snapshot", "*.index", "cut", "more"])
+def test_a_clean_stop_is_not_believed_against_the_files(tmp_path: Path, lost: str) -> None:
+    server = two_aborted()
+    commit_all(server)
+    folder = copied(closed(server), tmp_path)
+    last = logs_of(folder)[-1]
+    if lost == "cut":
+        last.write_bytes(last.read_bytes()[:-1])
+    elif lost == "more":
+        more = build_batch([Record(10, NOW_MS, None, b"v")], base_offset=10)
+        last.write_bytes(last.read_bytes() + bytes(more))
+    else:
+        for file in folder.glob(lost):
+            file.unlink()
+    log = opened(folder, clean=True)
+    end = {"cut": 9, "more": 11}.get(lost, 10)
+    assert (log.end, log.stable_end, log.aborted) == (end, 9, BOTH)
+
+
+def test_an_empty_last_segment_after_a_clean_stop(tmp_path: Path) -> None:
+    server = several_segments()
+    server.roll()
+    server.close()
+    log = opened(copied(server, tmp_path), clean=True)
+    assert (log.end, log.notes) == (24, []) and rows_of_log(log) == rows_of_server(server)
+    empty = opened(copied(closed(open_log()), tmp_path / "empty"), clean=True)
+    assert (empty.end, empty.notes) == (0, [])

@@ -51,7 +51,7 @@ def test_nulls_headers_and_gaps(codec: int) -> None:
 
 def test_batches_of_all_kinds_side_by_side() -> None:
     batches = [
-        build_batch(RECORDS[:1] + RECORDS[3:], base_offset=5, compression=n % 5) for n in range(40)
+        build_batch(RECORDS[:1] + RECORDS[3:], base_offset=5, compression=n % 5) for n in range(200)
     ]
     data = b"".join(map(bytes, batches))
     assert [told(row) for row in rows_of(piece_of(data))] == [

@@ -30,9 +30,9 @@ def test_varints_of_every_length() -> None:
     assert after.tolist() == [*starts[1:], len(out)]
 
 
-@pytest.mark.parametrize("batches", [1, 30])
+@pytest.mark.parametrize("batches", [1, 90])
 def test_one_after_the_other_and_abreast_find_the_same(batches: int) -> None:
-    """Thirty batches go step by step together, one goes by itself."""
+    """Ninety batches go step by step together, one goes by itself."""
     many = [
         body(*(Record(at, at, b"k" * at, b"v" * (at * number)) for at in range(1 + number % 7)))
         for number in range(batches)
@@ -92,12 +92,12 @@ def test_damage_names_its_batch() -> None:
 
 def test_damage_is_seen_abreast_too() -> None:
     good = body(Record(0, 0, b"key", b"value"))
-    data = good * 40
-    ends = np.arange(1, 41, dtype=np.int64) * len(good)
+    data = good * 90
+    ends = np.arange(1, 91, dtype=np.int64) * len(good)
     bad = bytearray(data)
     bad[20 * len(good)] += 2
     with pytest.raises(BadRecords) as raised:
-        find_records(bytes(bad), ends - len(good), ends, np.ones(40, dtype=np.int64))
+        find_records(bytes(bad), ends - len(good), ends, np.ones(90, dtype=np.int64))
     assert raised.value.batch == 20
 
 
