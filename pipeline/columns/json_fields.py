@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 )
 
 from pipeline.columns.evolution import grown
-from pipeline.columns.inference import SAMPLE, objects, schema_of
+from pipeline.columns.inference import FIELDS_MAX, SAMPLE, objects, schema_of
 from pipeline.columns.records import column_names, nullable
 from pipeline.columns.schema_text import told
 
@@ -39,6 +39,7 @@ _OPTIONS = {
 }
 _SHOWN_MAX = 60
 _LAST_TIME = "9999-12-31 23:59:59.999999"
+_EMPTY: tuple[object, ...] = (None, [], {})
 _COMPLEX = (StructType, ArrayType, MapType)
 
 
@@ -121,14 +122,17 @@ class Json:
     def grown(self, checked: DataFrame, new: str) -> Json:
         """With the fields that the records of `checked` have beyond these.
 
-        Each record with a new field is seen; what objects inside have is seen in some of the
-        records.
+        Each new field is seen; what objects have inside is seen in some of the records.
         """
         looked = checked.where(F.size(new) > 0).select("value").limit(SAMPLE)
         if any(isinstance(one.dataType, _COMPLEX) for one in self.fields):
             others = checked.where(F.size(new) == 0).select("value").limit(SAMPLE)
             looked = looked.unionAll(others)
-        fields = grown(self.fields, schema_of(objects(row.value for row in looked.collect())))
+        seen = objects(row.value for row in looked.collect())
+        if any(name not in self.fields.names for one in seen for name in one):
+            typed = {name for one in seen for name, value in one.items() if value not in _EMPTY}
+            seen += objects(_examples(checked, new, sorted(typed)))
+        fields = grown(self.fields, schema_of(seen))
         return self if fields == self.fields else replace(self, fields=fields)
 
     def columns(self, read: Column) -> list[Column]:
@@ -193,6 +197,19 @@ def _is_wrong(raw: Column, found: Column, field: StructField) -> Column:
     alone = F.concat(F.lit(f'{{"{_OBJECT}":'), F.to_json(value), F.lit("}"))
     wanted = StructType([StructField(_OBJECT, field.dataType), StructField(_CORRUPT, StringType())])
     return there & F.from_json(alone, wanted, _OPTIONS)[_CORRUPT].isNotNull()
+
+
+def _examples(checked: DataFrame, new: str, but: list[str]) -> Iterator[bytes]:
+    """Some values of each new field that is not among `but` and not empty: those that are rare."""
+    each = checked.where(F.size(new) > 0).select("value", F.explode(new).alias("name"))
+    if but:
+        each = each.where(~F.col("name").isin(but))
+    fields = F.from_json(F.col("value").cast("string"), "MAP<STRING, VARIANT>")
+    text = F.element_at(fields, F.col("name")).cast("string")
+    each = each.where(text.isNotNull() & ~text.isin("[]", "{}"))
+    found = each.groupBy("name").agg(*(take("value") for take in (F.first, F.min, F.max)))
+    for row in found.limit(FIELDS_MAX).collect():
+        yield from row[1:]
 
 
 _Check = tuple[str, Callable[[Column], Column]]

@@ -18,7 +18,7 @@ from pipeline.columns.avro.avro_schema import AvroSchema
 from pipeline.columns.avro.registry import Registry
 from pipeline.columns.columns import VERSION, Columns, Format
 from pipeline.columns.evolution import merged
-from pipeline.columns.inference import SAMPLE, objects, schema_of
+from pipeline.columns.inference import objects, schema_of
 from pipeline.columns.json_fields import ADD, IGNORE, NEW_FIELDS, Json
 from pipeline.columns.plain import Raw, Text
 from pipeline.columns.records import column_names
@@ -26,6 +26,7 @@ from pipeline.columns.schema_text import read_schema, text_of
 from pipeline.errors import PipelineError
 
 FORMATS = ("raw", "text", "json", "avro")
+_SAMPLE = 10_000
 _WITH_SCHEMA = ("json", "avro")
 
 
@@ -187,7 +188,7 @@ def _fields(kept: dict[str, str]) -> StructType:
 
 def _found(sample: DataFrame) -> StructType:
     """The schema of a sample. PipelineError where there is none."""
-    rows = sample.select("value").where("value IS NOT NULL").limit(SAMPLE).collect()
+    rows = sample.select("value").where("value IS NOT NULL").limit(_SAMPLE).collect()
     if not rows:
         raise PipelineError(
             "the topic has no record in which a schema could be found: give --schema, or run again "

@@ -178,6 +178,14 @@ def test_a_new_field_becomes_a_column_and_an_empty_one_waits(spark: SparkSession
     assert same.grown(same.checked(frame)) is same
 
 
+def test_a_new_field_of_one_record_among_many_is_seen(spark: SparkSession) -> None:
+    columns = json_columns("id INT", "add")
+    often = [f'{{"id":{n},"often":1,"never":null}}' for n in range(1_100)]
+    frame = texts(spark, *often, '{"id":1,"it\'s [rare]":{"x":true},"never":{}}')
+    wider = columns.grown(columns.checked(frame))
+    assert wider.schema.names[6:] == ["id", "often", "it's [rare]"]
+
+
 def test_a_key_of_json_is_one_column(spark: SparkSession) -> None:
     from pipeline.columns.columns import Columns
     from pipeline.columns.json_fields import Json
