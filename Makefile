@@ -94,6 +94,6 @@ $(VENV)/.pipeline-installed: pyproject.toml setup.py | $(BIN)/python
 	@touch $@ $(VENV)/.broker-installed
 
 $(VENV)/.tests-installed: pyproject.toml setup.py | $(BIN)/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,pipeline]'
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,connect]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed $(VENV)/.pipeline-installed

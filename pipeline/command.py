@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +27,8 @@ _JOBS = {
     "audit": "is a topic, a table or the stream's results whole? A table and a report in HTML",
 }
 _WITHOUT_SPARK = ("generate",)
+# Whose errors are told in one line; any other is a bug, and shown whole.
+_TOLD = ("pyspark", "py4j", "grpc", "pyarrow")
 _ON_SPARK_ONLY = "pip install 'ottla[pipeline]'"
 
 
@@ -43,9 +47,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _refused("interrupted")
     except Exception as error:  # Spark's errors, told in one line
-        if "--debug" in given or not type(error).__module__.startswith(("pyspark", "py4j")):
+        theirs = isinstance(error, OSError) or type(error).__module__.startswith(_TOLD)
+        if "--debug" in given or not theirs:
             raise
         return _refused(told(error))
+
+
+class _JobParser(argparse.ArgumentParser):
+    """Says what it does not know with the usage of its job, and what it may have been."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            word = rest[0].partition("=")[0]
+            close = get_close_matches(word, self._option_string_actions, 1)
+            hint = f" (is it {close[0]}?)" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+        return found, rest
 
 
 def parser_for(job: str | None) -> argparse.ArgumentParser:
@@ -53,7 +73,7 @@ def parser_for(job: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ottla-pipeline", description="Spark jobs on the topics of Ottla or Apache Kafka."
     )
-    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, parser_class=_JobParser)
     for name, about in _JOBS.items():
         one = jobs.add_parser(name, help=about, description=about)
         if name == job:
@@ -66,24 +86,22 @@ def parser_for(job: str | None) -> argparse.ArgumentParser:
 
 def _run(given: list[str]) -> int:
     job = next((word for word in given if word in _JOBS), None)
-    asks = "-h" in given or "--help" in given
-    if job is not None and job not in _WITHOUT_SPARK and not asks:
-        # Before PySpark is looked for: without Java it is of no use.
-        import_module("pipeline.spark.java").check_java()
     options = parser_for(job).parse_args(given)
     module = _module(options.job)
     run: Callable[..., int] = module.run
     if options.job in _WITHOUT_SPARK:
         return run(options)
     # Half a minute of Spark's patience, and its JVM, for what is known in a moment.
-    module.check(options)
     sessions = import_module("pipeline.spark.session")
+    sessions.check(options)
+    module.check(options)
     needs = module.needs(options) if hasattr(module, "needs") else sessions.NOTHING_MORE
     spark = sessions.make_session(options.job, options, needs)
     try:
         return run(spark, options)
     finally:
-        spark.stop()
+        with suppress(Exception):  # it may have gone first, which is told already
+            spark.stop()
 
 
 def _module(job: str) -> Any:

@@ -12,6 +12,11 @@ class PipelineError(Exception):
     """A job cannot run, or go on, as it was asked to; `str()` says why and what to do."""
 
 
+TWO_STREAMS = (
+    "another stream job is at work on this checkpoint: end it, or name another --checkpoint and "
+    "--table (one that a lost client left on Spark Connect is ended by --take-over)"
+)
+
 # Words in the errors of Spark and its connector, and what a person does about them.
 _KNOWN = (
     (
@@ -23,6 +28,11 @@ _KNOWN = (
     (
         "UnknownTopicOrPartition",
         "the topic went away while the job ran: does somebody delete it?",
+    ),
+    (
+        "not present in metadata after",
+        "the topic that is written went away, or lost partitions, while the job ran: does somebody "
+        "delete it?",
     ),
     (
         "Failed to construct kafka",
@@ -51,9 +61,22 @@ _KNOWN = (
         "no master of Spark answers: check --master",
     ),
     (
+        "stopped SparkContext",
+        "Spark ended before the job did: no master of Spark took it on (check --master), or its "
+        "cluster went away",
+    ),
+    (
+        "None.org.apache.spark.api.java.JavaSparkContext",
+        "Spark did not start: its own lines above say why; check --master and --conf",
+    ),
+    (
         "Failed to find data source: kafka",
-        "Spark has no Kafka connector: give spark-submit --packages "
-        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+        "Spark has no Kafka connector: give spark-submit, or the server of Spark Connect, "
+        "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+    ),
+    (
+        "No module named 'pyarrow'",
+        "the executors' Python has no pyarrow: set PYSPARK_PYTHON to one that has it",
     ),
     (
         "JAVA_GATEWAY_EXITED",
@@ -69,8 +92,54 @@ _KNOWN = (
         "no rows are in these files, or they are not in this --format",
     ),
     (
-        "Concurrent update to the log",
-        "another stream job uses this checkpoint: stop it, or name another --checkpoint",
+        "CSV header does not conform",
+        "not all of these files have the same columns in their first line: replay them one by one",
+    ),
+    ("Concurrent update to the log", TWO_STREAMS),
+    ("CONCURRENT_STREAM_LOG_UPDATE", TWO_STREAMS),
+    ("CONCURRENT_QUERY", TWO_STREAMS),
+    ("as another query with same id is already active", TWO_STREAMS),
+    (
+        "INVALID_HANDLE.SESSION",
+        "the server of Spark Connect has ended this session, or was started again: start the job "
+        "again",
+    ),
+    (
+        "StatusCode.UNAVAILABLE",
+        "the server of Spark Connect does not answer: check --remote",
+    ),
+    (
+        "StatusCode.UNAUTHENTICATED",
+        "the server of Spark Connect lets nobody in with this --remote: give its token, "
+        "sc://HOST:PORT/;token=…",
+    ),
+    (
+        "java.net.ConnectException",
+        "a server that Spark needs does not answer (a file system, or an executor): check the "
+        "addresses of --table and --checkpoint",
+    ),
+    (
+        "No space left on device",
+        "a disk is full: make room for --table, --checkpoint and TMPDIR",
+    ),
+    (
+        "java.lang.OutOfMemoryError",
+        "Spark has too little memory: give --conf spark.driver.memory=4g, or a smaller --batch-max",
+    ),
+    (
+        "No FileSystem for scheme",
+        "Spark has no jar for this kind of path: add it with --conf spark.jars.packages=… (for "
+        "s3a:// org.apache.hadoop:hadoop-aws:3.4.1)",
+    ),
+    (
+        "org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+        "Spark has no jar for s3a://: add --conf "
+        "spark.jars.packages=org.apache.hadoop:hadoop-aws:3.4.1",
+    ),
+    (
+        "TopicAuthorizationException",
+        "the user of this job lacks a right on the topic: see the table of rights in "
+        "docs/pipeline.md",
     ),
     (
         "org.apache.kafka.common.errors.TimeoutException",
@@ -91,6 +160,14 @@ def told(error: BaseException) -> str:
     for words, sentence in _KNOWN:
         if words in text:
             return sentence
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the system'}: {error.strerror}"
+    return f"Spark stopped the job: {_said(text) or type(error).__name__} (--debug shows all of it)"
+
+
+def _said(text: str) -> str:
+    """The line that says most: of an error in Java the one behind its first, `: class: message`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = lines[0] if lines else type(error).__name__
-    return f"Spark stopped the job: {first} (--debug shows all of it)"
+    if len(lines) > 1 and lines[1].startswith(": "):
+        return lines[1].removeprefix(": ")
+    return lines[0] if lines else ""

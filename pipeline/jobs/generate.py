@@ -25,6 +25,7 @@ from pipeline.generator import (
     generated,
     iso,
 )
+from pipeline.options import number, topic, whole
 from pipeline.sender import Sender
 from pipeline.spark import connection
 from pipeline.topics import KEPT_FOR_EVER, Cluster
@@ -34,14 +35,16 @@ PARTITIONS = 6
 APART_MAX_MS = 300_000
 PROGRESS_S = 2.0
 _PACE_EVERY = 50
+_HOURS_MAX = 24 * 366
+_START_MAX_MS = 4_102_444_800_000  # the year 2100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     connection.add_arguments(parser)
-    parser.add_argument("--topic", default=TOPIC)
-    parser.add_argument("--partitions", type=int, default=PARTITIONS, help="of a topic that is new")
-    parser.add_argument("--rate", type=float, default=0, help="records a second; 0: all it can")
+    parser.add_argument("--topic", type=topic, default=TOPIC)
+    parser.add_argument("--partitions", type=whole(1), default=PARTITIONS, help="of a new topic")
+    parser.add_argument("--rate", type=number(0), default=0, help="records a second; 0: all it can")
     add_spec_arguments(parser)
 
 
@@ -50,16 +53,25 @@ def add_spec_arguments(parser: argparse.ArgumentParser) -> None:
     default = GeneratorSpec()
     group = parser.add_argument_group("what is generated")
     group.add_argument("--seed", type=int, default=default.seed, help="same seed, same records")
-    group.add_argument("--events", type=int, default=default.events, help="records in all")
+    group.add_argument("--events", type=whole(1), default=default.events, help="records in all")
     group.add_argument(
-        "--start", type=int, default=DEFAULT_START_MS, help="of the operator's clock, ms since 1970"
+        "--start",
+        type=whole(0, _START_MAX_MS),
+        default=DEFAULT_START_MS,
+        help="of the operator's clock, ms since 1970",
     )
-    group.add_argument("--hours", type=int, default=HOURS, help="how long that clock runs")
-    group.add_argument("--subscribers", type=int, default=default.subscribers)
-    group.add_argument("--cells", type=int, default=default.cells)
-    group.add_argument("--late", type=float, default=default.late_share, metavar="SHARE")
-    group.add_argument("--duplicates", type=float, default=default.duplicate_share, metavar="SHARE")
-    group.add_argument("--malformed", type=float, default=default.malformed_share, metavar="SHARE")
+    group.add_argument(
+        "--hours", type=whole(1, _HOURS_MAX), default=HOURS, help="how long that clock runs"
+    )
+    group.add_argument("--subscribers", type=whole(1), default=default.subscribers)
+    group.add_argument("--cells", type=whole(1), default=default.cells)
+    group.add_argument("--late", type=number(0, 1), default=default.late_share, metavar="SHARE")
+    group.add_argument(
+        "--duplicates", type=number(0, 1), default=default.duplicate_share, metavar="SHARE"
+    )
+    group.add_argument(
+        "--malformed", type=number(0, 1), default=default.malformed_share, metavar="SHARE"
+    )
 
 
 def spec_of(options: argparse.Namespace) -> GeneratorSpec:

@@ -13,6 +13,7 @@ from pipeline import sources
 from pipeline.columns import options as column_options
 from pipeline.jobs import table
 from pipeline.jobs.generate import TOPIC
+from pipeline.options import place, topic, whole
 
 # What is no option here.
 _FIXED = {
@@ -30,10 +31,10 @@ _FIXED = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     sources.add_arguments(parser)
-    parser.add_argument("--topic", default=TOPIC)
-    parser.add_argument("--table", default="pipeline-data/events", help="a folder, or its URI")
+    parser.add_argument("--topic", type=topic, default=TOPIC)
+    parser.add_argument("--table", type=place, default="pipeline-data/events", help="or its URI")
     parser.add_argument(
-        "--batch-max", type=int, default=table.BATCH_MAX, metavar="OFFSETS", help="of one run"
+        "--batch-max", type=whole(1), default=table.BATCH_MAX, metavar="OFFSETS", help="of one run"
     )
     columns = argparse.ArgumentParser()
     column_options.add_arguments(columns)

@@ -13,23 +13,42 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any
 
+from pyspark.cloudpickle import register_pickle_by_value
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import pipeline
 from pipeline import cdr
 from pipeline.errors import PipelineError, told
 from pipeline.jobs.generate import TOPIC
+from pipeline.options import (
+    as_spark_has_it,
+    check_folder,
+    delay,
+    number,
+    place,
+    span,
+    span_ms,
+    topic,
+    whole,
+)
 from pipeline.spark import connection, kafka_source
+from pipeline.spark.session import is_remote
 from pipeline.tables import aggregates
 from pipeline.tables.files import Files
 from pipeline.tables.stream_identity import StreamIdentity, claim
 from pipeline.tables.stream_progress import QueryView, Teller, look
+from pipeline.tables.sums_writer import SumsWriter
+from pipeline.tables.writer_lock import hold
 from pipeline.topics import Cluster
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 RESULTS = "cdr-aggregates"
 DEAD_LETTERS = "cdr-dead-letters"
@@ -39,12 +58,16 @@ LATENESS = "15 minutes"
 ALERT_ABOVE = 0.15
 BATCH_MAX = 100_000
 TRIGGER_S = 5.0
-LOOK_S = 2.0
+LOOK_S, LOOK_TIMEOUT_S = 2.0, 5.0
+AGGREGATES = "aggregates"
 # How Spark puts the files of a checkpoint in place. On a local disk its usual way forks `readlink`
 # twice a file, thirty times a batch, and is no safer.
 _CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+_END_THE_FIRST = "spark.sql.streaming.stopActiveRunOnRestart"
 _RESULT_PARTITIONS = 3
+_STARTS = 3
+_NO_WORKER = "Python worker failed to connect back"
 _SAMPLE = 1_000
 _ALERTS_MAX = 20
 
@@ -53,24 +76,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     add = parser.add_argument
     connection.add_arguments(parser)
-    add("--topic", default=TOPIC)
-    add("--results-topic", default=RESULTS, help="compacted: the last value of a key counts")
-    add("--dead-letters", default=DEAD_LETTERS, help="the topic for records that do not fit")
-    add("--table", default="pipeline-data/aggregates", help="a folder of Parquet, or its URI")
-    add("--checkpoint", default="pipeline-data/checkpoint", help="what the job remembers")
-    add("--window", default=WINDOW, help="of the sums")
-    add("--watermark", default=WATERMARK, help="how long an event may come after later ones")
-    add("--lateness", default=LATENESS, help="how long an event may be on its way")
-    add("--alert-above", type=float, default=ALERT_ABOVE, help="this share of dropped calls")
-    add("--batch-max", type=int, default=BATCH_MAX, help="records of one micro-batch")
-    add("--trigger", type=float, default=TRIGGER_S, help="seconds from batch to batch")
+    add("--topic", type=topic, default=TOPIC)
+    add("--results-topic", type=topic, default=RESULTS, help="compacted: a key's last value counts")
+    add("--dead-letters", type=topic, default=DEAD_LETTERS, help="the topic for misfits")
+    add(
+        "--table",
+        type=place,
+        default="pipeline-data/aggregates",
+        help="a folder of Parquet, or its URI",
+    )
+    add("--checkpoint", type=place, default="pipeline-data/checkpoint", help="what it remembers")
+    add("--window", type=span, default=WINDOW, help="of the sums")
+    add("--watermark", type=delay, default=WATERMARK, help="an event may come so long after others")
+    add("--lateness", type=delay, default=LATENESS, help="how long an event may be on its way")
+    add(
+        "--alert-above",
+        type=number(0, 1),
+        default=ALERT_ABOVE,
+        help="this share of dropped calls",
+    )
+    add("--batch-max", type=whole(1), default=BATCH_MAX, help="records of one micro-batch")
+    add("--trigger", type=number(0), default=TRIGGER_S, help="seconds from batch to batch")
+    add(
+        "--take-over",
+        action="store_true",
+        help="on Spark Connect: end the run that a lost client left on this checkpoint",
+    )
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--once", action="store_true", help="end when all that is there is done")
-    end.add_argument("--until-idle", type=float, metavar="SECONDS", help="… and nothing came since")
+    end.add_argument(
+        "--until-idle", type=number(0), metavar="SECONDS", help="… and nothing came since"
+    )
 
 
 def check(options: argparse.Namespace) -> None:
     """What can be known before Spark starts; PipelineError where the topic is missing."""
+    topics = (options.topic, options.results_topic, options.dead_letters)
+    if len(set(topics)) < len(topics):
+        raise PipelineError(
+            "stream: --topic, --results-topic and --dead-letters are three topics: with one for "
+            "two the job would read what it writes"
+        )
+    if span_ms(options.lateness) > span_ms(options.watermark):
+        raise PipelineError(
+            f"--lateness {options.lateness} is longer than --watermark {options.watermark}: such "
+            "events would be in no sum; give a longer --watermark"
+        )
+    if as_spark_has_it(options.table) == as_spark_has_it(options.checkpoint):
+        raise PipelineError("stream: --table and --checkpoint are two folders")
+    check_folder("--table", options.table)
+    check_folder("--checkpoint", options.checkpoint)
     Cluster(connection.connection_of(options)).partitions(options.topic)
 
 
@@ -78,9 +133,13 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Run until it is stopped, or as the options say; the exit code."""
     there = connection.connection_of(options)
     job = StreamJob(spark, there, Cluster(there), options)
+    job.prepare()
     job.claim()
-    job.start()
-    ended = job.watch(_stopped_by_signal())
+    try:
+        job.start()
+        ended = job.watch(_stopped_by_signal())
+    finally:
+        job.stop()
     _say(ended)
     return 0
 
@@ -98,14 +157,33 @@ class StreamJob:
         self._spark = spark
         self._there = there
         self._cluster = cluster
+        self._ends = Cluster(there, LOOK_TIMEOUT_S).ends
         self._options = options
+        self._checkpoint = as_spark_has_it(options.checkpoint)
         self._table = aggregates.AggregateTable(spark, options.table)
+        self._frames: list[DataFrame] = []
         self._queries: list[StreamingQuery] = []
-        self._alerted: set[tuple[str, str]] = set()
+        self._alerts = Alerts()
+        self._alerted = -1
         self._teller = Teller()
+        self._lock: IO[str] | None = None
+        self._unheard = False
+
+    def prepare(self) -> None:
+        """Both frames, as Spark takes them; its error where it does not."""
+        options = self._options
+        sums = aggregates.summed(
+            aggregates.once(cdr.events(self._source(), options.lateness), options.watermark),
+            options.window,
+            options.alert_above,
+        )
+        self._frames = [sums, cdr.dead_letters(self._source(), options.lateness)]
+        for frame in self._frames:
+            assert frame.schema.names, "asking for it has Spark look at all of it"
 
     def claim(self) -> None:
-        """PipelineError where checkpoint, table or topic belong to something else."""
+        """PipelineError where checkpoint, table or topic belong to something else, or to a job
+        that runs."""
         options = self._options
         wanted = StreamIdentity(
             topic=options.topic,
@@ -116,44 +194,43 @@ class StreamJob:
             results_topic=options.results_topic,
             dead_letters=options.dead_letters,
         )
-        is_new = claim(self._spark, options.checkpoint, options.table, wanted, self._check_schema)
-        self._cluster.ensure(
-            options.results_topic, _RESULT_PARTITIONS, {"cleanup.policy": "compact"}
-        )
-        self._cluster.ensure(options.dead_letters, _RESULT_PARTITIONS)
+        self._lock = hold(options.checkpoint)
+        is_new = claim(self._spark, options.checkpoint, options.table, wanted, self._check_new)
+        self._ensure_topics()
         _say(f"{'begins with' if is_new else 'goes on with'} topic {options.topic}")
 
     def start(self) -> None:
         """Start both queries."""
-        options = self._options
+        options, set_to = self._options, self._spark.conf.set
         if Files(self._spark, options.checkpoint).is_local:
-            self._spark.conf.set(_CHECKPOINT_FILES, _BY_RENAME)
-        sums = aggregates.summed(
-            aggregates.once(cdr.events(self._source(), options.lateness), options.watermark),
-            options.window,
-            options.alert_above,
-        )
-        refused = cdr.dead_letters(self._source(), options.lateness)
+            set_to(_CHECKPOINT_FILES, _BY_RENAME)
+        # Else a second job on the same server of Spark Connect would end the first one's queries.
+        set_to(_END_THE_FIRST, str(options.take_over).lower())
         trigger: dict[str, Any] = (
             {"availableNow": True}
             if options.once
             else {"processingTime": f"{options.trigger} seconds"}
         )
-        self._queries = [
-            sums.writeStream.queryName("aggregates")
-            .outputMode("update")
-            .option("checkpointLocation", f"{options.checkpoint}/aggregates")
-            .foreachBatch(self._write)
-            .trigger(**trigger)
-            .start(),
-            refused.writeStream.queryName("dead-letters")
+        sums, refused = (frame.writeStream.trigger(**trigger) for frame in self._frames)
+        if is_remote(self._spark):
+            register_pickle_by_value(pipeline)  # type: ignore[no-untyped-call]
+        write = SumsWriter(options.table, options.results_topic, self._there.writing())
+        self._queries.append(
+            _started(
+                sums.queryName(AGGREGATES)
+                .outputMode("update")
+                .option("checkpointLocation", f"{self._checkpoint}/aggregates")
+                .foreachBatch(write)
+            )
+        )
+        self._queries.append(
+            refused.queryName("dead-letters")
             .format("kafka")
             .options(**self._there.writing())
             .option("topic", options.dead_letters)
-            .option("checkpointLocation", f"{options.checkpoint}/dead-letters")
-            .trigger(**trigger)
-            .start(),
-        ]
+            .option("checkpointLocation", f"{self._checkpoint}/dead-letters")
+            .start()
+        )
 
     def watch(self, stopped: Callable[[], bool]) -> str:
         """Say how it goes until it ends; why it did. PipelineError where a query failed."""
@@ -163,14 +240,12 @@ class StreamJob:
             if self._options.once and not any(query.isActive for query in self._queries):
                 return "done: all that was there is in the results"
             if stopped():
-                self._stop()
                 return "stopped; the same command goes on from here"
             views = self._look()
             idle = bool(views) and all(one.behind == 0 for one in views)
             idle_since = (idle_since or time.monotonic()) if idle else None
             wait = self._options.until_idle
             if wait is not None and idle_since and time.monotonic() - idle_since >= wait:
-                self._stop()
                 return f"done: nothing new for {wait:g} s"
             _sleep(LOOK_S, stopped)
 
@@ -179,34 +254,15 @@ class StreamJob:
             self._spark, self._there, self._options.topic, self._options.batch_max
         )
 
-    def _write(self, rows: DataFrame, batch: int) -> None:
-        """One batch of sums, to both places. May run again with the same rows."""
-        rows = rows.persist()  # computing it twice would change the state twice
-        try:
-            if rows.isEmpty():
-                return
-            self._table.write(rows, batch)
-            (
-                aggregates.as_records(rows)
-                .write.format("kafka")
-                .options(**self._there.writing())
-                .option("topic", self._options.results_topic)
-                .save()
-            )
-            self._say_alerts(rows)
-        finally:
-            rows.unpersist()
+    def _check_new(self) -> None:
+        """Of a stream that is new, before anything of it is written."""
+        self._check_schema()
+        self._ensure_topics()
 
-    def _say_alerts(self, rows: DataFrame) -> None:
-        alerts = aggregates.alerts(rows).orderBy("since", "id")
-        for row in alerts.limit(_ALERTS_MAX).collect():
-            place = (row.id, row.since)
-            if place not in self._alerted:
-                self._alerted.add(place)
-                _say(
-                    f"alert: cell {row.id} dropped {row.drops} of {row.calls} calls "
-                    f"({row.drop_rate:.0%}) in the window from {row.since}"
-                )
+    def _ensure_topics(self) -> None:
+        results = self._options.results_topic
+        self._cluster.ensure(results, _RESULT_PARTITIONS, {"cleanup.policy": "compact"})
+        self._cluster.ensure(self._options.dead_letters, _RESULT_PARTITIONS)
 
     def _check_schema(self) -> None:
         """PipelineError where not one of the first records is what the job reads."""
@@ -228,32 +284,97 @@ class StreamJob:
             )
 
     def _look(self) -> list[QueryView]:
-        ends = self._cluster.ends(self._options.topic)
-        progress = [(query.name or "", query.lastProgress) for query in self._queries]
-        views = [look(name, one, self._options.topic, ends) for name, one in progress if one]
-        for view in views:
-            line = self._teller.line(view)
-            if line is not None:
-                _say(line)
-        return views if len(views) == len(self._queries) else []
+        """The last batch of each query, once both have one; what is new is said."""
+        ends = self._heard_ends()
+        if ends is None:
+            return []
+        last = []
+        for query in self._queries:
+            views = [
+                look(query.name or "", one, self._options.topic, ends)
+                for one in query.recentProgress
+            ]
+            for view in views:
+                line = self._teller.line(view)
+                if line is not None:
+                    _say(line)
+                if view.name == AGGREGATES and view.rows and view.batch > self._alerted:
+                    self._alerted = view.batch
+                    self._say_alerts(view.batch)
+            last += views[-1:]
+        return last if len(last) == len(self._queries) else []
+
+    def _heard_ends(self) -> dict[int, int] | None:
+        """Of the topic; None while no broker answers, whom Spark goes on asking."""
+        try:
+            ends = self._ends(self._options.topic)
+        except PipelineError as error:
+            if not self._unheard:
+                _say(f"waiting: {error}")
+            self._unheard = True
+            return None
+        if self._unheard:
+            _say("a broker answers again")
+        self._unheard = False
+        return ends
+
+    def _say_alerts(self, batch: int) -> None:
+        rows = self._table.read_batch(batch)
+        for line in self._alerts.new(rows) if rows is not None else ():
+            _say(line)
 
     def _raise_failure(self) -> None:
         for query in self._queries:
             failed = query.exception()
             if failed is not None:
-                self._stop()
                 raise PipelineError(f"stream: {told(failed)}") from failed
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """End both queries, and let the checkpoint go."""
         for query in self._queries:
-            query.stop()
+            with suppress(PySparkException):  # its Spark may be gone
+                query.stop()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _started(writer: DataStreamWriter) -> StreamingQuery:
+    """Its query. A busy server of Spark Connect waits ten seconds for the Python that writes the
+    batches, and often has it the next time."""
+    for left in reversed(range(_STARTS)):
+        try:
+            return writer.start()
+        except PySparkException as error:
+            if not left or _NO_WORKER not in str(error):
+                raise
+            _say("the server's Python did not start in time: once more")
+    raise AssertionError("the last try raises")
+
+
+class Alerts:
+    """Cells that lose calls; each of a window is told once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+
+    def new(self, rows: DataFrame) -> list[str]:
+        """A line for each that is new among the rows of a batch."""
+        found = []
+        for row in aggregates.alerts(rows).orderBy("since", "id").limit(_ALERTS_MAX).collect():
+            if (row.id, row.since) not in self._told:
+                self._told.add((row.id, row.since))
+                found.append(
+                    f"alert: cell {row.id} dropped {row.drops} of {row.calls} calls "
+                    f"({row.drop_rate:.0%}) in the window from {row.since}"
+                )
+        return found
 
 
 def _stopped_by_signal() -> Callable[[], bool]:
     """Whether SIGINT or SIGTERM has come since."""
     came: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: came.append(1))
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: came.append(1))
     return lambda: bool(came)
 
 

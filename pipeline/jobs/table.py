@@ -22,6 +22,7 @@ from pipeline.columns.columns import Columns
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
+from pipeline.options import check_folder, number, place, topic, whole
 from pipeline.spark.session import Needs
 from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress
 from pipeline.tables.table import FORMATS, Table, open_table, wants
@@ -40,13 +41,18 @@ _MIB = 1024 * 1024
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     sources.add_arguments(parser)
-    parser.add_argument("--topic", required=True)
+    parser.add_argument("--topic", type=topic, required=True)
     parser.add_argument("--to", choices=FORMATS, default="delta", help="the table's format")
     parser.add_argument(
-        "--table", help="a folder, or its URI in an object store; pipeline-data/TOPIC without it"
+        "--table",
+        type=place,
+        help="a folder, or its URI in an object store; pipeline-data/TOPIC without it",
     )
     parser.add_argument(
-        "--dead-letters", metavar="PATH", help="records that do not fit; TABLE-dead-letters without"
+        "--dead-letters",
+        type=place,
+        metavar="PATH",
+        help="records that do not fit; TABLE-dead-letters without",
     )
     add_loop_arguments(parser)
     column_options.add_arguments(parser)
@@ -56,31 +62,39 @@ def add_loop_arguments(parser: argparse.ArgumentParser) -> None:
     """When it runs, and how large batches and files are."""
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
-        "--every", type=float, metavar="SECONDS", help="again and again, so far apart"
+        "--every", type=number(0.001), metavar="SECONDS", help="again and again, so far apart"
     )
     when.add_argument("--for-ever", action="store_true", help="as soon as there is something new")
     add = parser.add_argument
-    add("--batch-max", type=int, default=BATCH_MAX, metavar="OFFSETS", help="of one commit")
-    add("--file-size", type=int, default=FILE_MIB, metavar="MiB", help="of the files of the table")
+    add("--batch-max", type=whole(1), default=BATCH_MAX, metavar="OFFSETS", help="of one commit")
+    add(
+        "--file-size",
+        type=whole(1),
+        default=FILE_MIB,
+        metavar="MiB",
+        help="of the files of the table",
+    )
     add(
         "--merge-above",
-        type=int,
+        type=whole(0),
         default=MERGE_ABOVE,
         metavar="FILES",
         help="merge small files where there are so many too many; 0: never",
     )
     add("--sort-all", action="store_true", help="merging sorts the whole table by time again")
-    add("--keep-days", type=int, metavar="DAYS", help="delete older versions, as files are merged")
+    add(
+        "--keep-days",
+        type=whole(1),
+        metavar="DAYS",
+        help="delete older versions, as files are merged",
+    )
 
 
 def check(options: argparse.Namespace) -> None:
     """What can be known before Spark starts; PipelineError for what is missing."""
-    for name, least in (("batch_max", 1), ("file_size", 1), ("merge_above", 0), ("keep_days", 1)):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise PipelineError(f"--{name.replace('_', '-')} {value}: at least {least} is wanted")
-    if options.every is not None and not 0 < options.every < float("inf"):
-        raise PipelineError(f"--every {options.every:g}: more than 0 seconds are wanted")
+    for option, path in (("--table", options.table), ("--dead-letters", options.dead_letters)):
+        if path is not None:
+            check_folder(option, path)
     column_options.check(options)
     sources.check(options)
 
@@ -93,7 +107,7 @@ def needs(options: argparse.Namespace) -> Needs:
 
 def needs_of(forms: Sequence[str], options: argparse.Namespace) -> Needs:
     """What these formats want of Spark."""
-    local = options.master is None or options.master.startswith("local")
+    local = not options.remote and (options.master or "local").startswith("local")
     return Needs(*wants(forms, local))
 
 
@@ -118,7 +132,7 @@ class Filling:
         self._say = say
         self._source = sources.source_of(spark, options)
         self._topic: str = options.topic
-        path = options.table or f"pipeline-data/{options.topic}"
+        path = options.table or place(f"pipeline-data/{options.topic}")
         letters = options.dead_letters or f"{path.rstrip('/')}-dead-letters"
         self._table = Target(open_table(spark, options.to, path), options, ROWS, say)
         self._letters = Target(open_table(spark, options.to, letters), options, DEAD_LETTERS, say)

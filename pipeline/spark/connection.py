@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import PipelineError
+from pipeline.options import pair, servers
 
 DEFAULT_SERVERS = "localhost:9092"
 KAFKA, LIBRDKAFKA = "kafka.", "librdkafka."
@@ -94,11 +95,14 @@ class Connection:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that every job has which speaks to a cluster."""
     group = parser.add_argument_group("the cluster")
-    group.add_argument("--bootstrap-server", default=DEFAULT_SERVERS, metavar="HOST:PORT,…")
+    group.add_argument(
+        "--bootstrap-server", type=servers, default=DEFAULT_SERVERS, metavar="HOST:PORT,…"
+    )
     group.add_argument(
         "--option",
         action="append",
         default=[],
+        type=pair,
         metavar="KEY=VALUE",
         help="of Spark's Kafka connector, such as kafka.security.protocol=SASL_SSL; again for more",
     )
@@ -123,10 +127,8 @@ def connection_of(options: argparse.Namespace) -> Connection:
             for key, value in properties(text).items()
             if key != "bootstrap.servers"
         }
-    for pair in options.option:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise PipelineError(f"--option {pair}: KEY=VALUE is wanted")
+    for one in options.option:
+        key, _, value = one.partition("=")
         _refuse_of_the_jobs(key)
         found[key] = value
     return Connection(options.bootstrap_server, found)

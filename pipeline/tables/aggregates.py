@@ -3,7 +3,8 @@
 The table is one folder a batch, `batch=12/`, with the rows that the batch changed; the value of a
 key is its row of the latest batch. A batch that runs again after a crash replaces its own folder by
 the same rows: nothing is ever counted twice. Every hundredth batch holds all keys, and the folders
-before it go when the next one has begun. Owns that folder and how it is read.
+before it go when the next one has begun (on an object store they stay, unread). Owns that folder
+and how it is read.
 """
 
 from __future__ import annotations
@@ -101,16 +102,18 @@ class AggregateTable:
 
     def batches(self) -> list[int]:
         """The whole ones, in order."""
-        numbers = [
-            int(name.removeprefix(_FOLDER))
-            for name in self.files.names()
-            if name.startswith(_FOLDER) and self.files.exists(f"{name}/{_DONE}")
-        ]
-        return sorted(numbers)
+        names = (name for name in self.files.names() if name.startswith(_FOLDER))
+        numbers = sorted(int(name.removeprefix(_FOLDER)) for name in names)
+        if self.files.is_local:
+            return [one for one in numbers if self._is_done(one)]
+        # A look at each takes Spark a moment: those before the last one were done when it began.
+        return numbers if not numbers or self._is_done(numbers[-1]) else numbers[:-1]
 
     def read(self) -> DataFrame:
         """The last row of each key."""
-        return latest(self._rows(self.batches()))
+        kept = self.batches()
+        whole = max((one for one in kept if one % WHOLE_EVERY == 0), default=0)
+        return latest(self._rows([one for one in kept if one >= whole]))
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """The rows that batch `batch` changed; replaces what an earlier attempt of it left."""
@@ -122,11 +125,20 @@ class AggregateTable:
         if batch > 0 and batch % WHOLE_EVERY == 0:
             before = self._rows([one for one in kept if whole <= one < batch])
             rows = latest(before.unionByName(rows.withColumn("batch", F.lit(batch))))
-        rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{_FOLDER}{batch}")
+        rows.coalesce(1).write.mode("overwrite").parquet(f"{self.files.root}/{_FOLDER}{batch}")
+
+    def read_batch(self, batch: int) -> DataFrame | None:
+        """The rows that one batch changed; None where it changed none, or is gone."""
+        if not self._is_done(batch):
+            return None
+        return self._spark.read.schema(SCHEMA).parquet(f"{self.files.root}/{_FOLDER}{batch}")
+
+    def _is_done(self, batch: int) -> bool:
+        return self.files.exists(f"{_FOLDER}{batch}/{_DONE}")
 
     def _rows(self, batches: list[int]) -> DataFrame:
         if not batches:
             return self._spark.createDataFrame([], f"{SCHEMA}, batch INT")
-        folders = [f"{self.path}/{_FOLDER}{one}" for one in batches]
-        reader = self._spark.read.schema(SCHEMA).option("basePath", self.path)
+        folders = [f"{self.files.root}/{_FOLDER}{one}" for one in batches]
+        reader = self._spark.read.schema(SCHEMA).option("basePath", self.files.root)
         return reader.parquet(*folders)

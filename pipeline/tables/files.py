@@ -1,49 +1,60 @@
 """Small files beside a table or a checkpoint, on whatever file system Spark writes to.
 
-Through Hadoop's FileSystem in Spark's JVM: a path may be local, `hdfs://` or an object store. Owns
-nothing; a file is put in place whole, by a rename. (An object store has no atomic rename: there
-only one job at a time may write a table.) Where the files are local, what is done for each of
-thousands is done here: without native libraries Hadoop forks a process for each folder it makes.
+A path without a scheme, or with `file:`, is one of this machine's disks (on a cluster a shared
+one), which Python reads and writes: a file is put in place whole, by a rename. Anything else
+(`s3a://`, `hdfs://`, `abfss://`) goes through Spark's own reader and writer, with the access that
+Spark has, and so through Spark Connect too: a small file is a folder of one text there. Spark has
+no word for renaming and deleting: there nothing is moved, what is out of use stays, and only one
+job at a time may write. Owns nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
+
+from pipeline.errors import PipelineError
+from pipeline.options import as_spark_has_it, is_local, local
+
+_BEFORE_PATH = re.compile(r"^[a-zA-Z0-9+.-]+:(//[^/]*)?")
 
 
 class Files:
     """A folder and what is below it; names are relative to it, with slashes."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
-        self.root = root.rstrip("/") or "/"
-        self._jvm: Any = spark._jvm
-        configuration = spark._jsc.hadoopConfiguration()
-        self._fs: Any = self._path("").getFileSystem(configuration)
-        self._local: Path | None = None
-        if self._fs.getScheme() == "file":
-            self._local = Path(self._fs.makeQualified(self._path("")).toUri().getPath())
+        self.root = as_spark_has_it(root).rstrip("/") or "/"
+        self._spark = spark
+        self._local = local(self.root) if is_local(self.root) else None
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine."""
+        """Whether it is a folder of this machine: only there files are moved and deleted."""
         return self._local is not None
 
     def exists(self, name: str = "") -> bool:
         """Whether there is a file or folder."""
         if self._local is not None:
             return (self._local / name).exists()
-        return bool(self._fs.exists(self._path(name)))
+        return self._listed(name) is not None
 
     def names(self, folder: str = "") -> list[str]:
-        """What lies directly in a folder, sorted; none where it does not exist."""
-        if not self.exists(folder):
-            return []
-        return sorted(one.getPath().getName() for one in self._fs.listStatus(self._path(folder)))
+        """What lies directly in a folder, sorted, but for names with a dot; none without it."""
+        if self._local is not None:
+            there = self._local / folder
+            found = (one.name for one in there.iterdir()) if there.is_dir() else iter(())
+            return sorted(one for one in found if not one.startswith("."))
+        # By a pattern: what begins with _ or . is hidden from Spark only below what it is given.
+        below = self._listed(f"{folder}/*".lstrip("/")) or []
+        return sorted({one.partition("/")[0] for one in self._relative(below, folder)})
 
     def files_below(self, folder: str) -> list[str]:
         """Every file at any depth, relative to `folder`, sorted; without Hadoop's checksums."""
@@ -51,55 +62,105 @@ class Files:
             top = self._local / folder
             files = (one for one in top.rglob("*") if one.is_file() and not _is_checksum(one))
             return sorted(one.relative_to(top).as_posix() for one in files)
-        found = []
-        for one in self._fs.listStatus(self._path(folder)):
-            name = one.getPath().getName()
-            if one.isDirectory():
-                found += [f"{name}/{below}" for below in self.files_below(f"{folder}/{name}")]
-            else:
-                found.append(name)
-        return sorted(found)
+        return sorted(self._relative(self._listed(folder) or [], folder))
 
     def read_json(self, name: str) -> Any:
-        """A file's content."""
-        stream = self._fs.open(self._path(name))
+        """A file's content. FileNotFoundError where there is none."""
+        if self._local is not None:
+            return json.loads((self._local / name).read_text("utf-8"))
         try:
-            text = self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
-        finally:
-            stream.close()
-        return json.loads(text)
+            rows = self._spark.read.text(self._path(name)).collect()
+        except AnalysisException as error:
+            raise FileNotFoundError(self._path(name)) from error
+        return json.loads("".join(row.value for row in rows))
 
     def write_json(self, name: str, content: Any) -> None:
         """Put a file in place whole. FileExistsError where it is there already."""
-        half = f"{name.rpartition('/')[0]}/.half-{name.rpartition('/')[2]}".lstrip("/")
-        stream = self._fs.create(self._path(half), True)
+        if self._local is not None:
+            _put(self._local / name, json.dumps(content, indent=1) + "\n")
+            return
+        frame = self._spark.createDataFrame([(json.dumps(content),)], "value STRING")
         try:
-            stream.write((json.dumps(content, indent=1) + "\n").encode())
-            stream.hsync()
-        finally:
-            stream.close()
-        if self.exists(name):
-            self._fs.delete(self._path(half), False)
-            raise FileExistsError(name)
-        self.move(half, name)
+            frame.coalesce(1).write.mode("error").text(self._path(name))
+        except AnalysisException as error:
+            raise FileExistsError(self._path(name)) from error
+
+    def check_seen_by_spark(self, name: str) -> None:
+        """PipelineError where the Spark of a cluster or server does not see a file that is here."""
+        if self._local is None:
+            return
+        try:
+            seen = bool(self._spark.read.text(self._path(name)).take(1))
+        except PySparkException:
+            seen = False
+        if not seen:
+            raise PipelineError(
+                f"Spark does not see {self._path(name)}, which was just written here: on a cluster "
+                "or behind Spark Connect name a folder that its machines share, or an object store"
+            )
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file; folders on the way are made."""
-        if self._local is not None:
-            _move(self._local / source, self._local / target)
-            return
-        parent = self._path(target).getParent()
-        if not self._fs.exists(parent):
-            self._fs.mkdirs(parent)
-        if not self._fs.rename(self._path(source), self._path(target)):
-            raise OSError(f"{self.root}/{source} could not be renamed to {target}")
+        """Rename a file of this machine; folders on the way are made."""
+        assert self._local is not None, "Spark renames nothing"
+        _move(self._local / source, self._local / target)
 
     def delete(self, name: str) -> None:
-        """A file or a whole folder; nothing where it does not exist."""
-        self._fs.delete(self._path(name), True)
+        """A file or a whole folder of this machine; nothing where it does not exist."""
+        if self._local is None:
+            return
+        there = self._local / name
+        if there.is_dir():
+            shutil.rmtree(there)
+        else:
+            there.unlink(missing_ok=True)
+            _checksum(there).unlink(missing_ok=True)
 
-    def _path(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(f"{self.root}/{name}" if name else self.root)
+    def _path(self, name: str) -> str:
+        return f"{self.root}/{name}" if name else self.root
+
+    def _listed(self, name: str) -> list[str] | None:
+        """The files at and below a path or pattern, as Spark lists them; None without any."""
+        reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        try:
+            found = reader.load(self._path(name)).select("path").collect()
+        except AnalysisException as error:
+            if "PATH_NOT_FOUND" not in str(error):
+                raise
+            return None
+        return [_BEFORE_PATH.sub("", row.path) for row in found]
+
+    def _relative(self, paths: list[str], folder: str) -> list[str]:
+        top = _BEFORE_PATH.sub("", self._path(folder)).rstrip("/") + "/"
+        return [one.removeprefix(top) for one in paths]
+
+
+def _put(file: Path, text: str) -> None:
+    """Written and synced beside its place, then linked there: two writers cannot both succeed."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f".{file.name}.half-{os.getpid()}")
+    with half.open("w", encoding="utf-8") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    try:
+        try:
+            os.link(half, file)
+        except (NotImplementedError, PermissionError):  # a file system without hard links
+            if file.exists():
+                raise FileExistsError(file) from None
+            os.rename(half, file)
+    finally:
+        half.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _checksum(file: Path) -> Path:

@@ -55,6 +55,7 @@ def claim(
         check_new()
         stream_id = str(uuid.uuid4())
         at_checkpoint.write_json(CHECKPOINT_FILE, {"stream_id": stream_id, **asdict(wanted)})
+        at_checkpoint.check_seen_by_spark(CHECKPOINT_FILE)
     else:
         found = at_checkpoint.read_json(CHECKPOINT_FILE)
         stream_id = found["stream_id"]

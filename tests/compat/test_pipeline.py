@@ -118,8 +118,9 @@ def test_from_the_generator_to_the_audit(
 
     # A checkpoint of another topic, and a topic of other records.
     with pytest.raises(PipelineError, match=f"is of topic {n['topic']}, not of {n['results']}"):
-        job("stream", *streaming(n, topic=n["results"]))
-    other = {"topic": n["results"], "checkpoint": n["checkpoint"] + "2", "sums": n["sums"] + "2"}
+        job("stream", *streaming(n, topic=n["results"], results=n["results"] + "2"))
+    other = {"topic": n["results"], "results": n["results"] + "2"}
+    other |= {"checkpoint": n["checkpoint"] + "2", "sums": n["sums"] + "2"}
     with pytest.raises(PipelineError, match=r"none of the first \d+ records of results"):
         job("stream", *streaming(n, **other))
     with pytest.raises(PipelineError, match="table .* was not written with this checkpoint"):

@@ -89,9 +89,9 @@ class Admin:
         ("load", "--topic", "nope"),
         ("stream", "--topic", "nope"),
         ("audit", "--topic", "nope"),
-        ("audit", "--table", "x", "--results-topic", "nope"),
+        ("audit", "--table", ".", "--results-topic", "nope"),
         ("audit", "--dead-letters", "nope"),
-        ("replay", "--topic", "nope", "--files", "x"),
+        ("replay", "--topic", "nope", "--files", "."),
     ],
 )
 def test_what_is_missing_is_one_line_before_spark_starts(

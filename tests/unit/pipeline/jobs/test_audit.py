@@ -1,4 +1,4 @@
-"""The small decisions of the audit: what manifests cover, how long a window is."""
+"""The small decisions of the audit: what manifests cover."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pipeline.errors import PipelineError
-from pipeline.jobs.audit import loaded_ranges, window_in_ms
+from pipeline.jobs.audit import loaded_ranges
 from pipeline.tables.loaded_table import Manifest
 
 
@@ -27,11 +26,3 @@ def test_a_hole_between_runs() -> None:
 
 def test_where_a_run_puts_its_files() -> None:
     assert manifest(7, {}, {}).placed() == ["date=d/hour=1/run-000007-00000.parquet"]
-
-
-def test_windows() -> None:
-    assert window_in_ms("1 hour") == 3_600_000
-    assert window_in_ms("15 minutes") == 900_000
-    for wrong in ("an hour", "5", "5 weeks"):
-        with pytest.raises(PipelineError, match="--window"):
-            window_in_ms(wrong)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,6 +33,7 @@ def test_rows_of_any_file_become_records(spark: SparkSession) -> None:
     assert rows[0].timestamp_ms == int(NOON.timestamp() * 1000)
     with pytest.raises(PipelineError, match="no column nope in these files: they have id, n, x"):
         from_rows(frame, ["nope"], None, [])
+    assert {row.misfit for row in rows} == {None}
     with pytest.raises(PipelineError, match="column x is of type double"):
         from_rows(frame, [], "x", [])
 
@@ -74,50 +74,6 @@ def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession) -> None:
     assert [row.value and bytes(row.value) for row in rows] == [b"a", None, b"c"]
     assert {(row.partition, row.timestamp_ms) for row in rows} == {(0, NOON.timestamp() * 1000)}
     assert {row.partition for row in from_table(frame).collect()} == {-1}
-
-
-class Remembering:
-    """A sender that sends nothing."""
-
-    sent: list[tuple[Any, ...]] = []
-
-    def __init__(self, settings: dict[str, str], topic: str) -> None:
-        self.acknowledged = 0
-
-    def send(self, *record: Any) -> None:
-        self.sent.append(record)
-
-    def flush(self) -> None:
-        self.acknowledged = len(self.sent)
-
-
-@pytest.mark.parametrize(("same_partitions", "partition"), [(True, 4), (False, -1)])
-def test_an_executor_sends_keys_headers_and_timestamps(
-    monkeypatch: pytest.MonkeyPatch, same_partitions: bool, partition: int
-) -> None:
-    from pipeline.jobs import replay
-
-    monkeypatch.setattr(replay, "Sender", Remembering)
-    monkeypatch.setattr(Remembering, "sent", [])
-    rows = [
-        SimpleNamespace(
-            key=bytearray(b"k"),
-            value=bytearray(b"v"),
-            timestamp_ms=7,
-            headers=[
-                SimpleNamespace(key="h", value=bytearray(b"x")),
-                SimpleNamespace(key="n", value=None),
-            ],
-            partition=4,
-        ),
-        SimpleNamespace(key=None, value=None, timestamp_ms=None, headers=None, partition=4),
-    ]
-    send = replay._SendRows({"bootstrap.servers": "k:1"}, "t", same_partitions)
-    assert list(send(rows)) == [2]
-    assert Remembering.sent == [
-        (b"k", b"v", 7, [("h", b"x"), ("n", None)], partition),
-        (None, None, 0, [], partition),
-    ]
 
 
 @on_spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from pipeline.errors import PipelineError
 from pipeline.jobs import stream
 from pipeline.jobs.stream import StreamJob
 from pipeline.spark.connection import Connection
+from pipeline.tables.sums_writer import SumsWriter
 
 SECURE = Connection("k:1", {"kafka.security.protocol": "SSL", "minPartitions": "9"})
 SINK = {"kafka.bootstrap.servers": "k:1", "kafka.security.protocol": "SSL"}
@@ -34,6 +36,10 @@ class Chain:
     def writeStream(self) -> Chain:
         return self
 
+    @property
+    def schema(self) -> Any:
+        return SimpleNamespace(names=["one"])
+
     def __getattr__(self, name: str) -> Any:
         def call(*given: Any, **named: Any) -> Chain:
             self.calls.append((name, named or given))
@@ -51,13 +57,14 @@ class Query:
         self._failed = failed
         progress = {
             "batchId": 1,
+            "timestamp": "2026-03-02T12:00:00Z",
             "numInputRows": 5,
             "processedRowsPerSecond": 1.0,
             "sources": [{"endOffset": {"cdr": {"0": reached}}}],
             "stateOperators": [],
             "eventTime": {},
         }
-        self.lastProgress = SimpleNamespace(json=json.dumps(progress))
+        self.recentProgress = [SimpleNamespace(json=json.dumps(progress))]
 
     def exception(self) -> Exception | None:
         return self._failed
@@ -67,10 +74,11 @@ class Query:
 
 
 def job(monkeypatch: pytest.MonkeyPatch, *arguments: str, queries: Any = ()) -> StreamJob:
-    table = SimpleNamespace(write=lambda rows, batch: None)
+    table = SimpleNamespace(read_batch=lambda batch: None)
     monkeypatch.setattr(stream.aggregates, "AggregateTable", lambda *_: table)
     monkeypatch.setattr(stream, "LOOK_S", 0)
-    cluster: Any = SimpleNamespace(ends=lambda topic: {0: 5})
+    cluster: Any = SimpleNamespace()
+    monkeypatch.setattr(stream, "Cluster", lambda *_: SimpleNamespace(ends=lambda topic: {0: 5}))
     settings: dict[str, str] = {}
     spark: Any = SimpleNamespace(conf=SimpleNamespace(set=settings.__setitem__), settings=settings)
     monkeypatch.setattr(
@@ -97,22 +105,18 @@ def test_source_and_sinks_get_the_connection(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(stream.aggregates, "summed", lambda *_: sums)
     monkeypatch.setattr(stream.aggregates, "as_records", lambda _: sums)
     started = job(monkeypatch, "--batch-max", "7", "--checkpoint", "cp", "--trigger", "3")
+    started.prepare()
     started.start()
     assert sources == [(SECURE, "cdr", 7)] * 2
     assert ("options", SINK) in letters.calls and ("topic", "x") not in letters.calls
     assert ("option", ("topic", "cdr-dead-letters")) in letters.calls
-    assert ("option", ("checkpointLocation", "cp/dead-letters")) in letters.calls
-    assert ("option", ("checkpointLocation", "cp/aggregates")) in sums.calls
+    here = f"file://{Path.cwd()}"
+    assert ("option", ("checkpointLocation", f"{here}/cp/dead-letters")) in letters.calls
+    assert ("option", ("checkpointLocation", f"{here}/cp/aggregates")) in sums.calls
+    (writer,) = next(given for name, given in sums.calls if name == "foreachBatch")
+    assert writer == SumsWriter("pipeline-data/aggregates", "cdr-aggregates", SINK)
     assert ("trigger", {"processingTime": "3.0 seconds"}) in sums.calls
     assert ("outputMode", ("update",)) in sums.calls
-
-    rows: Any = Chain()
-    monkeypatch.setattr(Chain, "isEmpty", lambda _: False, raising=False)
-    monkeypatch.setattr(StreamJob, "_say_alerts", lambda *_: None)
-    sums.calls.clear()
-    started._write(rows, 4)
-    assert ("options", SINK) in sums.calls and ("option", ("topic", "cdr-aggregates")) in sums.calls
-    assert rows.calls[0][0] == "persist" and rows.calls[-1][0] == "unpersist"
 
 
 def without_frames(monkeypatch: pytest.MonkeyPatch) -> Chain:
@@ -135,21 +139,66 @@ def test_only_a_checkpoint_on_this_machine_is_written_by_plain_renames(
 ) -> None:
     without_frames(monkeypatch)
     started: Any = job(monkeypatch, "--checkpoint", checkpoint)
+    started.prepare()
     started.start()
+    started._spark.settings.pop("spark.sql.streaming.stopActiveRunOnRestart")
     assert len(started._spark.settings) == number
 
 
 def test_once_is_a_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = without_frames(monkeypatch)
-    job(monkeypatch, "--once").start()
+    once = job(monkeypatch, "--once")
+    once.prepare()
+    once.start()
     assert frame.calls.count(("trigger", {"availableNow": True})) == 2
 
 
 def test_it_ends_when_it_is_asked_to_and_stops_both(monkeypatch: pytest.MonkeyPatch) -> None:
     queries = [Query(), Query()]
-    said = job(monkeypatch, queries=queries).watch(lambda: True)
-    assert said == "stopped; the same command goes on from here"
+    running = job(monkeypatch, queries=queries)
+    assert running.watch(lambda: True) == "stopped; the same command goes on from here"
+    running.stop()
     assert not any(query.isActive for query in queries)
+
+
+@pytest.mark.parametrize(("given", "value"), [((), "false"), (("--take-over",), "true")])
+def test_a_second_one_on_a_server_does_not_end_the_first_unasked(
+    monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], value: str
+) -> None:
+    without_frames(monkeypatch)
+    started: Any = job(monkeypatch, *given)
+    started.prepare()
+    started.start()
+    assert started._spark.settings["spark.sql.streaming.stopActiveRunOnRestart"] == value
+
+
+def test_it_waits_for_a_broker_that_is_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = job(monkeypatch, "--until-idle", "0", queries=[Query(), Query()])
+    answers = iter([None, None, {0: 5}])
+
+    def ends(topic: str) -> dict[int, int]:
+        found = next(answers)
+        if found is None:
+            raise PipelineError("no broker answers at k:1")
+        return found
+
+    running._ends = ends
+    assert running.watch(never) == "done: nothing new for 0 s"
+    said = capsys.readouterr().err
+    assert said.count("stream: waiting: no broker answers at k:1") == 1
+    assert "stream: a broker answers again" in said
+
+
+def test_a_cell_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = SimpleNamespace(id="C1", since="noon", drops=3, calls=20, drop_rate=0.15)
+    frame: Any = SimpleNamespace(collect=lambda: [row])
+    frame.orderBy = frame.limit = lambda *_: frame
+    monkeypatch.setattr(stream.aggregates, "alerts", lambda _: frame)
+    alerts = stream.Alerts()
+    told = ["alert: cell C1 dropped 3 of 20 calls (15%) in the window from noon"]
+    assert [alerts.new(frame), alerts.new(frame)] == [told, []]
 
 
 def test_it_ends_when_nothing_has_come_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,10 +224,9 @@ def test_once_ends_with_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert job(monkeypatch, "--once", queries=queries).watch(never).startswith("done: all that was")
 
 
-def test_a_query_that_fails_stops_the_other_and_is_one_line(
+def test_a_query_that_fails_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     queries = [Query(), Query(failed=RuntimeError("x\nSome data may have been lost because …"))]
     with pytest.raises(PipelineError, match="^stream: records that the checkpoint .* begin again"):
         job(monkeypatch, queries=queries).watch(never)
-    assert not queries[0].isActive

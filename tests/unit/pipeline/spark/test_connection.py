@@ -170,7 +170,6 @@ def test_a_password_that_is_missing_is_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--option", "minPartitions"], "--option minPartitions: KEY=VALUE is wanted"),
         (["--option", "kafka.bootstrap.servers=x"], "use --bootstrap-server"),
         (["--option", "subscribe=x"], "use --topic"),
         (["--option", "startingOffsets=latest"], "the job decides this, so that nothing is lost"),

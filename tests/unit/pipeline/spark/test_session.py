@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.errors import AnalysisException
+
 from pipeline.errors import PipelineError
+from pipeline.spark import session
 from pipeline.spark.jars import JARS_VARIABLE, PACKAGE
 from pipeline.spark.session import Needs, parsed, settings_for
 from tests.unit.pipeline.small_frames import on_spark
@@ -60,14 +64,55 @@ def test_spark_submit_decides_about_master_and_jars() -> None:
     settings = settings_for(None, {}, submitted=True)
     assert "spark.master" not in settings and "spark.jars" not in settings
     assert settings["spark.sql.session.timeZone"] == "UTC"
-    with pytest.raises(PipelineError, match="to spark-submit itself"):
-        settings_for("yarn", {}, submitted=True)
 
 
 def test_a_setting_is_a_pair() -> None:
     assert parsed(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
-    with pytest.raises(PipelineError, match="KEY=VALUE is wanted"):
-        parsed(["spark.x"])
+
+
+class Server:
+    """A server of Spark Connect, where one setting cannot be changed."""
+
+    def __init__(self, extensions: str) -> None:
+        self.settings = {"spark.sql.extensions": extensions}
+        self.conf = self
+        self.builder = self
+        self.stopped = False
+
+    def remote(self, _: str) -> Server:
+        return self
+
+    appName = remote
+
+    def getOrCreate(self) -> Server:
+        return self
+
+    def set(self, key: str, value: str) -> None:
+        if key == "spark.sql.extensions":
+            raise AnalysisException("[CANNOT_MODIFY_CONFIG] …")
+        self.settings[key] = value
+
+    def get(self, key: str, default: str) -> str:
+        return self.settings.get(key, default)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_a_server_of_spark_connect_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = argparse.Namespace(remote="sc://h:1", master=None, conf=["spark.sql.x=1"])
+    needs = Needs(("d:d:1",), {"spark.sql.extensions": "D"})
+    server = Server("X,D")
+    monkeypatch.setattr(session, "SparkSession", server)
+    made: Any = session.make_session("table", options, needs)
+    assert made is server and server.settings["spark.sql.x"] == "1"
+    assert server.settings["spark.sql.session.timeZone"] == "UTC" and not session.is_remote(made)
+    lacking = Server("X")
+    monkeypatch.setattr(session, "SparkSession", lacking)
+    wanted = "start it with --packages d:d:1 --conf spark.sql.extensions=D$"
+    with pytest.raises(PipelineError, match=wanted):
+        session.make_session("table", options, needs)
+    assert lacking.stopped
 
 
 @on_spark
