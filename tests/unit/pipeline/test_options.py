@@ -73,7 +73,26 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "--trigger": NUMBER,
         "--until-idle": NUMBER,
     },
-    "load": {**EVERYWHERE, **ON_SPARK, "--topic": TOPIC, "--table": ("", "FILE")},
+    "load": {
+        **EVERYWHERE,
+        **ON_SPARK,
+        "--topic": TOPIC,
+        "--table": ("", "FILE"),
+        "--batch-max": WHOLE,
+    },
+    "table": {
+        **EVERYWHERE,
+        **ON_SPARK,
+        "--topic": TOPIC,
+        "--to": ("hudi", ""),
+        **dict.fromkeys(("--table", "--dead-letters"), ("", "FILE", "FILE/below")),
+        "--every": (*NUMBER, "0"),
+        **dict.fromkeys(("--batch-max", "--file-size", "--keep-days"), WHOLE),
+        "--merge-above": ("-1", "1.5", "many", ""),
+        **dict.fromkeys(("--value-format", "--key-format"), ("xml", "")),
+        **dict.fromkeys(("--schema", "--key-schema"), ("banana(", "/not/there", "")),
+        "--new-fields": ("banana", "add"),
+    },
     "replay": {
         **EVERYWHERE,
         **ON_SPARK,
@@ -96,7 +115,10 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 # What a job cannot do without.
-NEEDED = {"replay": {"--topic": "t", "--files": "FOLDER", "--format": "json"}}
+NEEDED = {
+    "table": {"--topic": "t"},
+    "replay": {"--topic": "t", "--files": "FOLDER", "--format": "json"},
+}
 FREE_TEXT = {"--note"}
 
 

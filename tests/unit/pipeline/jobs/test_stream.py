@@ -114,7 +114,7 @@ def test_source_and_sinks_get_the_connection(monkeypatch: pytest.MonkeyPatch) ->
     assert ("option", ("checkpointLocation", f"{here}/cp/dead-letters")) in letters.calls
     assert ("option", ("checkpointLocation", f"{here}/cp/aggregates")) in sums.calls
     (writer,) = next(given for name, given in sums.calls if name == "foreachBatch")
-    assert writer == SumsWriter("pipeline-data/aggregates", "cdr-aggregates", SINK)
+    assert writer == SumsWriter(f"{Path.cwd()}/pipeline-data/aggregates", "cdr-aggregates", SINK)
     assert ("trigger", {"processingTime": "3.0 seconds"}) in sums.calls
     assert ("outputMode", ("update",)) in sums.calls
 

@@ -47,22 +47,6 @@ def test_files_are_too_many_beside_those_of_the_wanted_size() -> None:
     assert too_many(files=2, size_bytes=1_001, target_bytes=500) == -1
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("--every", "0"), "--every 0: more than 0 seconds are wanted"),
-        (("--every", "nan"), "--every nan: more than 0"),
-        (("--file-size", "0"), "--file-size 0: at least 1 is wanted"),
-        (("--keep-days", "0"), "--keep-days 0: at least 1"),
-        (("--merge-above", "-1"), "--merge-above -1: at least 0"),
-    ],
-)
-def test_options_are_checked_before_spark_starts(given: tuple[str, ...], words: str) -> None:
-    options = parser_for("table").parse_args(["table", "--topic", "t", *given])
-    with pytest.raises(PipelineError, match=words):
-        table.check(options)
-
-
 def test_it_reads_what_transactions_committed() -> None:
     options = parser_for("table").parse_args(["table", "--topic", "t"])
     assert sources.reading(options).options["kafka.isolation.level"] == "read_committed"
