@@ -15,6 +15,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.errors import PipelineError
+from pipeline.options import check_there
 from pipeline.spark import connection, folder_source, kafka_source
 from pipeline.spark.connection import Connection
 from pipeline.topics import Cluster, Offsets
@@ -64,6 +65,8 @@ def check(options: argparse.Namespace) -> None:
         asked({"path": options.from_folder, **_folder_options(options)})
     except LogError as error:
         raise PipelineError(f"--from-folder: {error}") from error
+    for path in options.from_folder.split(","):
+        check_there("--from-folder", path)
 
 
 def source_of(spark: SparkSession, options: argparse.Namespace) -> Source:

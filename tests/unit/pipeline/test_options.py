@@ -79,6 +79,7 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "--topic": TOPIC,
         "--table": ("", "FILE"),
         "--batch-max": WHOLE,
+        "--from-folder": ("", *NOT_THERE),
     },
     "table": {
         **EVERYWHERE,
@@ -92,6 +93,9 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys(("--value-format", "--key-format"), ("xml", "")),
         **dict.fromkeys(("--schema", "--key-schema"), ("banana(", "/not/there", "")),
         "--new-fields": ("banana", "add"),
+        "--registry": ("localhost:8081", ""),
+        "--subject": ("s", ""),
+        "--from-folder": ("", *NOT_THERE),
     },
     "replay": {
         **EVERYWHERE,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ def options_of(*given: str) -> Any:
     return parser_for("table").parse_args(["table", "--topic", "t", *given])
 
 
-def test_a_folder_is_asked_for_no_cluster() -> None:
-    sources.check(options_of("--from-folder", "/nowhere", "--bootstrap-server", "localhost:1"))
+def test_a_folder_is_asked_for_no_cluster(tmp_path: Path) -> None:
+    sources.check(options_of("--from-folder", str(tmp_path), "--bootstrap-server", "localhost:1"))
     with pytest.raises(PipelineError, match="no broker answers at localhost:1"):
         sources.check(options_of("--bootstrap-server", "localhost:1"))
 
