@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from pipeline.auditing.report import WHOLE
+from pipeline.auditing.timeline import Timeline
 from pipeline.demo_processes import Background, free_ports
 from pipeline.errors import PipelineError
 from pipeline.jobs.generate import PARTITIONS, TOPIC
@@ -73,7 +74,7 @@ class Demo:
         self._began = time.monotonic()
         self._started: list[Background] = []
         self._servers = ""
-        self._story: list[str] = []
+        self._heard = Timeline()
         self._silent = False
         self._report = folder / "report.html"
         self._pids: dict[int, int] = {}
@@ -173,14 +174,14 @@ class Demo:
         return int(found[1]) if found else 0
 
     def _audit(self) -> int:
+        self._heard.write(Path(self._path("run.json")))
         self._say("auditing: every record, every sum, against the seed and against each other")
         audit = self._job(
             "audit",
             *("--table", self._path("events"), "--aggregates", self._path("aggregates")),
             *("--results-topic", "cdr-aggregates", "--dead-letters", "cdr-dead-letters"),
             *("--against-seed", "--events", str(self._events), "--seed", str(self._seed)),
-            *("--report", str(self._report)),
-            *(word for story in self._story for word in ("--note", story)),
+            *("--report", str(self._report), "--run", self._path("run.json")),
         )
         code = audit.wait(_JOB_S)
         if code not in (0, 1):
@@ -188,10 +189,14 @@ class Demo:
         return code
 
     def _stream(self) -> Background:
+        port = free_ports()
+        self._heard.ui = f"http://127.0.0.1:{port}"
+        self._say(f"Spark's own pages, while it runs: {self._heard.ui}")
         return self._job(
             "stream",
             *("--table", self._path("aggregates"), "--checkpoint", self._path("checkpoint")),
             *("--trigger", "3", "--batch-max", "40000", "--until-idle", str(_IDLE_S)),
+            *("--conf", "spark.ui.enabled=true", "--conf", f"spark.ui.port={port}"),
         )
 
     def _job(self, job: str, *arguments: str) -> Background:
@@ -209,15 +214,20 @@ class Demo:
 
     def _tell(self, text: str) -> None:
         """Say it, and in the report too."""
-        self._story.append(f"After {time.monotonic() - self._began:.0f} s: {text}.")
+        self._heard.mark(self._now(), text)
         self._say(text)
 
     def _say(self, text: str) -> None:
         self._show(f"demo: {text}")
 
     def _show(self, text: str) -> None:
+        self._heard.hear(self._now(), text)
         if not self._silent:
-            print(f"{time.monotonic() - self._began:6.1f} s  {text}", flush=True)
+            print(f"{self._now():6.1f} s  {text}", flush=True)
+
+    def _now(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._began
 
 
 def _fresh(folder: Path) -> Path:

@@ -20,8 +20,16 @@ _ALERTS_MAX = 20
 _TIME = "time (UTC)"
 
 
-def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | None) -> Section:
-    """Of a topic (with its offsets), or of a table."""
+def of_records(
+    title: str,
+    found: RecordsView,
+    offsets: Mapping[int, Offsets] | None,
+    plotted: RecordsView | None = None,
+) -> Section:
+    """Of a topic (with its offsets), or of a table.
+
+    Without plots where those of `plotted`, which stand above, show the same.
+    """
     section = Section(title)
     section.lines.append(f"{found.records:,} records")
     if found.ids:
@@ -35,6 +43,9 @@ def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | 
             f"greatest {most / 1000:,.0f} s"
         )
     section.tables.append(_partitions(found, offsets))
+    if plotted is not None and _same_plots(found, plotted):
+        section.lines.append("Its plots are those above.")
+        return section
     if found.buckets:
         starts = [one.start_ms for one in found.buckets]
         labels = times(starts, found.width_ms)
@@ -55,6 +66,13 @@ def of_records(title: str, found: RecordsView, offsets: Mapping[int, Offsets] | 
     counts = Series("records", [one.records for one in found.partitions])
     section.plots.append(Plot("Records by partition", bars(names, counts, "records", "partition")))
     return section
+
+
+def _same_plots(found: RecordsView, other: RecordsView) -> bool:
+    counts = [(one.partition, one.records) for one in found.partitions]
+    return found.buckets == other.buckets and counts == [
+        (one.partition, one.records) for one in other.partitions
+    ]
 
 
 def counted(number: int, name: str) -> str:

@@ -6,6 +6,7 @@ affair.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -20,6 +21,7 @@ _DAY_MS = 86_400_000
 # The ends of axes, and in how many steps to get there by round numbers.
 _ENDS = ((1.0, 5), (2.0, 4), (2.5, 5), (4.0, 4), (5.0, 5), (8.0, 4), (10.0, 5))
 _LABELS = 6
+_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600)
 _LABEL_WIDTH = 7
 """Of one letter of a label."""
 
@@ -30,6 +32,76 @@ class Series:
 
     name: str
     values: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Values by time, in seconds: each run of points is a line, one alone a point."""
+
+    name: str
+    runs: Sequence[Sequence[tuple[float, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was done at a time, with the name that a table has for it."""
+
+    at_s: float
+    name: str
+
+
+def over_time(
+    many: Sequence[Timed], unit: str, span: tuple[float, float], marks: Sequence[Mark]
+) -> str:
+    """Lines over seconds, from `span[0]` to `span[1]`, and the marks as dashed lines."""
+    values = [value for one in many for run in one.runs for _, value in run]
+    top, steps = _axis(max(values, default=0))
+    begin, width = span[0], max(1.0, span[1] - span[0])
+
+    def across(at: float) -> float:
+        return _LEFT + (WIDTH - _LEFT - _RIGHT) * (min(max(at, begin), span[1]) - begin) / width
+
+    drawn = []
+    for x, label in _apart([(across(mark.at_s), mark.name) for mark in marks]):
+        drawn.append(
+            f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>'
+            f'<text x="{x:.1f}" y="{_TOP - 2}" class="mid">{escape(label)}</text>'
+        )
+    for number, one in enumerate(many):
+        for run in one.runs:
+            alone = len(run) == 1
+            points = " ".join(
+                f"{across(at):.1f},{HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top:.1f}"
+                for at, value in (list(run) * 2 if alone else run)
+            )
+            drawn.append(
+                f'<polyline class="line{number}{" alone" if alone else ""}" points="{points}"/>'
+            )
+    names = [one.name for one in many]
+    frame = _levels(top, steps, unit, "seconds") + _seconds(begin, width) + _key(names)
+    return _svg(frame + "".join(drawn), [name for name in names if name] or [unit], unit)
+
+
+def _apart(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Marks with room for their names: those that stand together become one."""
+    found: list[tuple[float, str]] = []
+    for x, name in marks:
+        if found and x - found[-1][0] < 2 * _LABEL_WIDTH:
+            found[-1] = (found[-1][0], f"{found[-1][1]}, {name}")
+        else:
+            found.append((x, name))
+    return found
+
+
+def _seconds(begin: float, width: float) -> str:
+    """The times below a plot, at round numbers of seconds."""
+    step = next((one for one in _STEPS_S if width / one <= _LABELS), _STEPS_S[-1])
+    first = math.ceil(begin / step) * step
+    parts = []
+    for at in range(first, int(begin + width) + 1, step):
+        x = _LEFT + (WIDTH - _LEFT - _RIGHT) * (at - begin) / width
+        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 22}" class="mid">{at:,}</text>')
+    return "".join(parts)
 
 
 def bars(labels: Sequence[str], series: Series, unit: str, across: str) -> str:
@@ -103,16 +175,7 @@ def _svg(inner: str, names: Sequence[str], unit: str) -> str:
 
 def _frame(labels: Sequence[str], top: float, steps: int, unit: str, across: str) -> str:
     """Both axes, with their units and numbers."""
-    parts = [
-        f'<text x="0" y="12">{escape(unit)}</text>',
-        f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 4}" class="end">{escape(across)}</text>',
-    ]
-    for step in range(steps + 1):
-        y = HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * step / steps
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" class="end">{_short(top * step / steps)}</text>'
-        )
+    parts = [_levels(top, steps, unit, across)]
     fitting = (WIDTH - _LEFT) // (_LABEL_WIDTH * (max(map(len, labels), default=0) + 1))
     every = max(1, -(-len(labels) // max(1, min(_LABELS, fitting))))
     width = (WIDTH - _LEFT - _RIGHT) / max(1, len(labels))
@@ -124,13 +187,29 @@ def _frame(labels: Sequence[str], top: float, steps: int, unit: str, across: str
     return "".join(parts)
 
 
+def _levels(top: float, steps: int, unit: str, across: str) -> str:
+    """The axis of the values, and what both axes are."""
+    parts = [
+        f'<text x="0" y="12">{escape(unit)}</text>',
+        f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 4}" class="end">{escape(across)}</text>',
+    ]
+    for step in range(steps + 1):
+        y = HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * step / steps
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" class="end">{_short(top * step / steps)}</text>'
+        )
+    return "".join(parts)
+
+
 def _key(names: Sequence[str]) -> str:
     """Which line is which; one line needs none."""
     if len(names) < 2:
         return ""
     parts = []
+    each = max(_KEY_WIDTH, 28 + _LABEL_WIDTH * max(map(len, names)))
     for number, name in enumerate(names):
-        at = WIDTH - _RIGHT - (len(names) - number) * _KEY_WIDTH
+        at = WIDTH - _RIGHT - (len(names) - number) * each
         parts.append(
             f'<line class="line{number}" x1="{at}" x2="{at + 16}" y1="8" y2="8"/>'
             f'<text x="{at + 20}" y="12">{escape(name)}</text>'

@@ -20,6 +20,8 @@ class Table:
 
     head: list[str]
     rows: list[list[str]]
+    words: bool = False
+    """Whether the last column is a sentence, which may take several lines."""
 
 
 @dataclass(slots=True)
@@ -118,7 +120,8 @@ def _table(table: Table) -> str:
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
     )
-    return f'<div class="wide"><table class="numbers"><tr>{head}</tr>{rows}</table></div>'
+    kind = "words" if table.words else "numbers"
+    return f'<div class="wide"><table class="{kind}"><tr>{head}</tr>{rows}</table></div>'
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
@@ -145,6 +148,8 @@ td,th{padding:.2rem 1.2rem .2rem 0;text-align:left;vertical-align:top}
 .checks td:first-child{font-weight:600;white-space:nowrap}
 .numbers{margin-top:1rem}.numbers th{color:var(--soft);font-weight:500}
 .numbers td:not(:first-child),.numbers th:not(:first-child){text-align:right}
+.words{margin-top:1rem}.words th{color:var(--soft);font-weight:500}.wide .words td:last-child{
+white-space:normal}.mark{stroke:var(--soft);stroke-width:1;stroke-dasharray:3 3}
 .wide{overflow-x:auto;overflow-wrap:normal}.wide td,.wide th{white-space:nowrap}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));
 gap:1.2rem 2rem;margin-top:1rem}

@@ -16,10 +16,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.auditing import audit_checks, audit_sections
+from pipeline.auditing import audit_checks, audit_sections, timeline
 from pipeline.auditing.audit_checks import Check
 from pipeline.auditing.expected import AggregateKey, Expected, Sums, expect
-from pipeline.auditing.records_view import Content, last_per_key, last_values, view
+from pipeline.auditing.records_view import Content, RecordsView, last_per_key, last_values, view
 from pipeline.auditing.report import Section, html, terminal
 from pipeline.errors import PipelineError
 from pipeline.generator import generated
@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--time-field", type=word, default="event_time", help="of a value: when")
     add("--note", action="append", default=[], help="a sentence for the report; again for more")
     add("--report", type=word, default="pipeline-data/report.html", help="the page")
+    add("--run", type=word, metavar="FILE", help="what make demo heard of its run, for the report")
     replay.add_file_arguments(parser)
     add_spec_arguments(parser)
 
@@ -84,6 +85,8 @@ def check(options: argparse.Namespace) -> None:
         if getattr(options, option):
             check_there(f"--{option}", getattr(options, option))
     check_file("--report", options.report)
+    if options.run:
+        timeline.read(options.run)
     if options.against_seed:
         spec_of(options)
     there = connection.connection_of(options)
@@ -96,6 +99,8 @@ def check(options: argparse.Namespace) -> None:
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
     """Look at what the options name; the exit code."""
     audit = Audit(spark, options)
+    if options.run:
+        audit.sections.append(timeline.section(timeline.read(options.run)))
     for wanted, what, look in (
         (options.topic, f"topic {options.topic}", audit.topic),
         (options.table, f"table {options.table}", audit.table),
@@ -126,6 +131,7 @@ class Audit:
         self._cluster = Cluster(self._there)
         self._expected: Expected | None = None
         self._topic: Content | None = None
+        self._plotted: RecordsView | None = None
         self.sections: list[Section] = []
         self.checks: list[Check] = []
         if options.against_seed:
@@ -148,6 +154,7 @@ class Audit:
         found = view(records, options.id_field, options.time_field)
         self._topic = last_values(records) if options.compacted else found.content
         section = audit_sections.of_records(f"topic {topic}", found, offsets)
+        self._plotted = found
         if options.compacted:
             keys, kept = last_per_key(records).count(), self._topic.records
             section.lines.append(
@@ -178,6 +185,7 @@ class Audit:
                 f"table {options.table}, {audit_sections.counted(len(manifests), 'run')}",
                 found,
                 None,
+                self._plotted,
             )
         )
         self.checks.append(audit_checks.table_is_whole(found, ranges, holes, options.compacted))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline import demo
+from pipeline.auditing import timeline
 from pipeline.demo import Demo
 from pipeline.errors import PipelineError
 from pipeline.spark.connection import Connection
@@ -124,8 +125,10 @@ def test_a_broker_and_the_stream_job_die_and_come_back_and_all_is_audited(tmp_pa
     started = {event[1]: event[2] for event in EVENTS if event[0] == "start"}
     assert started["node"][-1] == str(tmp_path / "cluster" / "broker-2.properties")
     assert "127.0.0.1:5,127.0.0.1:6" in started["load"]
-    notes = [word for word in started["audit"] if word.startswith("After ")]
-    assert len(notes) == 4 and "kill -9 102: node 2 is gone" in notes[0]
+    run_of = started["audit"][started["audit"].index("--run") + 1]
+    marks = [what for _, what in timeline.read(run_of).marks]
+    assert len(marks) == 4 and marks[0] == "kill -9 102: node 2 is gone"
+    assert "spark.ui.port=5" in started["stream"]
     assert {str(tmp_path / "tmp")} == {e[3]["TMPDIR"] for e in EVENTS if e[0] == "start"}
 
 

@@ -116,6 +116,7 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "--id-field": ("",),
         "--time-field": ("",),
         "--report": ("", "FOLDER", "FILE/page.html"),
+        "--run": ("", "FILE", *NOT_THERE),
     },
 }
 # What a job cannot do without.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,6 +54,13 @@ def test_a_table_has_no_offsets_of_a_topic() -> None:
     (table,) = audit_sections.of_records("table x", VIEW, None).tables
     assert table.head == ["partition", "records", "first", "last", "gaps", "twice"]
     assert table.rows == [["0", "6", "10", "15", "1", "1"]]
+
+
+def test_no_plot_stands_there_twice() -> None:
+    again = audit_sections.of_records("table x", VIEW, None, VIEW)
+    assert again.plots == [] and again.lines[-1] == "Its plots are those above."
+    other = replace(VIEW, buckets=[Bucket(0, 5, 500, 2_000)])
+    assert len(audit_sections.of_records("table x", other, None, VIEW).plots) == 3
 
 
 def test_reasons_in_order() -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from pipeline.auditing.charts import HEIGHT, Series, bars, lines, times
+from pipeline.auditing.charts import (
+    HEIGHT,
+    WIDTH,
+    Mark,
+    Series,
+    Timed,
+    bars,
+    lines,
+    over_time,
+    times,
+)
 
 LABELS = ["a", "b <&>", "c"]
 
@@ -67,3 +77,18 @@ def test_no_more_labels_than_there_is_room_for() -> None:
     svg = bars(long, Series("n", [1] * 60), "1/s", "time (UTC)")
     shown = [one for one in elements(svg, "text") if one.attrib.get("class") == "mid"]
     assert 3 <= len(shown) <= 440 // (len("1970-01-01") * 6), "letters of six units"
+
+
+def test_marks_stand_at_their_times() -> None:
+    many = [Timed("sent", [[(10, 1.0), (20, 2.0)]]), Timed("took", [[(30, 4.0)]])]
+    svg = over_time(many, "1/s", (10, 30), [Mark(20, "1"), Mark(99, "2")])
+    marks = [one for one in elements(svg, "line") if one.attrib["class"] == "mark"]
+    first, second = (float(one.attrib["x1"]) for one in marks)
+    runs = [one.attrib["points"].split() for one in elements(svg, "polyline")]
+    assert float(runs[0][1].split(",")[0]) == first < second <= WIDTH
+    assert runs[1][0] == runs[1][1], "one alone is a point"
+    assert [word for word in words(svg) if word in ("10", "15", "20", "25", "30")]
+    assert {"1", "2", "sent", "took", "seconds"} <= set(words(svg))
+    near = over_time(many, "1/s", (10, 30), [Mark(20, "1"), Mark(20.1, "2"), Mark(29, "3")])
+    assert {"1, 2", "3"} <= set(words(near)), "two that stand together are one"
+    assert "<polyline" not in over_time([Timed("", [])], "s", (0, 0), [])
