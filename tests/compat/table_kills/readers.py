@@ -1,0 +1,54 @@
+"""A table as engines without Java read it: deltalake, pyiceberg, and DuckDB behind both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Cell = tuple[int, int, bytes]
+"""Partition, offset, value."""
+_COLUMNS = ["partition", "offset", "value"]
+
+
+def delta_rows(path: Path) -> pyarrow.Table:
+    """By delta-rs."""
+    from deltalake import DeltaTable
+
+    return DeltaTable(path).to_pyarrow_dataset().to_table(columns=_COLUMNS)
+
+
+def iceberg_rows(path: Path) -> pyarrow.Table:
+    """By PyIceberg, from the metadata file that the catalog's hint names."""
+    from pyiceberg.table import StaticTable
+
+    hint = (path / "metadata" / "version-hint.text").read_text().strip()
+    table = StaticTable.from_metadata(str(path / "metadata" / f"v{hint}.metadata.json"))
+    return table.scan(selected_fields=tuple(_COLUMNS)).to_arrow()
+
+
+ROWS: dict[str, Callable[[Path], pyarrow.Table]] = {"delta": delta_rows, "iceberg": iceberg_rows}
+
+
+def cells(rows: pyarrow.Table) -> list[Cell]:
+    """Rows as tuples; text as its bytes."""
+    columns = (rows.column(name).to_pylist() for name in _COLUMNS)
+    return [
+        (partition, offset, value.encode() if isinstance(value, str) else value)
+        for partition, offset, value in zip(*columns, strict=True)
+    ]
+
+
+def by_duckdb(rows: pyarrow.Table) -> tuple[int, int, int]:
+    """Rows, different places, and the sum of offsets, as DuckDB counts them."""
+    import duckdb
+
+    asked = (
+        'SELECT count(*), count(DISTINCT (partition, "offset")), coalesce(sum("offset"), 0) '
+        "FROM rows"
+    )
+    (found,) = duckdb.sql(asked).fetchall()
+    return int(found[0]), int(found[1]), int(found[2])
