@@ -82,6 +82,12 @@ def same_records(name: str, left: Content, right: Content) -> Check:
     return Check(name, same, detail)
 
 
+def as_many_records(name: str, left: Content, right: Content) -> Check:
+    """Two places hold as many records: in one of them values have become columns."""
+    detail = f"{left.records:,} and {right.records:,} records"
+    return Check(name, left.records == right.records, detail)
+
+
 def as_generated(topic: str, found: RecordsView, expected: Expected) -> Check:
     """The topic holds what the seed says, each record once."""
     same = (found.records, found.checksum) == (expected.records, expected.checksum)

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from pipeline.auditing import audit_checks, audit_sections, timeline
 from pipeline.auditing.audit_checks import Check
+from pipeline.auditing.audited_table import AuditedTable, looked_at
 from pipeline.auditing.expected import AggregateKey, Expected, Sums, expect
 from pipeline.auditing.records_view import Content, RecordsView, last_per_key, last_values, view
 from pipeline.auditing.report import Section, html, terminal
@@ -25,10 +26,12 @@ from pipeline.errors import PipelineError
 from pipeline.generator import generated
 from pipeline.jobs import replay
 from pipeline.jobs.generate import add_spec_arguments, spec_of
+from pipeline.jobs.table import needs_of
 from pipeline.options import check_file, check_there, place, span, span_ms, topic, word
 from pipeline.spark import connection, kafka_source
+from pipeline.spark.session import Needs
 from pipeline.tables.aggregates import AggregateTable, from_records
-from pipeline.tables.loaded_table import LoadedTable, Manifest
+from pipeline.tables.table import FORMATS, form_of
 from pipeline.topics import Cluster
 
 EXIT_NOT_WHOLE = 1
@@ -40,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     connection.add_arguments(parser)
     add("--topic", type=topic, help="a topic to look at")
     add("--compacted", action="store_true", help="of the topic the last value of a key counts")
-    add("--table", type=place, help="that load wrote; with --topic: does it hold the same?")
+    add("--table", type=place, help="of table or load; with --topic: does it hold the same?")
+    add("--table-format", choices=FORMATS, help="seen by the files of a local table")
+    add("--table-dead-letters", type=place, help="of the table; TABLE-dead-letters without it")
     add("--aggregates", type=place, help="the table of sums that stream wrote")
     add(
         "--results-topic",
@@ -81,9 +86,9 @@ def check(options: argparse.Namespace) -> None:
         if not options.topic and not options.table:
             raise PipelineError("audit: --files are compared with a --topic or a --table")
         replay.check_files(options)
-    for option in ("table", "aggregates"):
+    for option in ("table", "table_dead_letters", "aggregates"):
         if getattr(options, option):
-            check_there(f"--{option}", getattr(options, option))
+            check_there(f"--{option.replace('_', '-')}", getattr(options, option))
     check_file("--report", options.report)
     if options.run:
         timeline.read(options.run)
@@ -94,6 +99,19 @@ def check(options: argparse.Namespace) -> None:
         cluster = Cluster(there)
         for topic in topics:
             cluster.partitions(topic)
+
+
+def needs(options: argparse.Namespace) -> Needs:
+    """What the formats of the tables want of Spark."""
+    forms = [table_form(options)] if options.table else []
+    if options.files and options.format in replay.TABLES:
+        forms.append(replay.table_form(options))
+    return needs_of(forms, options)
+
+
+def table_form(options: argparse.Namespace) -> str:
+    """Of `--table`: as asked, else by its files; plain Parquet where neither says."""
+    return options.table_format or form_of(options.table) or "parquet"
 
 
 def run(spark: SparkSession, options: argparse.Namespace) -> int:
@@ -171,40 +189,47 @@ class Audit:
         records.unpersist()
 
     def table(self) -> None:
-        """A loaded table against its manifests, and against the topic."""
+        """A table against its commits, and against the topic."""
         options = self._options
-        table = LoadedTable(self._spark, options.table)
-        manifests = table.manifests()
-        if not manifests:
-            raise PipelineError(f"{options.table} is no table that load wrote")
-        rows = table.read()
-        found = view(rows, options.id_field, options.time_field)
-        ranges, holes = loaded_ranges(manifests)
+        there = self._look_at_table()
+        found = view(there.records, options.id_field, options.time_field)
         self.sections.append(
             audit_sections.of_records(
-                f"table {options.table}, {audit_sections.counted(len(manifests), 'run')}",
+                f"table {options.table}, {audit_sections.counted(there.runs, 'run')}",
                 found,
                 None,
                 self._plotted,
             )
         )
-        self.checks.append(audit_checks.table_is_whole(found, ranges, holes, options.compacted))
-        if self._topic is not None:
-            what = "last values" if options.compacted else "records"
-            content = last_values(rows) if options.compacted else found.content
+        self.checks.append(
+            audit_checks.table_is_whole(found, there.ranges, there.holes, options.compacted)
+        )
+        if self._topic is None:
+            return
+        what = "last values" if options.compacted else "records"
+        content = last_values(there.records) if options.compacted else found.content
+        if there.as_they_were:
             name = f"table: the same {what} as {options.topic}"
             self.checks.append(audit_checks.same_records(name, content, self._topic))
+        else:
+            name = f"table: as many {what} as {options.topic}"
+            self.checks.append(audit_checks.as_many_records(name, content, self._topic))
+
+    def _look_at_table(self) -> AuditedTable:
+        options = self._options
+        form = table_form(options)
+        return looked_at(self._spark, form, options.table, options.table_dead_letters)
 
     def files(self) -> None:
         """The records against the rows of the files that they came from."""
         options = self._options
         rows = _comparable(replay.read_records(self._spark, options), "timestamp_ms")
         if options.table:
-            there, where = LoadedTable(self._spark, options.table).read(), "table"
+            there, where = self._look_at_table().records, "table"
         else:
             there, where = self._records(options.topic), options.topic
         found = _comparable(there, "unix_millis(timestamp)")
-        if not options.timestamp and options.format != "table":
+        if not options.timestamp and options.format not in replay.TABLES:
             rows, found = rows.drop("at_ms"), found.drop("at_ms")
         missing, extra = rows.exceptAll(found).count(), found.exceptAll(rows).count()
         name = f"{where}: {options.files} row for row"
@@ -278,22 +303,6 @@ def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:
         )
         for row in chosen.collect()
     }
-
-
-def loaded_ranges(manifests: list[Manifest]) -> tuple[dict[int, tuple[int, int]], list[str]]:
-    """From where to where each partition was loaded, and what lies open between two runs."""
-    ranges: dict[int, tuple[int, int]] = {}
-    holes = []
-    for manifest in manifests:
-        for name, start in manifest.starts.items():
-            partition, end = int(name), manifest.ends[name]
-            first, reached = ranges.get(partition, (start, start))
-            if reached != start:
-                holes.append(
-                    f"run {manifest.run} begins partition {partition} at {start:,}, not {reached:,}"
-                )
-            ranges[partition] = (first, end)
-    return ranges, holes
 
 
 def _comparable(records: DataFrame, at_ms: str) -> DataFrame:

@@ -1,6 +1,7 @@
 """The job `replay`: rows of files back into a topic, with keys, headers and timestamps kept.
 
-Of a table that `load` wrote, each row is the record that it was. Of others (Parquet, JSON, CSV)
+Of a table that `table` or `load` wrote, as of a version or a time, each row is the record that it
+was. Of others (Parquet, JSON, CSV)
 a row becomes JSON, and options name the columns of key and timestamp; a line that is no row goes
 to the dead letters as it is. The executors send (`pipeline.row_sending`). At least once: a task of
 Spark that is tried again sends its rows again.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.cloudpickle import register_pickle_by_value
@@ -19,15 +21,19 @@ from pyspark.sql import functions as F
 
 from pipeline import errors, row_sending, sender
 from pipeline.errors import PipelineError
+from pipeline.jobs.table import needs_of
 from pipeline.options import check_there, names, place, topic, whole, word
 from pipeline.row_sending import COLUMNS, SENT, SendRows
 from pipeline.spark import connection
+from pipeline.spark.session import Needs
 from pipeline.tables import file_rows
 from pipeline.tables.file_rows import MISFIT
-from pipeline.tables.loaded_table import LoadedTable
+from pipeline.tables.table import form_of, open_table
+from pipeline.tables.table_records import between, records_of
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
-FORMATS = ("table", *file_rows.FORMATS)
+TABLES = ("table", "delta", "iceberg")
+FORMATS = (*TABLES, *file_rows.FORMATS)
 PARTITIONS = 6
 EXIT_MISFITS = 1
 _HEADERS = "array<struct<key:string,value:binary>>"
@@ -46,6 +52,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--same-partitions", action="store_true", help="of a table: each record where it was"
     )
     add_file_arguments(parser)
+    group = parser.add_argument_group("of a table")
+    group.add_argument("--as-of-version", type=whole(0), metavar="N", help="or Iceberg's snapshot")
+    group.add_argument("--as-of-time", type=moment, metavar="TIME", help="as it was then")
+    group.add_argument("--from-time", type=moment, metavar="TIME", help="records from then on")
+    group.add_argument("--to-time", type=moment, metavar="TIME", help="records before then")
+
+
+def needs(options: argparse.Namespace) -> Needs:
+    """What the table's format wants of Spark."""
+    return needs_of([table_form(options)] if options.format in TABLES else [], options)
+
+
+def moment(text: str) -> str:
+    """A time in ISO 8601, UTC where it names no zone, as Spark and the tables' formats read it."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time such as 2026-03-02T12:00:00"
+        ) from error
+    at = found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+    return at.strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def table_form(options: argparse.Namespace) -> str:
+    """Of `--files`: as `--format` says, else by the files; plain Parquet where neither does."""
+    if options.format != "table":
+        return str(options.format)
+    return form_of(options.files) or "parquet"
 
 
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +88,7 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the files")
     add = group.add_argument
     add("--files", type=place, metavar="PATH", help="a file, a folder, a pattern or a URI")
-    add("--format", choices=FORMATS, default="table", help="table: as load wrote it")
+    add("--format", choices=FORMATS, default="table", help="table: as table or load wrote it")
     add("--key", type=names, metavar="COLUMN,…", help="its value is the key of the record")
     add("--timestamp", type=word, metavar="COLUMN", help="a time, or ms since 1970")
     add("--order", type=names, metavar="COLUMN,…", help="rows of one key are sent in this order")
@@ -64,8 +99,9 @@ def check(options: argparse.Namespace) -> None:
     if options.files is None:
         raise PipelineError("replay: name the files with --files")
     check_files(options)
-    if options.same_partitions and options.format != "table":
-        raise PipelineError("--same-partitions is of --format table: other rows had no partition")
+    if options.same_partitions and options.format not in TABLES:
+        raise PipelineError("--same-partitions is of a table: other rows had no partition")
+    _check_times(options)
     if dead_letters_of(options) == options.topic:
         raise PipelineError("replay: --topic and --dead-letters are two topics")
     target = connection.connection_of(options)
@@ -76,7 +112,7 @@ def check(options: argparse.Namespace) -> None:
 def check_files(options: argparse.Namespace) -> None:
     """Of the options of `add_file_arguments`."""
     columns = [*_names(options.key), *_names(options.timestamp), *_names(options.order)]
-    if options.format == "table" and columns:
+    if options.format in TABLES and columns:
         raise PipelineError(
             "--key, --timestamp and --order are of --format parquet, json or csv: a row of a table "
             "is the record that it was"
@@ -128,30 +164,35 @@ def _records_of(
     spark: SparkSession, options: argparse.Namespace, same_partitions: bool
 ) -> tuple[DataFrame, bool]:
     """The same with `misfit`, and whether there is one."""
-    if options.format == "table":
-        table = LoadedTable(spark, options.files)
-        if not table.exists():
-            raise PipelineError(
-                f"{options.files} is no table that load wrote: say --format parquet, json or csv"
-            )
-        records = from_table(table.read(), same_partitions)
+    if options.format in TABLES:
+        records = records_of(table_rows(spark, options), same_partitions)
         return records.withColumn("misfit", F.lit(None).cast("string")), False
     found = file_rows.read_rows(spark, options.files, options.format)
     key, order = _names(options.key), _names(options.order)
     return from_rows(found.frame, key, options.timestamp, order), found.has_misfits
 
 
-def from_table(rows: DataFrame, same_partitions: bool = False) -> DataFrame:
-    """Rows of a loaded table as the records that they were, each partition in its order."""
-    partition = F.col("partition") if same_partitions else F.lit(-1)
-    ordered = rows.repartition("partition").sortWithinPartitions("partition", "offset")
-    return ordered.select(
-        "key",
-        "value",
-        "headers",
-        F.unix_millis("timestamp").alias("timestamp_ms"),
-        partition.alias("partition"),
-    )
+def table_rows(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
+    """Of the version and the times that the options name; an audit names none."""
+    form = table_form(options)
+    table = open_table(spark, form, options.files)
+    if not table.exists():
+        raise PipelineError(
+            f"{options.files} is no table that table or load wrote: say --format delta, iceberg, "
+            "parquet, json or csv"
+        )
+    given = vars(options)
+    version = given.get("as_of_version")
+    rows = table.read(None if version is None else str(version), given.get("as_of_time"))
+    return between(rows, given.get("from_time"), given.get("to_time"))
+
+
+def _check_times(options: argparse.Namespace) -> None:
+    given = [options.as_of_version, options.as_of_time, options.from_time, options.to_time]
+    if any(one is not None for one in given) and options.format not in TABLES:
+        raise PipelineError("--as-of-version, --as-of-time, --from-time and --to-time: of a table")
+    if options.as_of_version is not None and options.as_of_time is not None:
+        raise PipelineError("give --as-of-version or --as-of-time, not both")
 
 
 def from_rows(

@@ -36,6 +36,7 @@ SAMPLE = 10_000
 COLUMNS = "ottla.columns"
 Say = Callable[[str], None]
 _MIB = 1024 * 1024
+_REMEMBERED_EVERY = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,7 +158,6 @@ class Filling:
             starts |= batch
             if done < wanted:
                 self._say(f"{done:,} of {wanted:,}")
-        self._table.remember()
         return done
 
     def _open(self) -> None:
@@ -209,7 +209,7 @@ class Filling:
             f"run {self._table.reached.run}: {count:,} offsets of {len(ends)} partitions into "
             f"{self._table.path}{bad} in {time.monotonic() - began:.1f} s"
         )
-        self._table.merge()
+        self._table.look_after()
         return count
 
 
@@ -254,22 +254,29 @@ class Target:
         self._table.append(arranged(rows), following)
         self.reached = following
 
-    def remember(self) -> None:
+    def look_after(self) -> None:
+        """What need not be done at each run, by its number: a job of one run does it, too."""
+        options = self._options
+        if self.reached.run % _REMEMBERED_EVERY == 0:
+            self._remember()
+        if options.merge_above and self.reached.run % max(1, options.merge_above // 5) == 0:
+            self._merge(options.file_size * _MIB)
+
+    def _remember(self) -> None:
         """How far it is, where no aging commit takes it away."""
         self._table.remember({KEY: self.reached.text()})
 
-    def merge(self) -> None:
+    def _merge(self, target_bytes: int) -> None:
         """Small files, where there are too many of them."""
-        options, target = self._options, self._options.file_size * _MIB
-        before = self._table.size()
-        if before.size_bytes is None or options.merge_above == 0:
+        options, before = self._options, self._table.size()
+        if before.size_bytes is None:
             return
-        if too_many(before.files, before.size_bytes, target) <= options.merge_above:
+        if too_many(before.files, before.size_bytes, target_bytes) <= options.merge_above:
             return
-        self._table.merge(target, options.sort_all)
+        self._table.merge(target_bytes, options.sort_all)
         self._say(f"merged small files: {before.files:,} before, {self._table.size().files:,} now")
         if options.keep_days is not None:
-            self.remember()
+            self._remember()
             self._table.forget(options.keep_days)
 
 

@@ -128,12 +128,12 @@ class IcebergTable:
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
         """Iceberg's time travel; a version is a snapshot's id."""
-        reader = self._spark.read
+        what = self._name
         if version is not None:
-            reader = reader.option("versionAsOf", version)
+            what += f" VERSION AS OF {int(version)}"
         if time is not None:
-            reader = reader.option("timestampAsOf", time)
-        return reader.table(self._name)
+            what += f" TIMESTAMP AS OF {literal(time)}"
+        return self._sql(f"SELECT * FROM {what}")  # noqa: S608 - quoted
 
     def size(self) -> Size:
         """From its manifests."""

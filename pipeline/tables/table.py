@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
@@ -97,6 +98,17 @@ def wants(forms: Sequence[str], local: bool) -> tuple[tuple[str, ...], dict[str,
     if extensions:
         settings[_EXTENSIONS] = extensions
     return tuple(package for one in modules for package in one.PACKAGES), settings
+
+
+def form_of(path: str) -> str | None:
+    """The format of the table in a folder of this machine, by its files; None where there is none,
+    or where the path is of another file system."""
+    folder = Path(path.removeprefix("file://").removeprefix("file:"))
+    if (folder / "_delta_log").is_dir():
+        return "delta"
+    if (folder / "metadata" / "version-hint.text").is_file():
+        return "iceberg"
+    return "parquet" if (folder / "_load").is_dir() else None
 
 
 def open_table(spark: SparkSession, form: str, path: str) -> Table:

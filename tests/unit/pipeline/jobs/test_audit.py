@@ -1,28 +1,28 @@
-"""The small decisions of the audit: what manifests cover."""
+"""The small decisions of the audit: which formats its tables have."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-from pipeline.jobs.audit import loaded_ranges
-from pipeline.tables.loaded_table import Manifest
+from pipeline.command import parser_for
+from pipeline.jobs import audit
 
 
-def manifest(run: int, starts: dict[str, int], ends: dict[str, int]) -> Manifest:
-    return Manifest(run, "t", "id", starts, ends, "s", ["date=d/hour=1/part-a.parquet"])
+def test_a_tables_format_is_seen_or_said(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    options = parser_for("audit").parse_args(["audit", "--table", str(tmp_path)])
+    assert audit.table_form(options) == "delta"
+    assert audit.needs(options).packages == ("io.delta:delta-spark_2.13:4.0.0",)
+    options = parser_for("audit").parse_args(["audit", "--table", "s3a://bucket/t"])
+    assert audit.table_form(options) == "parquet" and audit.needs(options).packages == ()
+    far = ["audit", "--table", "s3a://bucket/t", "--table-format", "iceberg"]
+    assert audit.table_form(parser_for("audit").parse_args(far)) == "iceberg"
 
 
-def test_runs_one_behind_the_other() -> None:
-    runs = [manifest(1, {"0": 3}, {"0": 9}), manifest(2, {"0": 9, "1": 0}, {"0": 12, "1": 4})]
-    assert loaded_ranges(runs) == ({0: (3, 12), 1: (0, 4)}, [])
-
-
-def test_a_hole_between_runs() -> None:
-    runs = [manifest(1, {"0": 3}, {"0": 9}), manifest(2, {"0": 10}, {"0": 12})]
-    assert loaded_ranges(runs)[1] == ["run 2 begins partition 0 at 10, not 9"]
-
-
-def test_where_a_run_puts_its_files() -> None:
-    assert manifest(7, {}, {}).placed() == ["date=d/hour=1/run-000007-00000.parquet"]
+def test_an_audit_of_topics_wants_nothing_more_of_spark() -> None:
+    options = parser_for("audit").parse_args(["audit", "--topic", "t"])
+    assert audit.needs(options).packages == ()

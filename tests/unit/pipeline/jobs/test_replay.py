@@ -65,15 +65,34 @@ def test_columns_of_time(spark: SparkSession) -> None:
 
 
 @on_spark
-def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession) -> None:
-    from pipeline.jobs.replay import from_table
+def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    from pipeline.command import parser_for
+    from pipeline.jobs.replay import read_records
+    from pipeline.tables.parquet_table import ParquetTable
     from tests.unit.pipeline.small_frames import records
+    from tests.unit.pipeline.tables.table_life import NOTHING
 
-    frame = records(spark, b"a", None, b"c").orderBy("offset", ascending=False)
-    rows = from_table(frame, same_partitions=True).collect()
+    table = ParquetTable(spark, str(tmp_path / "table"))
+    table.create(records(spark).schema, {})
+    table.append(records(spark, b"a", None, b"c"), NOTHING.following({0: 0}, {0: 3}))
+    given = ["replay", "--topic", "t", "--files", str(tmp_path / "table")]
+    rows = read_records(spark, parser_for("replay").parse_args(given), True).collect()
     assert [row.value and bytes(row.value) for row in rows] == [b"a", None, b"c"]
     assert {(row.partition, row.timestamp_ms) for row in rows} == {(0, NOON.timestamp() * 1000)}
-    assert {row.partition for row in from_table(frame).collect()} == {-1}
+    later = parser_for("replay").parse_args([*given, "--from-time", "2026-03-02T12:00:01"])
+    assert read_records(spark, later).count() == 0
+
+
+def test_a_time_is_utc_where_it_names_no_zone() -> None:
+    pytest.importorskip("pyspark")
+    from argparse import ArgumentTypeError
+
+    from pipeline.jobs.replay import moment
+
+    assert moment("2026-03-02T12:00:00+02:00") == "2026-03-02 10:00:00.000000"
+    assert moment("2026-03-02") == "2026-03-02 00:00:00.000000"
+    with pytest.raises(ArgumentTypeError, match="'soon' is no time such as"):
+        moment("soon")
 
 
 @on_spark
@@ -85,7 +104,7 @@ def test_files_of_another_format_are_one_line(spark: SparkSession, tmp_path: Pat
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     for name, words in (
         ("json", "no row of .*rows.csv is json: name another --format"),
-        ("table", "rows.csv is no table that load wrote: say --format parquet, json or csv"),
+        ("table", "rows.csv is no table that table or load wrote: say --format"),
     ):
         given = ["--topic", "t", "--files", str(tmp_path / "rows.csv"), "--format", name]
         with pytest.raises(PipelineError, match=words):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -11,6 +14,8 @@ from pipeline.command import parser_for
 from pipeline.errors import PipelineError
 from pipeline.jobs import table
 from pipeline.jobs.table import bounded, to_read, too_many
+from pipeline.tables.progress import Progress
+from pipeline.tables.table import Size
 from pipeline.topics import Offsets
 
 
@@ -45,6 +50,64 @@ def test_a_batch_takes_its_share_of_each_partition() -> None:
 def test_files_are_too_many_beside_those_of_the_wanted_size() -> None:
     assert too_many(files=60, size_bytes=1_000, target_bytes=500) == 58
     assert too_many(files=2, size_bytes=1_001, target_bytes=500) == -1
+
+
+class Remembered:
+    """A table that keeps what it was asked; each append adds a file of ten bytes."""
+
+    path = "/t"
+
+    def __init__(self, files: int = 0) -> None:
+        self.files = files
+        self.asked: list[Any] = []
+
+    def properties(self) -> dict[str, str]:
+        return {}
+
+    def progress(self) -> Progress | None:
+        return None
+
+    def size(self) -> Size:
+        return Size(self.files, self.files * 10)
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*given: Any) -> None:
+            self.asked.append((name, *given))
+
+        return call
+
+
+def test_a_table_is_looked_after_at_some_runs_alone() -> None:
+    options = parser_for("table").parse_args(
+        ["table", "--topic", "t", "--merge-above", "50", "--keep-days", "3", "--file-size", "1"]
+    )
+    there: Any = Remembered(files=52)
+    said: list[str] = []
+    target = table.Target(there, options, "table", said.append)
+    target.open("t", "id")
+    for run in range(1, 10):
+        target.reached = replace(target.reached, run=run)
+        target.look_after()
+    assert there.asked == [] and said == []
+    target.reached = replace(target.reached, run=10)
+    target.look_after()
+    assert [one[0] for one in there.asked] == ["merge", "remember", "forget"]
+    assert there.asked[0] == ("merge", 1024 * 1024, False) and there.asked[2] == ("forget", 3)
+    assert said == ["merged small files: 52 before, 52 now"]
+    there.files, there.asked = 50, []
+    target.reached = replace(target.reached, run=20)
+    target.look_after()
+    assert [one[0] for one in there.asked] == ["remember"], "49 too many are not yet too many"
+
+
+def test_what_is_kept_is_written_once_and_before_the_first_commit() -> None:
+    options = parser_for("table").parse_args(["table", "--topic", "t"])
+    there: Any = Remembered()
+    target = table.Target(there, options, "table", print)
+    target.open("t", "id")
+    target.keep("ottla.columns", "{}")
+    assert there.asked == [], "there is no table yet"
+    assert target.properties() == {}
 
 
 def test_it_reads_what_transactions_committed() -> None:

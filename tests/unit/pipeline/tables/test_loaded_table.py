@@ -114,3 +114,10 @@ def test_a_column_with_a_folders_name_is_called_otherwise(
     (row,) = table.read().collect()
     assert (row.value_Date, str(row.date), row.hour) == ("noon", "2026-03-02", 12)
     assert table.manifests()[0].properties == {"a": "b"}
+
+
+def test_where_a_run_puts_its_files() -> None:
+    from pipeline.tables.loaded_table import Manifest
+
+    one = Manifest(7, "t", "id", {}, {}, "s", ["date=d/hour=1/part-a.parquet"])
+    assert one.placed() == ["date=d/hour=1/run-000007-00000.parquet"]

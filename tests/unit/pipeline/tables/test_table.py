@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -34,3 +36,13 @@ def test_an_error_is_known_by_its_words() -> None:
     assert table.says(error, ("ABSENT", "DELTA_CONCURRENT"))
     assert not table.says(error, ("ABSENT",))
     assert "another job has written run 7 of /t" in str(table.another_writer("/t", 7))
+
+
+def test_a_tables_format_is_known_by_its_files(tmp_path: Path) -> None:
+    for form, folder in (("delta", "_delta_log"), ("iceberg", "metadata"), ("parquet", "_load")):
+        (tmp_path / form / folder).mkdir(parents=True)
+    (tmp_path / "iceberg" / "metadata" / "version-hint.text").write_text("1")
+    for form in table.FORMATS:
+        assert table.form_of(str(tmp_path / form)) == form
+        assert table.form_of(f"file://{tmp_path / form}") == form
+    assert table.form_of(str(tmp_path)) is None and table.form_of("s3a://bucket/t") is None

@@ -1,0 +1,80 @@
+"""A table that `table` or `load` filled, as an audit looks at it: rows and dead letters together.
+
+Of every format. What it must hold is told by its commits; where the oldest are forgotten, from the
+first offset that it holds to the end that it remembers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.errors import PipelineError
+from pipeline.tables.progress import Progress, ranges
+from pipeline.tables.table import open_table
+from pipeline.tables.table_records import bytes_of, keeps_values, value_of
+
+_COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTable:
+    """What is to be looked at."""
+
+    records: DataFrame
+    """As records: rows, and the dead letters as they were."""
+    runs: int
+    ranges: Mapping[int, tuple[int, int]]
+    """From where to where each partition must be there."""
+    holes: list[str]
+    as_they_were: bool
+    """Whether values are kept as they were: else they are JSON of the columns."""
+
+
+def looked_at(spark: SparkSession, form: str, path: str, letters: str | None) -> AuditedTable:
+    """The table at `path`, and its dead letters where it has some. PipelineError where it is none.
+
+    `letters` is where they lie, `PATH-dead-letters` if None.
+    """
+    table = open_table(spark, form, path)
+    reached = table.progress() if table.exists() else None
+    if reached is None or reached.run == 0:
+        raise PipelineError(f"{path} is no table that table or load wrote")
+    rows = table.read()
+    records = _records(rows)
+    beside = open_table(spark, form, letters or f"{path.rstrip('/')}-dead-letters")
+    if beside.exists():
+        records = records.unionByName(_records(beside.read()))
+    elif letters is not None:
+        raise PipelineError(f"{letters} is no table of dead letters that table wrote")
+    found, holes = told(table.commits(), reached, _first(records))
+    return AuditedTable(records, reached.run, found, holes, keeps_values(rows))
+
+
+def told(
+    commits: list[Progress], reached: Progress, first: Mapping[int, int]
+) -> tuple[dict[int, tuple[int, int]], list[str]]:
+    """What must be there, by all commits; where the oldest are forgotten, from the `first` offset
+    of each partition on."""
+    # Of a restored table the numbers go on: they begin with 1 all the same.
+    if commits and commits[0].run == 1:
+        return ranges(commits)
+    starts = {one: min(first.get(one, end), end) for one, end in reached.ends.items()}
+    return ranges([replace(reached, starts=starts)])
+
+
+def _first(records: DataFrame) -> dict[int, int]:
+    rows = records.groupBy("partition").agg(F.min("offset").alias("first")).collect()
+    return {row.partition: row.first for row in rows}
+
+
+def _records(rows: DataFrame) -> DataFrame:
+    value = F.col("value") if _are_letters(rows) else value_of(rows)
+    return rows.withColumns({"key": bytes_of(rows, "key"), "value": value}).select(*_COLUMNS)
+
+
+def _are_letters(rows: DataFrame) -> bool:
+    return set(rows.columns) >= {"value", "reason"} and dict(rows.dtypes)["value"] == "binary"

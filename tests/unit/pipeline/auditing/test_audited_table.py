@@ -1,0 +1,56 @@
+"""What a table must hold by its commits, and what is looked at of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.pipeline.small_frames import on_spark, records
+from tests.unit.pipeline.tables.table_life import NOTHING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("pyspark")
+
+from pipeline.auditing.audited_table import looked_at, told
+from pipeline.errors import PipelineError
+from pipeline.tables.parquet_table import ParquetTable
+from pipeline.tables.progress import KEY
+
+FIRST = NOTHING.following({0: 3}, {0: 9})
+SECOND = FIRST.following({0: 9, 1: 0}, {0: 12, 1: 4})
+
+
+def test_all_commits_say_what_must_be_there() -> None:
+    assert told([FIRST, SECOND], SECOND, {}) == ({0: (3, 12), 1: (0, 4)}, [])
+
+
+def test_what_the_oldest_commits_said_is_seen_in_the_rows() -> None:
+    assert told([SECOND], SECOND, {0: 5, 1: 2}) == ({0: (5, 12), 1: (2, 4)}, [])
+    assert told([], SECOND, {0: 5}) == ({0: (5, 12), 1: (4, 4)}, [])
+
+
+@on_spark
+def test_rows_and_dead_letters_are_looked_at_together(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "table")
+    with pytest.raises(PipelineError, match="is no table that table or load wrote"):
+        looked_at(spark, "parquet", path, None)
+    table = ParquetTable(spark, path)
+    rows = records(spark, b"a").selectExpr("* EXCEPT (value)", "7 AS id")
+    table.create(rows.schema, {KEY: NOTHING.text()})
+    table.append(rows, NOTHING.following({0: 0}, {0: 2}))
+    alone = looked_at(spark, "parquet", path, None)
+    assert (alone.runs, alone.ranges, alone.as_they_were) == (1, {0: (0, 2)}, False)
+    with pytest.raises(PipelineError, match="is no table of dead letters"):
+        looked_at(spark, "parquet", path, str(tmp_path / "none"))
+    letters = ParquetTable(spark, f"{path}-dead-letters")
+    refused = records(spark, b"b").selectExpr(
+        "* EXCEPT (offset)", "1L AS offset", "'bad' AS reason"
+    )
+    letters.create(refused.schema, {KEY: NOTHING.text()})
+    letters.append(refused, NOTHING.following({0: 0}, {0: 2}))
+    both = looked_at(spark, "parquet", path, None).records.orderBy("offset").collect()
+    assert [bytes(row.value) for row in both] == [b'{"id":7}', b"b"]

@@ -1,0 +1,46 @@
+"""Rows of a table come back as the records that they were."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.pipeline.small_frames import NOON, ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("pyspark")
+
+from pipeline.tables.table_records import between, records_of
+
+pytestmark = ON_SPARK
+
+
+def test_bytes_and_text_come_back_as_they_were(spark: SparkSession) -> None:
+    whole = records(spark, b"\xff", None)
+    kept = whole.selectExpr("* EXCEPT (key)", "CAST(key AS STRING) AS key")
+    first, second = records_of(kept, same_partitions=True).collect()
+    assert (bytes(first.key), bytes(first.value), second.value) == (b"S1", b"\xff", None)
+    assert first.timestamp_ms == int(NOON.timestamp() * 1000) and first.partition == 0
+    assert records_of(kept).first().partition == -1, "where the key says"
+
+
+def test_columns_come_back_as_json_with_the_names_of_the_fields(spark: SparkSession) -> None:
+    frame = records(spark, b"").selectExpr(
+        "* EXCEPT (value, key)", "7 AS key", "1 AS id", "'x' AS value_Offset", "NULL AS gone"
+    )
+    (row,) = records_of(frame).collect()
+    assert json.loads(bytes(row.value)) == {"id": 1, "Offset": "x", "gone": None}
+    assert json.loads(bytes(row.key)) == {"key": 7}
+    (none,) = records_of(frame.selectExpr("* EXCEPT (id, value_Offset)")).collect()
+    assert none.value is None, "a record without a value"
+
+
+def test_records_between_two_times(spark: SparkSession) -> None:
+    frame = records(spark, b"a")
+    assert between(frame, "2026-03-02 12:00:00", "2026-03-02 12:00:01").count() == 1
+    assert between(frame, None, "2026-03-02 12:00:00").count() == 0
+    assert between(frame, "2026-03-02T12:00:00.001Z", None).count() == 0
