@@ -25,9 +25,11 @@ def spark() -> Iterator[SparkSession]:
     from pipeline.jobs.table import needs_of
     from pipeline.spark.session import make_session
     from pipeline.tables.table import FORMATS
+    from tests.tools.spark_jvm import end_jvm_of_others
 
     small = ["--conf", "spark.driver.memory=512m", "--conf", "spark.sql.shuffle.partitions=1"]
     options = parser_for("load").parse_args(["load", "--master", "local[1]", *small])
     needs = needs_of(FORMATS, options)
+    end_jvm_of_others("ottla-frames")
     yield make_session("frames", options, replace(needs, packages=(*needs.packages, PACKAGE)))
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
