@@ -74,16 +74,35 @@ class Files:
             raise FileNotFoundError(self._path(name)) from error
         return json.loads("".join(row.value for row in rows))
 
+    def read_all_json(self, folder: str) -> list[Any]:
+        """The content of each `*.json` directly in a folder, by their names."""
+        if self._local is not None:
+            names = [one for one in self.names(folder) if one.endswith(".json")]
+            return [self.read_json(f"{folder}/{one}") for one in names]
+        reader = self._spark.read.option("wholetext", "true")
+        try:
+            found = reader.text(self._path(f"{folder}/*.json"))
+            rows = found.select("_metadata.file_path", "value").collect()
+        except AnalysisException as error:
+            if "PATH_NOT_FOUND" not in str(error):
+                raise
+            return []
+        texts = {_BEFORE_PATH.sub("", row.file_path): row.value for row in rows}
+        return [json.loads(texts[path]) for path in sorted(texts)]
+
     def write_json(self, name: str, content: Any) -> None:
         """Put a file in place whole. FileExistsError where it is there already."""
         if self._local is not None:
             _put(self._local / name, json.dumps(content, indent=1) + "\n")
             return
-        frame = self._spark.createDataFrame([(json.dumps(content),)], "value STRING")
+        frame = self._spark.createDataFrame([(json.dumps(content),)], "value STRING").coalesce(1)
         try:
-            frame.coalesce(1).write.mode("error").text(self._path(name))
+            frame.write.mode("error").text(self._path(name))
         except AnalysisException as error:
-            raise FileExistsError(self._path(name)) from error
+            if self._listed(name):
+                raise FileExistsError(self._path(name)) from error
+            # A writer that was killed left its folder without a file.
+            frame.write.mode("overwrite").text(self._path(name))
 
     def check_seen_by_spark(self, name: str) -> None:
         """PipelineError where the Spark of a cluster or server does not see a file that is here."""

@@ -3,8 +3,10 @@
 A run writes into a folder of its own under `_load/`, then its manifest: which offsets it read and
 which files it wrote. Putting the manifest in place is the commit. Only then the files move to
 `date=…/hour=…/`; a run that was killed in between is finished by the next one, and what was never
-committed is removed. So the table holds every record of the manifests' offsets once, whatever was
-killed when. Owns the folder; never reads a topic.
+committed is removed. Off a local disk nothing can be moved or removed: there the files stay in the
+run's folder, out of sight of other engines, and what no manifest names stays unread. So the table
+holds every record of the manifests' offsets once, whatever was killed when. Owns the folder; never
+reads a topic.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,6 +30,9 @@ SCHEMA = (
 )
 _OWN = "_load"
 _STAGING = f"{_OWN}/staging"
+_STAYING = f"{_OWN}/rows"
+# A folder `ottla_run=…` is a column for Spark: else each run would be a table of its own to it.
+_RUN = "ottla_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +52,13 @@ class Manifest:
     """Of the rows, as Spark's JSON; None where an older version wrote the raw records alone."""
     properties: dict[str, str] | None = None
     """What is kept with the table, from this run on."""
+    stays: bool = False
+    """Whether the files stay where they were written, off a local disk."""
 
     def placed(self) -> list[str]:
         """Where the files lie in the table, in the same order."""
+        if self.stays:
+            return [f"{self.staging}/{file}" for file in self.files]
         return [
             f"{file.rpartition('/')[0]}/run-{self.run:06}-{number:05}.parquet"
             for number, file in enumerate(self.files)
@@ -86,8 +96,7 @@ class LoadedTable:
 
     def manifests(self) -> list[Manifest]:
         """Every committed run, in order."""
-        names = [name for name in self._files.names(_OWN) if name.endswith(".json")]
-        return [Manifest(**self._files.read_json(f"{_OWN}/{name}")) for name in names]
+        return [Manifest(**kept) for kept in self._files.read_all_json(_OWN)]
 
     def check_folder(self) -> None:
         """PipelineError where somebody else's files lie in a folder that is no table yet."""
@@ -121,7 +130,9 @@ class LoadedTable:
         """Add one run, whole; the next one where no `run` is named. PipelineError where another
         load came between."""
         run = run or len(self.manifests()) + 1
-        staging = f"{_STAGING}/{run:06}-{uuid.uuid4().hex}"
+        stays = not self._files.is_local
+        name = f"{run:06}-{uuid.uuid4().hex}"
+        staging = f"{_STAYING}/{_RUN}={name}" if stays else f"{_STAGING}/{name}"
         rows.write.partitionBy("date", "hour").parquet(f"{self.path}/{staging}")
         manifest = Manifest(
             run=run,
@@ -133,10 +144,12 @@ class LoadedTable:
             files=[one for one in self._files.files_below(staging) if one.endswith(".parquet")],
             schema=rows.schema.json(),
             properties=None if properties is None else dict(properties),
+            stays=stays,
         )
         self.commit(manifest)
-        self._place(manifest)
-        self._files.delete(staging)
+        if not stays:
+            self._place(manifest)
+            self._files.delete(staging)
         return manifest
 
     def commit(self, manifest: Manifest) -> None:
@@ -152,16 +165,27 @@ class LoadedTable:
     def read(self) -> DataFrame:
         """All rows of committed runs; `date` and `hour` are columns too."""
         manifests = self.manifests()
-        placed = [f"{self.path}/{file}" for one in manifests for file in one.placed()]
         schema: StructType | str = f"{SCHEMA}, date DATE, hour INT"
         if manifests and manifests[-1].schema is not None:
             schema = StructType.fromJson(json.loads(manifests[-1].schema))
-        if not placed:
+        frames = []
+        for stays, base in ((False, self._files.root), (True, f"{self._files.root}/{_STAYING}")):
+            chosen = [one for one in manifests if one.stays == stays]
+            placed = [f"{self._files.root}/{file}" for one in chosen for file in one.placed()]
+            if placed:
+                reader = self._spark.read.schema(schema).option("basePath", base)
+                frames.append(reader.parquet(*placed).drop(_RUN))
+        if not frames:
             return self._spark.createDataFrame([], schema)
-        reader = self._spark.read.schema(schema).option("basePath", self.path)
-        return reader.parquet(*placed)
+        return reduce(DataFrame.unionByName, frames)
 
     def _place(self, manifest: Manifest) -> int:
+        if manifest.stays:
+            there = self._files.files_below(manifest.staging)
+            for file in manifest.files:
+                if file not in there:
+                    raise self._gone(f"{manifest.staging}/{file}", manifest.run)
+            return 0
         moved = 0
         for file, target in zip(manifest.files, manifest.placed(), strict=True):
             source = f"{manifest.staging}/{file}"
@@ -169,8 +193,10 @@ class LoadedTable:
                 self._files.move(source, target)
                 moved += 1
             elif not self._files.exists(target):
-                raise PipelineError(
-                    f"{self.path}/{target} is gone, which run {manifest.run} had written: "
-                    "load into another --table"
-                )
+                raise self._gone(target, manifest.run)
         return moved
+
+    def _gone(self, file: str, run: int) -> PipelineError:
+        return PipelineError(
+            f"{self.path}/{file} is gone, which run {run} had written: load into another --table"
+        )

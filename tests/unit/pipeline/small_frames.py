@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,6 +64,13 @@ def records(spark: SparkSession, *values: Any, key: bytes | None = b"S1") -> Dat
         for n, value in enumerate(values)
     ]
     return spark.createDataFrame(rows, RECORD)
+
+
+def far_folder(spark: SparkSession, folder: Path) -> str:
+    """The address of a folder by which it is no local one: a mount of Hadoop's `viewfs`."""
+    name = f"far{abs(hash(folder))}"
+    spark.conf.set(f"fs.viewfs.mounttable.{name}.link./there", f"file://{folder}")
+    return f"viewfs://{name}/there"
 
 
 def events(spark: SparkSession, *changes: dict[str, Any]) -> DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, records
+from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, far_folder, records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 pytestmark = ON_SPARK
 
 
-def loaded(spark: SparkSession, path: Path) -> Any:
+def loaded(spark: SparkSession, path: Path | str) -> Any:
     from pipeline.tables.loaded_table import LoadedTable
 
     return LoadedTable(spark, str(path))
@@ -49,6 +49,43 @@ def test_a_load_that_was_killed_is_finished_or_forgotten(
     assert again == [0, 1, 2]
     assert spark.read.parquet(str(path)).count() == 3, "any engine can read it"
     assert (path / "date=2026-03-02" / "hour=12" / "run-000001-00000.parquet").exists()
+
+
+def test_off_a_disk_rows_stay_where_a_run_wrote_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pipeline.errors import PipelineError
+    from pipeline.tables.loaded_table import LoadedTable, layout
+
+    path = f"{far_folder(spark, tmp_path)}/table"
+    rows = layout(records(spark, GOOD, b"x", None))
+
+    def dies(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LoadedTable, "commit", dies)
+        loaded(spark, path).write(rows, "t", "id", {0: 0}, {0: 3})
+    # Killed while it committed: Spark leaves the folder of its file.
+    (tmp_path / "table" / "_load" / "000001.json" / "_temporary").mkdir(parents=True)
+    assert loaded(spark, path).manifests() == []
+    loaded(spark, path).write(rows, "t", "id", {0: 0}, {0: 3})
+    later = layout(records(spark, b"y").selectExpr("* EXCEPT (offset)", "3L AS offset", "1 AS new"))
+    last = loaded(spark, path).write(later, "t", "id", {0: 3}, {0: 4}, {"a": "b"})
+    found = loaded(spark, path).read().orderBy("offset").collect()
+    assert [(row.offset, row.new, row.hour) for row in found] == [
+        (0, None, 12),
+        (1, None, 12),
+        (2, None, 12),
+        (3, 1, 12),
+    ]
+    assert set(found[0].asDict()) == set(later.columns), "and no column of the run"
+    assert loaded(spark, path).manifests()[1] == last and loaded(spark, path).finish_last() == 0
+    with pytest.raises(PipelineError, match="another load has written run 2 "):
+        loaded(spark, path).commit(last)
+    (tmp_path / "table" / last.placed()[0]).unlink()
+    with pytest.raises(PipelineError, match=r"part-.*\.parquet is gone, which run 2 had written"):
+        loaded(spark, path).finish_last()
 
 
 def test_rows_lie_by_hour_and_in_the_order_of_their_offsets(
