@@ -130,25 +130,30 @@ def test_every_key_of_these_files_has_a_line_that_says_why() -> None:
 
 def test_the_spark_job_is_started_as_it_wants_to_be() -> None:
     pytest.importorskip("pyspark")
-    from pipeline import count_topics
+    from pipeline import topics_to_table
 
     spark = SERVICES["spark"]
-    assert all(spark["environment"].get(name) for name in count_topics.SETTINGS)
+    assert all(spark["environment"].get(name) for name in topics_to_table.SETTINGS)
     servers = spark["environment"]["BOOTSTRAP_SERVERS"].split(",")
     listeners = [config(one).advertised_listeners for one in BROKERS]
     told = [e for found in listeners for e in found if e.listener_name == "INTERNAL"]
     assert servers == [f"{one.host}:{one.port}" for one in told]
-    pattern, counts = spark["environment"]["TOPICS"], spark["environment"]["COUNTS_TOPIC"]
-    assert not re.fullmatch(pattern, counts), "it must not count its own counts"
+    assert re.fullmatch(spark["environment"]["TOPICS"], "events-of-today")
     job = spark["command"][-1]
-    assert mounts("spark")[job] == "./pipeline/count_topics.py"
-    for place in (spark["environment"]["CHECKPOINT"], spark["command"][2].partition("ivy=")[2]):
+    assert mounts("spark")[job] == "./pipeline/topics_to_table.py"
+    places = [spark["environment"][name] for name in ("TABLE", "CHECKPOINT")]
+    for place in (*places, spark["command"][2].partition("ivy=")[2]):
         assert any(Path(place).is_relative_to(inside) for inside in mounts("spark"))
 
 
 def test_one_version_of_spark() -> None:
+    pytest.importorskip("pyspark")
     pinned = re.search(r'"pyspark==([0-9.]+)"', (PROJECT_DIR / "pyproject.toml").read_text())
     assert pinned is not None
     assert SERVICES["spark"]["image"] == f"apache/spark:{pinned[1]}-python3"
     (packages,) = [one for one in SERVICES["spark"]["command"] if one.startswith("--packages=")]
-    assert packages.endswith(f"spark-sql-kafka-0-10_2.13:{pinned[1]}")
+    from pipeline.spark.jars import PACKAGE
+    from pipeline.tables.delta_table import PACKAGES
+
+    assert PACKAGE.endswith(f":{pinned[1]}")
+    assert packages == f"--packages={','.join((PACKAGE, *PACKAGES))}"
