@@ -1,30 +1,35 @@
-"""A standalone cluster of Spark on this machine: a master and a worker, from PySpark's own jars.
+"""A standalone cluster of Spark on this machine: a master and two workers, from PySpark's own jars.
 
 Owns both processes and their folder. Everything listens on 127.0.0.1, on ports that are free.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
+from pipeline.spark.jars import jar_settings
+from pipeline.tables.delta_table import PACKAGES
 from tests.tools.apache_kafka import free_port
-from tests.tools.java_tools import PROJECT_DIR, spark_jars
+from tests.tools.java_tools import PROJECT_DIR
 
 START_S = 120
+WORKERS = 2
 JOB_S = 400
 _SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class SparkCluster:
-    """`with SparkCluster(folder) as cluster: cluster.submit("load", …)`."""
+    """`with SparkCluster(folder) as cluster: cluster.submit(["load", …], ["audit", …])`."""
 
     def __init__(self, folder: Path) -> None:
         spec = find_spec("pyspark")  # found, not imported: spark-submit is a program of its own
@@ -49,12 +54,16 @@ class SparkCluster:
         (self._folder / "scratch").mkdir(parents=True)
         port = self.master.rpartition(":")[2]
         try:
-            self._start("master.Master", "--port", port, says="New state: ALIVE")
-            self._start(
-                *("worker.Worker", "--cores", "2", "--memory", "1g"),
-                *("--work-dir", str(self._folder / "work"), self.master),
-                says="Successfully registered with master",
-            )
+            self._await(self._start("master.Master", "--port", port), "New state: ALIVE")
+            workers = [
+                self._start(
+                    *("worker.Worker", "--cores", "1", "--memory", "1g"),
+                    *("--work-dir", str(self._folder / f"work-{number}"), self.master),
+                )
+                for number in range(WORKERS)
+            ]
+            for log in workers:
+                self._await(log, "Successfully registered with master")
         except BaseException:
             self._stop()
             raise
@@ -68,14 +77,16 @@ class SparkCluster:
     ) -> None:
         self._stop()
 
-    def submit(self, job: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """One job through spark-submit, as the docs say it; the driver runs here."""
+    def submit(self, *runs: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """These command lines of jobs, by one spark-submit; the driver runs here."""
         packed = self._folder / "pipeline.zip"
         if not packed.exists():
             with zipfile.ZipFile(packed, "w") as archive:
                 for package in ("log_format", "pipeline"):
                     for file in sorted((PROJECT_DIR / package).rglob("*.py")):
                         archive.write(file, file.relative_to(PROJECT_DIR))
+        told = self._folder / "runs.json"
+        told.write_text(json.dumps(runs))
         settings = {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraJavaOptions": _SMALL,
@@ -89,9 +100,9 @@ class SparkCluster:
         return subprocess.run(
             [
                 *(str(self._home / "bin" / "spark-submit"), "--master", self.master),
-                *("--jars", ",".join(spark_jars()), "--py-files", str(packed)),
+                *("--jars", jar_settings(PACKAGES)["spark.jars"], "--py-files", str(packed)),
                 *(word for pair in settings.items() for word in ("--conf", "=".join(pair))),
-                *(str(PROJECT_DIR / "pipeline" / "__main__.py"), job, *arguments),
+                *(str(PROJECT_DIR / "tests" / "compat" / "submitted_jobs.py"), str(told)),
             ],
             env=self._environment,
             cwd=self._folder,
@@ -100,8 +111,13 @@ class SparkCluster:
             timeout=JOB_S,
         )
 
-    def _start(self, what: str, *arguments: str, says: str) -> None:
-        log = self._folder / f"{what}.log"
+    def workers_that_ran(self) -> int:
+        """Of how many workers an executor has worked."""
+        folders = (self._folder / f"work-{number}" for number in range(WORKERS))
+        return sum(any(one.glob("*/*/stderr")) for one in folders)
+
+    def _start(self, what: str, *arguments: str) -> Path:
+        log = self._folder / f"{what}-{len(self._processes)}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [
@@ -116,9 +132,13 @@ class SparkCluster:
                 start_new_session=True,
             )
         self._processes.append(process)
+        return log
+
+    def _await(self, log: Path, says: str) -> None:
         deadline = time.monotonic() + START_S
         while says not in log.read_text(errors="replace"):
-            assert process.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
+            alive = all(one.poll() is None for one in self._processes)
+            assert alive and time.monotonic() < deadline, log.read_text()[-2000:]
             time.sleep(0.1)
 
     def _stop(self) -> None:
