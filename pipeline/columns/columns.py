@@ -87,30 +87,17 @@ class Columns:
             key = key.grown(checked, _NEW_OF_KEY)
         return self if value is self.value and key is self.key else Columns(value, key)
 
-    def typed(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """The rows that fit, and the misfits.
-
-        `records` has the columns of Spark's Kafka source, headers too. Rows: topic, partition,
-        offset, timestamp, key, headers, then the value's columns. Misfits: topic, partition,
-        offset, timestamp, key, value, headers, reason (`records.MISFIT_SCHEMA`). Each record is in
-        one of both. Both read `records` again: who needs both splits what `checked` gives.
-        """
-        return self.split(self.checked(records))
-
     def checked(self, records: DataFrame) -> DataFrame:
-        """Each record with what was read of it and `reason`: for `persist`, then `split`."""
-        # Exploded, so that no filter is pushed below it: Spark would put the parsing into each
-        # place where the filter names it, and parse a record that often.
+        """Each record with what was read of it and `reason`: for `persist`, then `split`.
+
+        `records` has the columns of Spark's Kafka source, headers too. Persist it before anything
+        is filtered: Spark parses a record again in each filter that it may push below.
+        """
         key, value = F.col("key"), F.col("value")
-        read = records.select(
-            *PLACE,
-            "key",
-            "value",
-            "headers",
-            F.explode(
-                F.array(F.struct(self.value.read(value).alias("v"), self.key.read(key).alias("k")))
-            ).alias(_READ),
-        )
+        parsed = F.struct(self.value.read(value).alias("v"), self.key.read(key).alias("k"))
+        # Not as it is: Spark would put a struct's making wherever a field of it is named.
+        whole = F.transform(F.array(parsed), lambda one: one)[0]
+        read = records.select(*PLACE, "key", "value", "headers", whole.alias(_READ))
         why = F.coalesce(
             self.value.reason(value, F.col(f"{_READ}.v"), "value"),
             self.key.reason(key, F.col(f"{_READ}.k"), "key"),
@@ -123,7 +110,19 @@ class Columns:
         return told
 
     def split(self, checked: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Rows and misfits of a frame that `checked` gave."""
+        """Rows and misfits of a frame that `checked` gave; each record is in one of both.
+
+        Rows: topic, partition, offset, timestamp, key, headers, then the value's columns. Misfits:
+        topic, partition, offset, timestamp, key, value, headers, reason (`records.MISFIT_SCHEMA`).
+        A field that is new and for which `grown` found no column makes a misfit, too.
+        """
+        for name, what in ((_NEW, "value"), (_NEW_OF_KEY, "key")):
+            if name in checked.columns:
+                left = F.concat(
+                    F.lit(f"no column was found for a field of the {what}: "), F.col(name)[0]
+                )
+                left = F.when(F.size(name) > 0, left)
+                checked = checked.withColumn(_REASON, F.coalesce(_REASON, left))
         key, value = self.key.columns(F.col(f"{_READ}.k")), self.value.columns(F.col(f"{_READ}.v"))
         rows = checked.where(F.col(_REASON).isNull()).select(*PLACE, *key, "headers", *value)
         return rows, checked.where(F.col(_REASON).isNotNull()).select(*MISFIT)

@@ -58,7 +58,10 @@ def grown(kept: StructType, found: StructType) -> StructType:
         kind = field.dataType if other is None else _grown(field.dataType, other.dataType)
         fields.append(StructField(field.name, kind, field.nullable))
     taken = {field.name.lower() for field in kept}
-    fields += [field for name, field in new.items() if name.lower() not in taken]
+    for name, field in new.items():
+        if name.lower() not in taken:
+            taken.add(name.lower())
+            fields.append(field)
     return StructType(fields)
 
 
@@ -67,6 +70,11 @@ def _grown(kept: DataType, found: DataType) -> DataType:
         return grown(kept, found)
     if isinstance(kept, ArrayType) and isinstance(found, ArrayType):
         return ArrayType(_grown(kept.elementType, found.elementType), kept.containsNull)
+    if isinstance(kept, MapType) and isinstance(found, StructType):
+        value = kept.valueType  # JSON has no maps: each key was found as a field
+        for field in found:
+            value = _grown(value, field.dataType)
+        return MapType(kept.keyType, value, kept.valueContainsNull)
     return kept
 
 

@@ -8,6 +8,7 @@ sample comes by argument.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable
 
@@ -18,6 +19,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     LongType,
+    MapType,
     NullType,
     StringType,
     StructField,
@@ -49,18 +51,27 @@ def objects(values: Iterable[bytes | None]) -> list[dict[str, object]]:
 
 
 def schema_of(found: Iterable[dict[str, object]]) -> StructType:
-    """The columns that these objects have. PipelineError for more than `FIELDS_MAX`."""
+    """The columns that these objects have."""
     kind: DataType = StructType([])
     for one in found:
-        kind = _both(kind, _kind(one))
-    known = _known(kind)
-    schema = known if isinstance(known, StructType) else StructType([])
+        with contextlib.suppress(RecursionError):
+            kind = _both(kind, _kind(one))
+    assert isinstance(kind, StructType), "of objects"
+    return StructType(_fields(kind))
+
+
+def for_a_table(schema: StructType) -> StructType:
+    """The same without what no table holds: of fields inside an object whose names differ in case
+    alone the first is left. PipelineError for more than `FIELDS_MAX` fields."""
     if _count(schema) > FIELDS_MAX:
         raise PipelineError(
-            f"the sample has more than {FIELDS_MAX} fields, as where keys of an object are data: "
+            f"the records have more than {FIELDS_MAX} fields, as where keys of an object are data: "
             "give --schema, with MAP<STRING, …> for such an object"
         )
-    return schema
+    fields = [
+        StructField(one.name, _without_twins(one.dataType), one.nullable) for one in schema.fields
+    ]
+    return StructType(fields)
 
 
 def _kind(value: object) -> DataType:
@@ -116,13 +127,33 @@ def _known(kind: DataType) -> DataType | None:
         element = _known(kind.elementType)
         return None if element is None else ArrayType(element)
     if isinstance(kind, StructType):
-        fields = [(field.name, _known(field.dataType)) for field in kind]
-        left = [StructField(name, one) for name, one in fields if one is not None]
-        return StructType(left) if left else None
+        fields = _fields(kind)
+        return StructType(fields) if fields else None
     return kind
+
+
+def _fields(kind: StructType) -> list[StructField]:
+    fields = [(field.name, _known(field.dataType)) for field in kind]
+    return [StructField(name, one) for name, one in fields if one is not None]
+
+
+def _without_twins(kind: DataType) -> DataType:
+    if isinstance(kind, ArrayType):
+        return ArrayType(_without_twins(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _without_twins(kind.valueType), kind.valueContainsNull)
+    if not isinstance(kind, StructType):
+        return kind
+    first: dict[str, StructField] = {}
+    for one in kind:
+        field = StructField(one.name, _without_twins(one.dataType), one.nullable)
+        first.setdefault(one.name.lower(), field)
+    return StructType(list(first.values()))
 
 
 def _count(kind: DataType) -> int:
     if isinstance(kind, StructType):
         return sum(1 + _count(field.dataType) for field in kind)
+    if isinstance(kind, MapType):
+        return _count(kind.valueType)
     return _count(kind.elementType) if isinstance(kind, ArrayType) else 0

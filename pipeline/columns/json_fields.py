@@ -25,7 +25,9 @@ from pyspark.sql.types import (
 )
 
 from pipeline.columns.evolution import grown
-from pipeline.columns.inference import FIELDS_MAX, SAMPLE, objects, schema_of
+from pipeline.columns.inference import FIELDS_MAX, SAMPLE, for_a_table, objects, schema_of
+from pipeline.columns.new_fields import NEW, TWIN, new_fields
+from pipeline.columns.new_fields import TYPE as NEW_TYPE
 from pipeline.columns.records import column_names, nullable
 from pipeline.columns.schema_text import told
 
@@ -39,7 +41,6 @@ _OPTIONS = {
 }
 _SHOWN_MAX = 60
 _LAST_TIME = "9999-12-31 23:59:59.999999"
-_EMPTY: tuple[object, ...] = (None, [], {})
 _COMPLEX = (StructType, ArrayType, MapType)
 
 
@@ -70,12 +71,8 @@ class Json:
     def read(self, data: Column) -> Column:
         """The object, what says that it is one and ends with the value, and its new fields."""
         text = data.cast("string")
-        known = F.array(*(F.lit(name) for name in self.fields.names))
-        new = (
-            F.lit(None).cast("array<string>")
-            if self.new_fields == IGNORE
-            else F.array_except(F.json_object_keys(text), known)
-        )
+        ignored = self.new_fields == IGNORE
+        new = F.lit(None).cast(NEW_TYPE) if ignored else new_fields(text, self.fields)
         return F.struct(self._parsed(text).alias("json"), new.alias("new"))
 
     def _parsed(self, text: Column) -> Column:
@@ -106,33 +103,30 @@ class Json:
         for words, wrong in _checks(self.fields):
             why = why.when(wrong(found), F.lit(words))
         if self.new_fields == MISFIT:
-            return why.when(F.size(new) > 0, _told_of(new[0], "is not in the schema"))
+            return why.when(F.size(new) > 0, _told_of(new[0]["name"], "is not in the schema"))
         if self.new_fields == ADD:
-            lower = F.array(*(F.lit(name.lower()) for name in self.fields.names))
-            twins = F.filter(new, lambda one: F.array_contains(lower, F.lower(one)))
-            why = why.when(
-                F.size(twins) > 0, _told_of(twins[0], "differs from a column in case alone")
-            )
+            twin = F.filter(new, lambda one: one["what"] == TWIN)
+            differs = _told_of(twin[0]["name"], "differs from a column in case alone")
+            why = why.when(F.size(twin) > 0, differs)
         return why
 
     def unknown(self, read: Column, fits: Column) -> Column | None:
-        """The fields that the schema lacks, where they are wanted."""
-        return F.when(fits, read["new"]) if self.new_fields == ADD else None
+        """The fields that the schema lacks and that have a value, where they are wanted."""
+        if self.new_fields != ADD:
+            return None
+        new = F.filter(read["new"], lambda one: one["what"] == NEW)
+        return F.when(fits, F.transform(new, lambda one: one["name"]))
 
     def grown(self, checked: DataFrame, new: str) -> Json:
         """With the fields that the records of `checked` have beyond these.
 
-        Each new field is seen; what objects have inside is seen in some of the records.
+        Each new field is seen, and its type is that of the values in some of the records.
         """
-        looked = checked.where(F.size(new) > 0).select("value").limit(SAMPLE)
-        if any(isinstance(one.dataType, _COMPLEX) for one in self.fields):
-            others = checked.where(F.size(new) == 0).select("value").limit(SAMPLE)
-            looked = looked.unionAll(others)
-        seen = objects(row.value for row in looked.collect())
-        if any(name not in self.fields.names for one in seen for name in one):
-            typed = {name for one in seen for name, value in one.items() if value not in _EMPTY}
-            seen += objects(_examples(checked, new, sorted(typed)))
-        fields = grown(self.fields, schema_of(seen))
+        found = checked.where(F.size(new) > 0)
+        values = [row.value for row in found.select("value").limit(SAMPLE).collect()]
+        if len(values) == SAMPLE:
+            values += _examples(found, new)
+        fields = for_a_table(grown(self.fields, schema_of(objects(values))))
         return self if fields == self.fields else replace(self, fields=fields)
 
     def columns(self, read: Column) -> list[Column]:
@@ -199,16 +193,11 @@ def _is_wrong(raw: Column, found: Column, field: StructField) -> Column:
     return there & F.from_json(alone, wanted, _OPTIONS)[_CORRUPT].isNotNull()
 
 
-def _examples(checked: DataFrame, new: str, but: list[str]) -> Iterator[bytes]:
-    """Some values of each new field that is not among `but` and not empty: those that are rare."""
-    each = checked.where(F.size(new) > 0).select("value", F.explode(new).alias("name"))
-    if but:
-        each = each.where(~F.col("name").isin(but))
-    fields = F.from_json(F.col("value").cast("string"), "MAP<STRING, VARIANT>")
-    text = F.element_at(fields, F.col("name")).cast("string")
-    each = each.where(text.isNotNull() & ~text.isin("[]", "{}"))
-    found = each.groupBy("name").agg(*(take("value") for take in (F.first, F.min, F.max)))
-    for row in found.limit(FIELDS_MAX).collect():
+def _examples(found: DataFrame, new: str) -> Iterator[bytes]:
+    """Some records with each new field, those too that are rare."""
+    each = found.select("value", F.explode(new).alias("name")).groupBy("name")
+    some = each.agg(*(take("value") for take in (F.first, F.min, F.max))).limit(FIELDS_MAX)
+    for row in some.collect():
         yield from row[1:]
 
 

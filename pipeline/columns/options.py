@@ -18,7 +18,7 @@ from pipeline.columns.avro.avro_schema import AvroSchema
 from pipeline.columns.avro.registry import Registry
 from pipeline.columns.columns import VERSION, Columns, Format
 from pipeline.columns.evolution import merged
-from pipeline.columns.inference import objects, schema_of
+from pipeline.columns.inference import for_a_table, objects, schema_of
 from pipeline.columns.json_fields import ADD, IGNORE, NEW_FIELDS, Json
 from pipeline.columns.plain import Raw, Text
 from pipeline.columns.records import column_names
@@ -194,7 +194,7 @@ def _found(sample: DataFrame) -> StructType:
             "the topic has no record in which a schema could be found: give --schema, or run again "
             "when records are there"
         )
-    schema = schema_of(objects(row.value for row in rows))
+    schema = for_a_table(schema_of(objects(row.value for row in rows)))
     if not schema.fields:
         raise PipelineError(
             f"none of {len(rows)} records is a JSON object with fields: is --value-format json "

@@ -187,8 +187,8 @@ class Filling:
             # Read and parsed once, for what is new, what is refused and what fits.
             checked = checked.persist()
         try:
-            wider = self._columns.grown(checked)
-            if wider is not self._columns:
+            # What one look finds may hide more: a rare field inside an object that was new.
+            while (wider := self._columns.grown(checked)) is not self._columns:
                 self._columns = wider
                 self._table.keep(COLUMNS, wider.to_text())
                 checked.unpersist()

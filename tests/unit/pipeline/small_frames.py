@@ -16,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from pipeline.columns.columns import Columns
+
 ON_SPARK = [
     pytest.mark.spark,
     pytest.mark.timeout(240),
@@ -71,6 +73,16 @@ def far_folder(spark: SparkSession, folder: Path) -> str:
     name = f"far{abs(hash(folder))}"
     spark.conf.set(f"fs.viewfs.mounttable.{name}.link./there", f"file://{folder}")
     return f"viewfs://{name}/there"
+
+
+def checked(columns: Columns, frame: DataFrame) -> DataFrame:
+    """As the job has it: read once, whatever is asked of it then."""
+    return columns.checked(frame).persist()
+
+
+def split(columns: Columns, frame: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Rows and misfits."""
+    return columns.split(checked(columns, frame))
 
 
 def events(spark: SparkSession, *changes: dict[str, Any]) -> DataFrame:

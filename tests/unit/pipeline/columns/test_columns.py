@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.unit.pipeline.small_frames import NOON, ON_SPARK, records
+from tests.unit.pipeline.small_frames import NOON, ON_SPARK, checked, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ def test_bytes_are_kept_as_they_are(spark: SparkSession) -> None:
     from pipeline.columns.records import MISFIT_SCHEMA
 
     columns = Columns(Raw(), Raw("key"))
-    rows, misfits = columns.typed(records(spark, b"\xff", None, key=None))
+    rows, misfits = split(columns, records(spark, b"\xff", None, key=None))
     assert [tuple(row) for row in rows.collect()] == [
         ("t", 0, 0, NOON.replace(tzinfo=None), None, None, bytearray(b"\xff")),
         ("t", 0, 1, NOON.replace(tzinfo=None), None, None, None),
@@ -35,7 +35,8 @@ def test_a_record_that_does_not_fit_is_kept_with_the_reason(spark: SparkSession)
     frame = records(spark, "é".encode(), b"\xff", None, key=b"k").unionByName(
         records(spark, b"v", b"\xff", key=b"\xfe")
     )
-    rows, misfits = Columns(Text(), Text("key")).typed(frame)
+    columns = Columns(Text(), Text("key"))
+    rows, misfits = split(columns, frame)
     assert [(row.offset, row.key, row.value) for row in rows.collect()] == [
         (0, "k", "é"),
         (2, "k", None),
@@ -67,4 +68,4 @@ def test_what_is_kept_of_a_table_is_one_line(spark: SparkSession) -> None:
         "value": {"format": "raw"},
         "key": {"format": "raw"},
     }
-    assert columns.grown(columns.checked(records(spark, b"v"))) is columns
+    assert columns.grown(checked(columns, records(spark, b"v"))) is columns

@@ -61,3 +61,17 @@ def test_what_is_found_in_records_adds_and_changes_nothing() -> None:
         "a INT NOT NULL, s STRUCT<x: INT, y: INT>, l ARRAY<STRUCT<x: INT, y: INT>>, n INT",
     )
     assert grown(kept, parse_schema("x", "A INT")) == kept
+
+
+def test_what_is_found_in_the_values_of_a_map_is_in_each_of_them() -> None:
+    from pyspark.sql.types import IntegerType
+
+    from pipeline.columns.evolution import grown
+    from pipeline.columns.schema_text import parse_schema
+
+    kept = parse_schema("x", "m MAP<STRING, STRUCT<x: INT>>")
+    found = parse_schema("x", "m STRUCT<k: STRUCT<x: INT, y: INT>, l: STRUCT<z: STRING>>, N INT")
+    found = found.add("n", IntegerType())  # one with N
+    assert grown(kept, found) == parse_schema(
+        "x", "m MAP<STRING, STRUCT<x: INT, y: INT, z: STRING>>, N INT"
+    )

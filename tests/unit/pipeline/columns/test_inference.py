@@ -45,10 +45,32 @@ def test_what_is_no_json_says_nothing() -> None:
 
 
 def test_keys_that_are_data_are_refused() -> None:
+    from pipeline.columns.inference import for_a_table, schema_of
     from pipeline.errors import PipelineError
 
+    schema = schema_of([{"by_user": {f"u{n}": n for n in range(2_001)}}])
     with pytest.raises(PipelineError, match="more than 2000 fields, as where keys of an object"):
-        found({"by_user": {f"u{n}": n for n in range(2_001)}})
+        for_a_table(schema)
+    few = schema_of([{"a": 1}])
+    assert for_a_table(few) == few
+
+
+def test_of_fields_that_differ_in_case_alone_the_first_is_left() -> None:
+    from pipeline.columns.inference import for_a_table, schema_of
+
+    found = schema_of([{"a": [{"x": {"y": 1}, "X": "y"}], "A": 1}, {"a": [{"x": {"Y": 1.5}}]}])
+    assert for_a_table(found).simpleString() == (
+        "struct<a:array<struct<x:struct<y:bigint>>>,A:bigint>"
+    ), "of columns the options say it"
+
+
+def test_an_object_that_is_too_deep_says_nothing() -> None:
+    from pipeline.columns.inference import schema_of
+
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    assert schema_of([{"id": 1}, deep]).simpleString() == "struct<id:bigint>"
 
 
 JSON = st.recursive(

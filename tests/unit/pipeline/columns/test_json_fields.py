@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.pipeline.small_frames import ON_SPARK, records
+from tests.unit.pipeline.small_frames import ON_SPARK, checked, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -123,7 +123,7 @@ def there(row: Row) -> dict[str, Any]:
 
 def test_what_fits_becomes_columns(spark: SparkSession) -> None:
     columns = json_columns(SCHEMA)
-    rows, misfits = columns.typed(texts(spark, *(text for text, _ in FIT)))
+    rows, misfits = split(columns, texts(spark, *(text for text, _ in FIT)))
     assert misfits.collect() == []
     found = rows.orderBy("offset").collect()
     assert [(row.offset, there(row)) for row in found] == [
@@ -133,7 +133,8 @@ def test_what_fits_becomes_columns(spark: SparkSession) -> None:
 
 
 def test_what_does_not_fit_is_said_in_a_sentence(spark: SparkSession) -> None:
-    rows, misfits = json_columns(SCHEMA).typed(texts(spark, *(text for text, _ in MISFIT)))
+    columns = json_columns(SCHEMA)
+    rows, misfits = split(columns, texts(spark, *(text for text, _ in MISFIT)))
     assert rows.collect() == []
     found = misfits.orderBy("offset").collect()
     assert [row.reason for row in found] == [words for _, words in MISFIT]
@@ -143,7 +144,8 @@ def test_fields_that_the_schema_lacks(spark: SparkSession) -> None:
     frame = texts(spark, '{"id":1}', '{"id":1,"b":2,"c":3}', '{"id":"x","b":2}', '{"ID":1}')
 
     def found(new_fields: str) -> tuple[list[int], list[str]]:
-        rows, misfits = json_columns("id INT", new_fields).typed(frame)
+        columns = json_columns("id INT", new_fields)
+        rows, misfits = split(columns, frame)
         return [row.offset for row in rows.collect()], [row.reason for row in misfits.collect()]
 
     other_type = "field id is STRING, not INT: x"
@@ -152,7 +154,9 @@ def test_fields_that_the_schema_lacks(spark: SparkSession) -> None:
         [0],
         ["field b is not in the schema", other_type, "field ID is not in the schema"],
     )
-    assert found("add") == ([0, 1], [other_type, "field ID differs from a column in case alone"])
+    no_column = "no column was found for a field of the value: b"
+    twin = "field ID differs from a column in case alone"
+    assert found("add") == ([0], [no_column, other_type, twin]), "nobody asked for its column"
 
 
 def test_a_new_field_becomes_a_column_and_an_empty_one_waits(spark: SparkSession) -> None:
@@ -164,10 +168,10 @@ def test_a_new_field_becomes_a_column_and_an_empty_one_waits(spark: SparkSession
         '{"id":3,"b":1.5,"s":{"e":"x"}}',
         '{"id":"x","f":1}',
     )
-    wider = columns.grown(columns.checked(frame))
+    wider = columns.grown(checked(columns, frame))
     assert wider.schema.simpleString().endswith("id:int,s:struct<a:int,e:string>,b:double>")
-    assert wider.grown(wider.checked(frame)) is wider
-    rows, misfits = wider.typed(frame)
+    assert wider.grown(checked(wider, frame)) is wider
+    rows, misfits = split(wider, frame)
     assert [tuple(row)[6:] for row in rows.orderBy("id").collect()] == [
         (1, (1, None), None),
         (2, None, 1.0),
@@ -175,14 +179,14 @@ def test_a_new_field_becomes_a_column_and_an_empty_one_waits(spark: SparkSession
     ]
     assert misfits.count() == 1
     same = json_columns("id INT, s STRUCT<a: INT>", "ignore")
-    assert same.grown(same.checked(frame)) is same
+    assert same.grown(checked(same, frame)) is same
 
 
 def test_a_new_field_of_one_record_among_many_is_seen(spark: SparkSession) -> None:
     columns = json_columns("id INT", "add")
     often = [f'{{"id":{n},"often":1,"never":null}}' for n in range(1_100)]
     frame = texts(spark, *often, '{"id":1,"it\'s [rare]":{"x":true},"never":{}}')
-    wider = columns.grown(columns.checked(frame))
+    wider = columns.grown(checked(columns, frame))
     assert wider.schema.names[6:] == ["id", "often", "it's [rare]"]
 
 
@@ -194,17 +198,17 @@ def test_a_key_of_json_is_one_column(spark: SparkSession) -> None:
 
     columns = Columns(Raw(), Json(parse_schema("x", "id INT NOT NULL, b STRING"), name="key"))
     frame = records(spark, b"v", key=b'{"id":1}').unionAll(records(spark, b"v", key=None))
-    rows, misfits = columns.typed(frame.unionAll(records(spark, b"v", key=b"{}")))
+    rows, misfits = split(columns, frame.unionAll(records(spark, b"v", key=b"{}")))
     assert [row.key and tuple(row.key) for row in rows.collect()] == [(1, None), None]
     assert [row.reason for row in misfits.collect()] == ["field id is missing or null"]
     assert rows.schema.simpleString() == columns.schema.simpleString()
 
 
 def test_a_value_is_parsed_once(spark: SparkSession) -> None:
-    """Filters and columns name what was parsed; none of them holds the parsing."""
-    rows, misfits = json_columns("id INT NOT NULL, b STRING", "add").typed(texts(spark, "{}"))
-    plans = [_plan(frame) for frame in (rows, misfits)]
-    assert [plan.count("from_json(StructField(object") for plan in plans] == [1, 1]
+    """Reasons and columns name what was parsed; none of them holds the parsing."""
+    columns = json_columns("id INT NOT NULL, b STRING", "add")
+    plan = _plan(columns.checked(texts(spark, "{}")))
+    assert plan.count("from_json(StructField(object") == 1
 
 
 def _plan(frame: DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.unit.pipeline.columns.avro.fake_registry import E, FakeRegistry, fake_registry, record
-from tests.unit.pipeline.small_frames import ON_SPARK, records
+from tests.unit.pipeline.small_frames import ON_SPARK, checked, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ def of_subject(served: FakeRegistry, *ids: int) -> Avro:
 
 
 def found(columns: Columns, frame: DataFrame) -> tuple[list[Any], list[tuple[int, str]]]:
-    rows, misfits = columns.typed(frame)
+    rows, misfits = split(columns, frame)
     assert rows.schema.simpleString() == columns.schema.simpleString()
     fit = [(row.offset, *tuple(row)[6:]) for row in rows.orderBy("offset").collect()]
     return fit, [(row.offset, row.reason) for row in misfits.orderBy("offset").collect()]
@@ -86,8 +86,8 @@ def test_each_record_is_read_by_the_schema_that_wrote_it(spark: SparkSession) ->
         assert first.schema.names[6:] == ["id", "c"]
         asked = "the registry was not asked for schema id "
         assert found(first, frame)[1][:2] == [(0, f"{asked}1"), (2, f"{asked}9")]
-        columns = first.grown(first.checked(frame))
-        assert columns.grown(columns.checked(frame)) is columns
+        columns = first.grown(checked(first, frame))
+        assert columns.grown(checked(columns, frame)) is columns
     cannot = "the value cannot be read by schema id 2, or not brought to the reader's schema"
     assert found(columns, frame) == (
         # The field b was taken away in the latest schema: it is read on.
@@ -111,7 +111,7 @@ def test_a_registry_whose_schema_changes_a_type(spark: SparkSession) -> None:
         served.register("t-value", 2, record(("id", "string"), ("b", "string")))
         frame = records(spark, framed(2, b"\x02x\x02x"))
         with pytest.raises(PipelineError, match="column id is INT in the table and would be STR"):
-            columns.grown(columns.checked(frame))
+            columns.grown(checked(columns, frame))
 
 
 def test_a_narrower_reader_and_columns_that_it_lacks(spark: SparkSession) -> None:
@@ -157,8 +157,8 @@ def test_keys_of_avro_are_one_column(spark: SparkSession) -> None:
         columns = Columns(Raw(), Avro.of(AvroSchema("x", '"long"'), None, known, "key"))
         frame = records(spark, b"v", key=framed(3, b"\x0e"))
         frame = frame.unionAll(records(spark, b"w", key=None)).unionAll(records(spark, b"x"))
-        columns = columns.grown(columns.checked(frame))
-    rows, misfits = columns.typed(frame)
+        columns = columns.grown(checked(columns, frame))
+    rows, misfits = split(columns, frame)
     assert [(row.key, bytes(row.value)) for row in rows.collect()] == [(7, b"v"), (None, b"w")]
     (misfit,) = misfits.collect()
     assert misfit.reason.startswith("the key is not framed") and bytes(misfit.key) == b"S1"
