@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
 
 Cell = tuple[int, int, bytes]
 """Partition, offset, value."""
-_COLUMNS = ["partition", "offset", "value"]
+_COLUMNS = ("partition", "offset", "value")
 
 
-def delta_rows(path: Path) -> pyarrow.Table:
+def delta_rows(path: Path, columns: Sequence[str] = _COLUMNS) -> pyarrow.Table:
     """By delta-rs."""
     from deltalake import DeltaTable
 
-    return DeltaTable(path).to_pyarrow_dataset().to_table(columns=_COLUMNS)
+    return DeltaTable(path).to_pyarrow_dataset().to_table(columns=list(columns))
 
 
-def iceberg_rows(path: Path) -> pyarrow.Table:
+def iceberg_rows(path: Path, columns: Sequence[str] = _COLUMNS) -> pyarrow.Table:
     """By PyIceberg, from the metadata file that the catalog's hint names."""
     from pyiceberg.table import StaticTable
 
     hint = (path / "metadata" / "version-hint.text").read_text().strip()
     table = StaticTable.from_metadata(str(path / "metadata" / f"v{hint}.metadata.json"))
-    return table.scan(selected_fields=tuple(_COLUMNS)).to_arrow()
+    return table.scan(selected_fields=tuple(columns)).to_arrow()
 
 
-ROWS: dict[str, Callable[[Path], pyarrow.Table]] = {"delta": delta_rows, "iceberg": iceberg_rows}
+ROWS: dict[str, Callable[..., pyarrow.Table]] = {"delta": delta_rows, "iceberg": iceberg_rows}
 
 
 def cells(rows: pyarrow.Table) -> list[Cell]:

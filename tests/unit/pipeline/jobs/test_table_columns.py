@@ -1,0 +1,212 @@
+"""A topic whose values change while it becomes a table, through the whole command.
+
+One format each in `make test`, all of them with `--matrix`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.pipeline.columns.avro.fake_registry import fake_registry, record
+from tests.unit.pipeline.small_frames import ON_SPARK, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pipeline.topics import Offsets
+
+pytestmark = ON_SPARK
+
+
+class Topic:
+    """One partition, whose values are here, and the command that makes a table of it."""
+
+    def __init__(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, form: str, path: Path
+    ) -> None:
+        self._spark, self._form, self.path = spark, form, path
+        self.values: list[Any] = []
+        monkeypatch.setattr("pipeline.sources.check", lambda _: None)
+        monkeypatch.setattr("pipeline.sources.source_of", lambda *_: self)
+        monkeypatch.setattr("pipeline.spark.session.check", lambda _: None)
+        monkeypatch.setattr("pipeline.spark.session.make_session", lambda *_: spark)
+        monkeypatch.setattr(spark, "stop", lambda: None)
+
+    def cluster_id(self) -> str:
+        return "c"
+
+    def offsets(self) -> Mapping[int, Offsets]:
+        from pipeline.topics import Offsets
+
+        return {0: Offsets(0, len(self.values))}
+
+    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
+        frame = records(self._spark, *self.values)
+        return frame.where(f"offset >= {starts[0]} AND offset < {ends[0]}")
+
+    def fill(self, *words: str) -> tuple[int, list[str]]:
+        """The command's exit code, and what it said."""
+        from pipeline.command import main
+
+        given = ["table", "--topic", "t", "--to", self._form, "--table", str(self.path), *words]
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            code = main(given)
+        return code, said.getvalue().splitlines()
+
+    def rows(self, *columns: str) -> list[tuple[Any, ...]]:
+        """As a reader without Java has them: deltalake, pyiceberg; of Parquet as Spark has them."""
+        from pipeline.tables.table import open_table
+        from tests.compat.table_kills.readers import ROWS
+
+        if self._form == "parquet":
+            frame = open_table(self._spark, self._form, str(self.path)).read().select(*columns)
+            found = [tuple(row.asDict(recursive=True).values()) for row in frame.collect()]
+        else:
+            table = ROWS[self._form](self.path, ["partition", *columns])
+            found = [tuple(row[name] for name in columns) for row in table.to_pylist()]
+        return sorted(found)
+
+    def letters(self) -> list[tuple[int, str]]:
+        """Offsets and reasons."""
+        from pipeline.tables.table import open_table
+
+        path = f"{self.path}-dead-letters"
+        frame = open_table(self._spark, self._form, path).read().select("offset", "reason")
+        return sorted((row.offset, row.reason) for row in frame.collect())
+
+    def reached(self) -> tuple[int, Mapping[int, int]]:
+        """The last run, and up to where the table holds the topic."""
+        from pipeline.tables.table import open_table
+
+        progress = open_table(self._spark, self._form, str(self.path)).progress()
+        assert progress is not None
+        return progress.run, progress.ends
+
+
+FORMS = ("delta", "iceberg", "parquet")
+
+
+def skip_unless_wanted(request: pytest.FixtureRequest, form: str, always: str) -> None:
+    if form != always and not request.config.getoption("--matrix"):
+        pytest.skip("with --matrix")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_that_comes_midway_and_a_type_that_changes(
+    spark: SparkSession,
+    form: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    skip_unless_wanted(request, form, "delta")
+    topic = Topic(spark, monkeypatch, form, tmp_path / "t")
+    as_json = ("--value-format", "json")
+    topic.values += [{"id": 1, "s": {"a": 1}}, {"id": 2}]
+    assert topic.fill(*as_json)[0] == 0
+
+    topic.values += [{"id": 3, "name": "x"}, {"id": "four"}, {"id": 5, "s": {"b": [True]}}, None]
+    code, said = topic.fill(*as_json)
+    assert code == 0 and "2 records into" in said[-1], said
+    wanted = [
+        (0, 1, {"a": 1, "b": None}, None),
+        (1, 2, None, None),
+        (2, 3, None, "x"),
+        (4, 5, {"a": None, "b": [True]}, None),
+    ]
+    columns = ("offset", "id", "s", "name")
+    if form != "parquet":  # which keeps what it says of older files: a STRUCT has its new field
+        assert topic.rows(*columns) == wanted
+    misfits = [(3, "field id is STRING, not BIGINT: four"), (5, "there is no value (a tombstone)")]
+    assert topic.letters() == misfits
+
+    topic.values += [{"id": 7}]
+    before = topic.reached()
+    assert topic.fill(*as_json, "--schema", "id STRING") == (
+        2,
+        [
+            "ottla-pipeline: column id is BIGINT in the table and would be STRING: write into "
+            "another table, or keep BIGINT in the schema"
+        ],
+    )
+    assert (topic.reached(), topic.letters()) == (before, misfits) and before == (2, {0: 6})
+    code, _ = topic.fill(*as_json, "--schema", "id INT, name STRING, more DOUBLE")
+    assert code == 0
+    assert topic.rows("offset", "id", "name", "more")[-2:] == [
+        (4, 5, None, None),
+        (6, 7, None, None),
+    ]
+    assert topic.letters() == misfits
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_registry_whose_latest_schema_gains_a_field_and_then_changes_a_type(
+    spark: SparkSession,
+    form: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    skip_unless_wanted(request, form, "parquet")
+    topic = Topic(spark, monkeypatch, form, tmp_path / "t")
+
+    def framed(number: int, body: bytes) -> bytes:
+        return b"\0" + number.to_bytes(4, "big") + body
+
+    with fake_registry() as served:
+        avro = ("--value-format", "avro", "--registry", served.url)
+        served.register("t-value", 1, record(("id", "int")))
+        topic.values += [framed(1, b"\x02"), framed(1, b"\x04")]
+        assert topic.fill(*avro)[0] == 0
+        assert topic.rows("offset", "id") == [(0, 1), (1, 2)]
+
+        served.register("t-value", 2, record(("id", "int"), ("b", ["null", "string"], None)))
+        topic.values += [framed(1, b"\x06"), framed(2, b"\x08\x02\x02x"), framed(9, b"\x00")]
+        assert topic.fill(*avro)[0] == 0
+        wanted = [(0, 1, None), (1, 2, None), (2, 3, None), (3, 4, "x")]
+        assert topic.rows("offset", "id", "b") == wanted
+        assert topic.letters() == [(4, "the registry knows no schema of id 9")]
+
+        before = topic.reached()
+        served.register("t-value", 3, record(("id", "string")))
+        topic.values += [framed(3, b"\x02x")]
+        code, said = topic.fill(*avro)
+        assert (code, len(said)) == (2, 1) and "column id is INT in the table" in said[0]
+        assert topic.reached() == before and topic.rows("offset", "id", "b") == wanted
+
+
+def test_avro_by_the_schema_of_a_file(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = Topic(spark, monkeypatch, "parquet", tmp_path / "t")
+    file = tmp_path / "o.avsc"
+    file.write_text(record(("id", "int"), ("b", "string")))
+    topic.values += [b"\x02\x02x", b"\x04\x02y", b"\x02"]
+    assert topic.fill("--value-format", "avro", "--schema", str(file))[0] == 0
+    assert topic.rows("offset", "id", "b") == [(0, 1, "x"), (1, 2, "y")]
+    assert topic.letters() == [(2, "the value cannot be read by the schema")]
+
+
+def test_a_rare_field_inside_an_object_that_was_new_is_kept(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first look at a batch cannot see it: the object itself was not yet known."""
+    topic = Topic(spark, monkeypatch, "parquet", tmp_path / "t")
+    topic.values += [{"id": 0}]
+    assert topic.fill("--value-format", "json")[0] == 0
+    often = [{"id": n, "s": {"a": n}} for n in range(1, 1_500)]
+    topic.values += [*often[:1_200], {"id": 1, "s": {"rare": "x", "a": 1}}, *often[1_200:]]
+    topic.values += [{"s": {"A": 1}}]
+    assert topic.fill("--value-format", "json")[0] == 0
+    rows = topic.rows("offset", "s")
+    assert len(rows) == 1_501
+    assert [row for row in rows if row[1] and row[1]["rare"]] == [(1_201, {"a": 1, "rare": "x"})]
+    assert topic.letters() == [(1_501, "field s.A differs from a column in case alone")]
+    assert rows[0] == (0, None)
