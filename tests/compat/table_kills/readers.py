@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,25 @@ def delta_rows(path: Path, columns: Sequence[str] = _COLUMNS) -> pyarrow.Table:
 
 
 def iceberg_rows(path: Path, columns: Sequence[str] = _COLUMNS) -> pyarrow.Table:
-    """By PyIceberg, from the metadata file that the catalog's hint names."""
+    """By PyIceberg, from the newest metadata file: the hint may be older, or away, where a commit
+    was cut off. Source: Iceberg's `HadoopTableOperations.refresh`."""
     from pyiceberg.table import StaticTable
 
-    hint = (path / "metadata" / "version-hint.text").read_text().strip()
-    table = StaticTable.from_metadata(str(path / "metadata" / f"v{hint}.metadata.json"))
+    table = StaticTable.from_metadata(str(max(_versions(path), key=_version)))
     return table.scan(selected_fields=tuple(columns)).to_arrow()
+
+
+def there(path: Path) -> bool:
+    """Whether a table of either format lies there."""
+    return any((path / "_delta_log").glob("*.json")) or any(_versions(path))
+
+
+def _versions(path: Path) -> Iterator[Path]:
+    return (path / "metadata").glob("v*.metadata.json")
+
+
+def _version(metadata: Path) -> int:
+    return int(metadata.name.partition(".")[0].removeprefix("v"))
 
 
 ROWS: dict[str, Callable[..., pyarrow.Table]] = {"delta": delta_rows, "iceberg": iceberg_rows}
