@@ -10,6 +10,7 @@ Information".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -19,7 +20,9 @@ from pipeline.tables.progress import KEY, Progress, farthest, parsed
 from pipeline.tables.table import (
     Size,
     another_writer,
+    as_of,
     columns_of,
+    forgotten,
     not_ours,
     pairs,
     quoted,
@@ -32,8 +35,12 @@ SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-# The state of a table is read in fifty tasks: on a laptop each costs more than it does.
-LOCAL_SETTINGS = {"spark.databricks.delta.snapshotPartitions": "2"}
+# The state of a table is read in fifty tasks, and VACUUM lists files in ten thousand: on a laptop
+# each costs more than it does.
+LOCAL_SETTINGS = {
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+}
 
 _ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
 _CONFLICT = ("DELTA_CONCURRENT", "DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANGED")
@@ -112,13 +119,17 @@ class DeltaTable:
         return found[::-1]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """Delta's time travel."""
+        """Delta's time travel; after the last commit it is the table as it is."""
         reader = self._spark.read.format("delta")
-        if version is not None:
-            reader = reader.option("versionAsOf", version)
-        if time is not None:
-            reader = reader.option("timestampAsOf", time)
-        return reader.load(self.path)
+        if version is None and time is None:
+            return reader.load(self.path)
+        times = F.unix_micros("timestamp").alias("at")
+        history = self._sql(f"DESCRIBE HISTORY {self._name}").select("version", times).collect()
+        made = [(row.version, row.at) for row in reversed(history)]
+        wanted = as_of(self.path, made, version, time)
+        rows = reader.option("versionAsOf", str(wanted)).load(self.path)
+        self._check_files(rows, wanted)
+        return rows
 
     def size(self) -> Size:
         """From its log."""
@@ -150,6 +161,17 @@ class DeltaTable:
         key = "spark.databricks.delta.retentionDurationCheck.enabled"
         self._spark.conf.set(key, "false")
         self._sql(f"VACUUM {self._name} RETAIN {days * 24} HOURS").collect()
+
+    def _check_files(self, rows: DataFrame, version: int) -> None:
+        """The log remembers versions whose files VACUUM has deleted."""
+        paths = [unquote(one) for one in rows.inputFiles()]
+        try:
+            if paths:
+                self._spark.read.format("binaryFile").load(paths)
+        except Exception as error:
+            if says(error, ("PATH_NOT_FOUND",)):
+                raise forgotten(self.path, version) from error
+            raise
 
     def _of_rows(self) -> Progress:
         """What is left where the log's commits are gone."""

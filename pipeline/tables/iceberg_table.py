@@ -22,6 +22,7 @@ from pipeline.tables.progress import KEY, Progress, farthest, parsed
 from pipeline.tables.table import (
     Size,
     another_writer,
+    as_of,
     columns_of,
     literal,
     not_ours,
@@ -129,10 +130,12 @@ class IcebergTable:
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
         """Iceberg's time travel; a version is a snapshot's id."""
         what = self._name
-        if version is not None:
-            what += f" VERSION AS OF {int(version)}"
-        if time is not None:
-            what += f" TIMESTAMP AS OF {literal(time)}"
+        if version is not None or time is not None:
+            made = F.unix_micros("made_current_at").alias("at")
+            history = self._spark.table(f"{self._name}.history").select("snapshot_id", made)
+            kept = sorted(history.collect(), key=lambda row: int(row.at))
+            times = [(row.snapshot_id, row.at) for row in kept]
+            what += f" VERSION AS OF {as_of(self.path, times, version, time)}"
         return self._sql(f"SELECT * FROM {what}")  # noqa: S608 - quoted
 
     def size(self) -> Size:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,7 @@ from pyspark.sql.types import StructType
 from pipeline.errors import PipelineError
 from pipeline.tables.progress import Progress
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _EXTENSIONS = "spark.sql.extensions"
 FORMATS = ("delta", "iceberg", "parquet")
 
@@ -162,6 +164,36 @@ def refuse_files(spark: SparkSession, path: str) -> None:
         raise
     if there:
         raise PipelineError(f"{path} holds files that this job did not write: name another --table")
+
+
+def as_of(
+    path: str, history: Sequence[tuple[int, int]], version: str | None, time: str | None
+) -> int:
+    """The version that is asked for, or that was the present one by `time`.
+
+    `history` has what is kept, oldest first: the version, and when it became the present one, in µs
+    since 1970. `time` is of UTC, `2026-03-02 12:00:00.000000`. PipelineError where there is none.
+    """
+    if version is not None:
+        if int(version) not in dict(history):
+            raise forgotten(path, int(version))
+        return int(version)
+    wanted_us = (datetime.fromisoformat(f"{time}+00:00") - _EPOCH) // timedelta(microseconds=1)
+    by_then = [one for one, at_us in history if at_us <= wanted_us]
+    if not by_then:
+        raise PipelineError(
+            f"{path} was not there by {time} (UTC), or its versions of then were deleted "
+            f"(--keep-days): it goes back to {_EPOCH + timedelta(microseconds=history[0][1]):%F %T}"
+        )
+    return by_then[-1]
+
+
+def forgotten(path: str, version: int) -> PipelineError:
+    """What is told of a version that is not there, or not any more."""
+    return PipelineError(
+        f"{path} has no version {version}, or its files were deleted (--keep-days): take another "
+        "--as-of-version, or an --as-of-time"
+    )
 
 
 def another_writer(path: str, run: int) -> PipelineError:

@@ -19,6 +19,7 @@ from pipeline.errors import PipelineError
 from pipeline.tables.progress import KEY, Progress
 
 NOTHING = Progress("t", "id", 0, {}, {})
+LONG_AGO, FAR_OFF = "2001-01-01 00:00:00.000000", "2101-01-01 00:00:00.000000"
 T = TypeVar("T", bound="Table")
 
 
@@ -64,3 +65,22 @@ def check_refusals(spark: SparkSession, table: Table) -> None:
     with pytest.raises(PipelineError, match="another job has written run 1"):
         table.append(records(spark, b"z"), NOTHING.following({0: 0}, {0: 1}))
     assert table.read().count() == 6
+
+
+def check_way_back(table: Table, first: str, last: int) -> None:
+    """As of the version `first`, of three rows, and as of times; what is not there is one line.
+    `last` is how many rows there are now."""
+    assert sorted(row.offset for row in table.read(version=first).collect()) == [0, 1, 2]
+    assert table.read(time=FAR_OFF).count() == last
+    with pytest.raises(PipelineError, match="was not there by 2001-01-01 .* goes back to 20"):
+        table.read(time=LONG_AGO)
+    with pytest.raises(PipelineError, match="has no version 99, or its files were deleted"):
+        table.read(version="99")
+
+
+def check_forgets(table: Table, first: str, last: int) -> None:
+    """What is older than some days is gone, and the rest is whole."""
+    table.forget(0)
+    with pytest.raises(PipelineError, match=f"has no version {first}, or its files were deleted"):
+        table.read(version=first)
+    assert table.read(time=FAR_OFF).count() == table.read().count() == last

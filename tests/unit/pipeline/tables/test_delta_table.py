@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.unit.pipeline.small_frames import on_spark, records
-from tests.unit.pipeline.tables.table_life import NOTHING, after, check_refusals, filled
+from tests.unit.pipeline.tables.table_life import (
+    NOTHING,
+    after,
+    check_forgets,
+    check_refusals,
+    check_way_back,
+    filled,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,6 +63,8 @@ def test_each_run_is_one_commit_and_no_number_comes_twice(
 ) -> None:
     table = filled(spark, DeltaTable(spark, str(tmp_path / "it's a table")))
     check_refusals(spark, table)
+    check_way_back(table, "1", 6)
+    check_forgets(table, "1", 6)
     # The log is cleaned: what is left is the checkpoint, the properties, the rows.
     log = tmp_path / "it's a table" / "_delta_log"
     table.remember({"delta.checkpointInterval": "1"})

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.unit.pipeline.small_frames import on_spark, records
-from tests.unit.pipeline.tables.table_life import after, check_refusals, filled
+from tests.unit.pipeline.tables.table_life import (
+    after,
+    check_forgets,
+    check_refusals,
+    check_way_back,
+    filled,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,6 +52,8 @@ def test_each_run_is_one_snapshot_and_no_number_comes_twice(
 ) -> None:
     table = filled(spark, IcebergTable(spark, str(tmp_path / "it is-a table")))
     check_refusals(spark, table)
+    oldest = str(lineage(table._snapshots(), table._head())[-1].snapshot_id)
+    check_way_back(table, oldest, 6)
     # Somebody takes the last run back: it is loaded again.
     snapshots = table._snapshots()
     head = table._head()
@@ -59,6 +67,7 @@ def test_each_run_is_one_snapshot_and_no_number_comes_twice(
     )
     # A merge, and all older snapshots expire: what is left is the properties and the rows.
     table.merge(1_000_000, True)
+    check_forgets(table, oldest, 6)
     table._call("expire_snapshots", older_than="TIMESTAMP '2100-01-01 00:00:00'", retain_last="1")
     assert table.commits() == []
     found = table.progress()

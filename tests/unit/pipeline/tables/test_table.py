@@ -10,6 +10,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
+from pipeline.errors import PipelineError
 from pipeline.tables import table
 
 
@@ -36,6 +37,17 @@ def test_an_error_is_known_by_its_words() -> None:
     assert table.says(error, ("ABSENT", "DELTA_CONCURRENT"))
     assert not table.says(error, ("ABSENT",))
     assert "another job has written run 7 of /t" in str(table.another_writer("/t", 7))
+
+
+def test_a_version_is_found_by_its_time() -> None:
+    history = [(7, 1_000_000), (3, 2_000_000), (9, 3_000_000)]
+    assert table.as_of("/t", history, "3", None) == 3
+    assert table.as_of("/t", history, None, "1970-01-01 00:00:02.000000") == 3
+    assert table.as_of("/t", history, None, "2026-01-01 00:00:00.000000") == 9
+    with pytest.raises(PipelineError, match=r"/t was not there by .*back to 1970-01-01 00:00:01"):
+        table.as_of("/t", history, None, "1970-01-01 00:00:00.999999")
+    with pytest.raises(PipelineError, match="/t has no version 4, or its files were deleted"):
+        table.as_of("/t", history, "4", None)
 
 
 def test_a_tables_format_is_known_by_its_files(tmp_path: Path) -> None:
