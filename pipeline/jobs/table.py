@@ -9,9 +9,8 @@ the loop and what is said of it.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +23,7 @@ from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
 from pipeline.options import check_folder, number, place, topic, whole
 from pipeline.spark.session import Needs
+from pipeline.spark.waiting import Say, busy, teller
 from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress
 from pipeline.tables.table import FORMATS, Table, open_table, wants
 from pipeline.topics import Offsets
@@ -34,7 +34,6 @@ MERGE_ABOVE = 50
 IDLE_S = 1.0
 SAMPLE = 10_000
 COLUMNS = "ottla.columns"
-Say = Callable[[str], None]
 _MIB = 1024 * 1024
 _REMEMBERED_EVERY = 20
 
@@ -143,7 +142,8 @@ class Filling:
         """Up to where the topic ends now; how many offsets that were."""
         offsets = self._source.offsets()
         if self._columns is None:
-            self._open()
+            with busy(self._say, f"looking at {self._table.path} and its columns"):
+                self._open()
         starts, ends = to_read(self._topic, offsets, self._table.reached.ends)
         wanted = sum(ends.values()) - sum(starts.values())
         if wanted == 0:
@@ -180,6 +180,7 @@ class Filling:
         """One commit of rows, behind one of dead letters if there are any; how many offsets."""
         began = time.monotonic()
         assert self._columns is not None, "it is open"
+        count = sum(ends.values()) - sum(starts.values())
         records = self._source.batch(starts, ends)
         checked = self._columns.checked(records)
         refused = 0
@@ -187,23 +188,24 @@ class Filling:
             # Read and parsed once, for what is new, what is refused and what fits.
             checked = checked.persist()
         try:
-            # What one look finds may hide more: a rare field inside an object that was new.
-            while (wider := self._columns.grown(checked)) is not self._columns:
-                self._columns = wider
-                self._table.keep(COLUMNS, wider.to_text())
-                checked.unpersist()
-                checked = wider.checked(records).persist()
-            rows, misfits = self._columns.split(checked)
-            if checked.is_cached:
-                new = not_yet(misfits, self._letters.reached.ends, starts)
-                refused = new.count()
+            with busy(self._say, f"reading {count:,} offsets"):
+                # What one look finds may hide more: a rare field inside an object that was new.
+                while (wider := self._columns.grown(checked)) is not self._columns:
+                    self._columns = wider
+                    self._table.keep(COLUMNS, wider.to_text())
+                    checked.unpersist()
+                    checked = wider.checked(records).persist()
+                rows, misfits = self._columns.split(checked)
+                if checked.is_cached:
+                    new = not_yet(misfits, self._letters.reached.ends, starts)
+                    refused = new.count()
+            with busy(self._say, f"committing rows of {count:,} offsets"):
                 if refused:
                     self._letters.append(new, starts, ends)
-            self._table.append(rows, starts, ends)
+                self._table.append(rows, starts, ends)
         finally:
             if checked.is_cached:
                 checked.unpersist()
-        count = sum(ends.values()) - sum(starts.values())
         bad = f", {refused:,} records into {self._letters.path}" if refused else ""
         self._say(
             f"run {self._table.reached.run}: {count:,} offsets of {len(ends)} partitions into "
@@ -273,7 +275,8 @@ class Target:
             return
         if too_many(before.files, before.size_bytes, target_bytes) <= options.merge_above:
             return
-        self._table.merge(target_bytes, options.sort_all)
+        with busy(self._say, f"merging {before.files:,} files"):
+            self._table.merge(target_bytes, options.sort_all)
         self._say(f"merged small files: {before.files:,} before, {self._table.size().files:,} now")
         if options.keep_days is not None:
             self._remember()
@@ -328,12 +331,3 @@ def bounded(starts: Mapping[int, int], ends: Mapping[int, int], batch_max: int) 
 def too_many(files: int, size_bytes: int, target_bytes: int) -> int:
     """How many files more there are than files of the wanted size would be."""
     return files - -(-size_bytes // target_bytes)
-
-
-def teller(job: str) -> Say:
-    """Lines of progress of one job."""
-
-    def say(text: str) -> None:
-        print(f"{job}: {text}", file=sys.stderr, flush=True)
-
-    return say

@@ -64,9 +64,11 @@ def jar_settings(packages: Sequence[str] = ()) -> dict[str, str]:
     maven = shutil.which("mvn")
     if missing and maven is None:
         return {"spark.jars.packages": ",".join(folders)}
-    for one in missing:
+    for number, one in enumerate(missing, 1):
         assert maven is not None
-        _fetch(one, folders[one], maven)
+        name, folder = one.split(":")[1], folders[one]
+        _say(f"fetching {name} for Spark ({number} of {len(missing)}), once, into {folder.parent}")
+        _fetch(one, folder, maven)
     return {"spark.jars": ",".join(_jars(folders.values()))}
 
 
@@ -93,8 +95,6 @@ def _check_named(named: str, packages: Sequence[str]) -> None:
 
 def _fetch(package: str, folder: Path, maven: str) -> None:
     """Fill one folder of the cache, whole or not at all."""
-    name = package.split(":")[1]
-    _say(f"fetching {name} for Spark, once, into {folder.parent}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".fetching-", dir=folder.parent))
     try:

@@ -27,6 +27,7 @@ from pipeline.errors import PipelineError
 from pipeline.options import pair
 from pipeline.spark.jars import PACKAGE, jar_settings
 from pipeline.spark.java import check_java
+from pipeline.spark.waiting import busy, teller
 
 LOG_SETTINGS = str(Path(__file__).parents[1] / "connector" / "log4j2.properties")
 
@@ -137,8 +138,11 @@ def make_session(
 ) -> SparkSession:
     """The session of this process, after `check`. PipelineError where a setting is wrong."""
     remote = _remote_of(options)
+    say = teller(job)
     if remote is not None:
-        return _connected(job, remote, parsed(options.conf), needs)
+        say(f"opening a session at {remote.partition(';')[0]}")
+        with busy(say, "waiting for Spark Connect"):
+            return _connected(job, remote, parsed(options.conf), needs)
     submitted = _submitted()
     settings = settings_for(options.master, parsed(options.conf), submitted, needs)
     if settings.get("spark.driver.host") == "127.0.0.1":
@@ -146,7 +150,10 @@ def make_session(
         # Else executors take the python3 of the PATH, where this environment's packages are not.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"ottla-{job}").config(map=dict(settings))
-    return builder.getOrCreate()
+    if SparkSession.getActiveSession() is None:
+        say("starting Spark")
+    with busy(say, "starting Spark"):
+        return builder.getOrCreate()
 
 
 def is_remote(spark: SparkSession) -> bool:

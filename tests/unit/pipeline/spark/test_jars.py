@@ -65,6 +65,7 @@ def test_maven_fills_the_cache_once(
     assert jars.jar_settings([DELTA]) == {"spark.jars": f"{kafka},{delta}"}
     said = capsys.readouterr().err
     assert said.count("fetching spark-sql-kafka") == said.count("fetching delta-spark") == 1
+    assert "fetching delta-spark_2.13 for Spark (1 of 1), once, into " in said
     maven.unlink()
     monkeypatch.setenv("PATH", str(tmp_path))
     assert jars.jar_settings([DELTA]) == {"spark.jars": f"{kafka},{delta}"}
