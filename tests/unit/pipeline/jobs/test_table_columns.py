@@ -51,14 +51,14 @@ class Topic:
         return frame.where(f"offset >= {starts[0]} AND offset < {ends[0]}")
 
     def fill(self, *words: str) -> tuple[int, list[str]]:
-        """The command's exit code, and what it said."""
+        """The command's exit code, and what it said; not how long a slow machine took."""
         from pipeline.command import main
 
         given = ["table", "--topic", "t", "--to", self._form, "--table", str(self.path), *words]
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
             code = main(given)
-        return code, said.getvalue().splitlines()
+        return code, [line for line in said.getvalue().splitlines() if ":   … " not in line]
 
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
         """As a reader without Java has them: deltalake, pyiceberg; of Parquet as Spark has them."""
