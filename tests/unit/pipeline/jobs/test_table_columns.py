@@ -93,6 +93,11 @@ class Topic:
 FORMS = ("delta", "iceberg", "parquet")
 
 
+def refusals(said: list[str]) -> list[str]:
+    """Without what the job says of its way there."""
+    return [line for line in said if not line.startswith("table: ")]
+
+
 def skip_unless_wanted(request: pytest.FixtureRequest, form: str, always: str) -> None:
     if form != always and not request.config.getoption("--matrix"):
         pytest.skip("with --matrix")
@@ -129,7 +134,8 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
 
     topic.values += [{"id": 7}]
     before = topic.reached()
-    assert topic.fill(*as_json, "--schema", "id STRING") == (
+    code, said = topic.fill(*as_json, "--schema", "id STRING")
+    assert (code, refusals(said)) == (
         2,
         [
             "ottla-pipeline: column id is BIGINT in the table and would be STRING: write into "
@@ -178,7 +184,8 @@ def test_a_registry_whose_latest_schema_gains_a_field_and_then_changes_a_type(
         served.register("t-value", 3, record(("id", "string")))
         topic.values += [framed(3, b"\x02x")]
         code, said = topic.fill(*avro)
-        assert (code, len(said)) == (2, 1) and "column id is INT in the table" in said[0]
+        (sentence,) = refusals(said)
+        assert code == 2 and "column id is INT in the table" in sentence
         assert topic.reached() == before and topic.rows("offset", "id", "b") == wanted
 
 
