@@ -68,8 +68,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--matrix",
         action="store_true",
-        help="every test of groups with every client and protocol, the Java client's too, and of "
-        "a table's columns in every format",
+        help="every test of groups with every client and protocol, the Java client's too, of a "
+        "table's columns in every format, and of folders after a stop and a kill alike",
     )
     parser.addoption(
         "--whole-data",

@@ -89,6 +89,7 @@ class CopyRun:
     work: tuple[tuple[str, str], ...]
     """Client and job of each lane."""
     batch: int = 100
+    copier_deaths: int = COPIER_DEATHS
     result: dict[str, Any] = field(default_factory=dict)
 
     def run(self) -> dict[str, Any]:
@@ -110,7 +111,9 @@ class CopyRun:
         keys = {f"{lane.target}-{part}": NODES for lane in lanes for part in range(PARTITIONS)}
         deaths: list[tuple[str, int]] = []
         for number in range(1, NODES + 1):
-            deaths += [("node", number), ("copier", number)][: 2 if number <= COPIER_DEATHS else 1]
+            deaths += [("node", number), ("copier", number)][
+                : 2 if number <= self.copier_deaths else 1
+            ]
         portions = len(deaths) + 1
         per_partition = self.records // PARTITIONS
         fed = 0

@@ -128,7 +128,13 @@ def apache_kafka(folder: Path, killed: bool) -> Iterator[WireClient]:
         assert [line for line in errors if "Error processing append operation" not in line] == []
 
 
-@pytest.mark.parametrize("killed", [False, True], ids=["stopped", "killed"])
+@pytest.mark.parametrize(
+    "killed",
+    [
+        pytest.param(False, id="stopped"),
+        pytest.param(True, id="killed", marks=pytest.mark.matrix),
+    ],
+)
 def test_sequences_and_ids_of_producers(
     ottla_broker_factory: Callable[..., Any], tmp_path: Path, killed: bool
 ) -> None:

@@ -126,7 +126,13 @@ def opened(
         broker.close()
 
 
-@pytest.mark.parametrize("killed", [False, True], ids=["stopped", "killed"])
+@pytest.mark.parametrize(
+    "killed",
+    [
+        pytest.param(False, id="stopped", marks=pytest.mark.matrix),
+        pytest.param(True, id="killed"),
+    ],
+)
 def test_transactions_pass_from_one_to_the_other(
     ottla_broker_factory: Callable[..., Any], tmp_path: Path, killed: bool
 ) -> None:
