@@ -154,6 +154,13 @@ class HeldByOne(OfConsumerGroups):
         super().__init__(*arguments)
         self._beliefs: dict[str, dict[str, Belief]] = {}
         """By group and client."""
+        self._untold: dict[tuple[str, str], Exchange] = {}
+        """By group and client: the newest answer to a SyncGroup, until it arrives."""
+
+    def answered(self, exchange: Exchange) -> None:
+        super().answered(exchange)
+        if exchange.key is ApiKey.SYNC_GROUP and exchange.refused is None:
+            self._untold[exchange.request.group_id, exchange.client] = exchange
 
     def look_at(self, group: ConsumerGroup, broker: SimBroker) -> None:
         holders: dict[Place, str] = {}
@@ -172,6 +179,8 @@ class HeldByOne(OfConsumerGroups):
         if not self._is_of_member(exchange):
             return
         beliefs = self._beliefs.setdefault(exchange.request.group_id, {})
+        if exchange.key is ApiKey.CONSUMER_GROUP_HEARTBEAT:
+            self._untold.pop((exchange.request.group_id, exchange.client), None)
         says = self._says(exchange)
         if says is None or exchange.client not in beliefs:
             return
@@ -213,6 +222,8 @@ class HeldByOne(OfConsumerGroups):
         if not self._is_of_member(exchange) or exchange in self._replaced:
             return
         response, group_id = exchange.response, exchange.request.group_id
+        if self._untold.get((group_id, exchange.client)) is exchange:
+            del self._untold[group_id, exchange.client]
         beliefs = self._beliefs.setdefault(group_id, {})
         if response.error_code:
             if response.error_code not in STILL_IN:
@@ -238,6 +249,10 @@ class HeldByOne(OfConsumerGroups):
         for other, belief in self._beliefs[group_id].items():
             since_ms = belief.since_ms.get(place)
             if other == client or since_ms is None or since_ms > when_ms:
+                continue
+            if (group_id, other) in self._untold:
+                # Its assignment is lost or on its way. A coordinator that takes a classic group
+                # over believes the generation, Kafka's too (`ConsumerGroup.fromClassicGroup`).
                 continue
             if belief.heard_ms + SESSION_MS > when_ms:
                 raise self.broken(

@@ -22,6 +22,9 @@ FOUND = {
     741239: "a member's new expression was not looked up yet: what it shall have was judged (I29)",
     900055: "a member that had timed out joined again before the time for that commit was "
     "over; the removal was then tried again after 1 s, whatever was heard meanwhile (I23)",
+    900894: "the answer that took a partition from a classic member was lost, and the group became "
+    "a consumer group before its session ended (I23)",
+    901843: "a SyncGroup of a stable group was taken for a sign of life (I23)",
     400602: "ten members that committed all the time kept a cluster from coming to rest (I13)",
 }
 
