@@ -16,19 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pipeline.tables.progress import KEY, Progress, farthest, parsed
-from pipeline.tables.table import (
-    Size,
-    another_writer,
-    as_of,
-    columns_of,
-    forgotten,
-    not_ours,
-    pairs,
-    quoted,
-    refuse_files,
-    says,
-)
+from pipeline.tables.progress import Progress, farthest, parsed
+from pipeline.tables.sql_table import SqlTable
+from pipeline.tables.table import Size, another_writer, as_of, forgotten, quoted, says
 
 PACKAGES = ("io.delta:delta-spark_2.13:4.0.0",)
 SETTINGS = {
@@ -51,13 +41,12 @@ _FULL = 0.75
 _CUBE = 4
 
 
-class DeltaTable:
+class DeltaTable(SqlTable):
     """The folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self.path = path.rstrip("/")
-        self._name = f"delta.{quoted(self.path)}"
+        path = path.rstrip("/")
+        super().__init__(spark, path, f"delta.{quoted(path)}")
 
     def exists(self) -> bool:
         """Whether a Delta table lies there."""
@@ -70,16 +59,7 @@ class DeltaTable:
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
         """An empty table, clustered by time."""
-        refuse_files(self._spark, self.path)
-        try:
-            self._sql(
-                f"CREATE TABLE IF NOT EXISTS {self._name} ({columns_of(schema)}) USING delta "
-                f"CLUSTER BY (`timestamp`) TBLPROPERTIES ({pairs(properties)})"
-            )
-        except Exception as error:
-            if says(error, _CONFLICT):
-                raise another_writer(self.path, 0) from error
-            raise
+        self._create(schema, "delta CLUSTER BY (`timestamp`)", properties, _CONFLICT)
 
     def progress(self) -> Progress | None:
         """As the newest commit tells; else as the properties and the rows do."""
@@ -147,15 +127,6 @@ class DeltaTable:
             self._spark.conf.set(f"spark.databricks.delta.optimize.{key}", str(size))
         self._sql(f"OPTIMIZE {self._name}{' FULL' if everything else ''}").collect()
 
-    def properties(self) -> dict[str, str]:
-        """As SHOW TBLPROPERTIES has them."""
-        rows = self._sql(f"SHOW TBLPROPERTIES {self._name}").collect()
-        return {row.key: row.value for row in rows}
-
-    def remember(self, properties: Mapping[str, str]) -> None:
-        """In the properties."""
-        self._sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs(properties)})")
-
     def forget(self, days: int) -> None:
         """VACUUM."""
         key = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -173,16 +144,6 @@ class DeltaTable:
                 raise forgotten(self.path, version) from error
             raise
 
-    def _of_rows(self) -> Progress:
-        """What is left where the log's commits are gone."""
-        known = parsed(self.properties().get(KEY))
-        if known is None:
-            raise not_ours(self.path)
-        last = self.read().groupBy("partition").agg(F.max("offset").alias("last"))
-        return farthest(
-            known, {row.partition: row.last for row in last.collect()}, self._last_run(known)
-        )
-
     def _last_run(self, known: Progress) -> int:
         """The job's transaction as the log's checkpoints hold it; 0 where there is none."""
         try:
@@ -199,9 +160,6 @@ class DeltaTable:
         """Newest first."""
         found = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT {limit}")
         return found.select("version", "operation", "operationParameters", "userMetadata").collect()
-
-    def _sql(self, statement: str) -> DataFrame:
-        return self._spark.sql(statement)
 
 
 def newest(history: Sequence[Row]) -> Progress | None:

@@ -18,19 +18,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pipeline.tables.progress import KEY, Progress, farthest, parsed
-from pipeline.tables.table import (
-    Size,
-    another_writer,
-    as_of,
-    columns_of,
-    literal,
-    not_ours,
-    pairs,
-    quoted,
-    refuse_files,
-    says,
-)
+from pipeline.tables.progress import KEY, Progress, parsed
+from pipeline.tables.sql_table import SqlTable
+from pipeline.tables.table import Size, another_writer, as_of, literal, quoted, says
 
 PACKAGES = ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",)
 SETTINGS = {
@@ -53,16 +43,14 @@ _PROPERTIES = {
 }
 
 
-class IcebergTable:
+class IcebergTable(SqlTable):
     """The folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self.path = path.rstrip("/")
-        parent, _, name = self.path.rpartition("/")
+        parent, _, name = path.rstrip("/").rpartition("/")
         warehouse = parent or ("/" if path.startswith("/") else ".")
         self._catalog = f"ottla_{hashlib.sha256(warehouse.encode()).hexdigest()[:12]}"
-        self._name = f"{self._catalog}.{quoted(name)}"
+        super().__init__(spark, path.rstrip("/"), f"{self._catalog}.{quoted(name)}")
         self._argument = literal(quoted(name))
         for key, value in {
             "": "org.apache.iceberg.spark.SparkCatalog",
@@ -78,16 +66,7 @@ class IcebergTable:
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
         """An empty table."""
-        refuse_files(self._spark, self.path)
-        try:
-            self._sql(
-                f"CREATE TABLE IF NOT EXISTS {self._name} ({columns_of(schema)}) USING iceberg "
-                f"TBLPROPERTIES ({pairs({**_PROPERTIES, **properties})})"
-            )
-        except Exception as error:
-            if says(error, _CONFLICT):
-                raise another_writer(self.path, 0) from error
-            raise
+        self._create(schema, "iceberg", {**_PROPERTIES, **properties}, _CONFLICT)
 
     def progress(self) -> Progress | None:
         """As the newest snapshot tells; else as the properties and the rows do."""
@@ -157,15 +136,6 @@ class IcebergTable:
         self._call("rewrite_data_files", options=f"map({listed})", **chosen)
         self._call("rewrite_manifests")
 
-    def properties(self) -> dict[str, str]:
-        """As SHOW TBLPROPERTIES has them."""
-        rows = self._sql(f"SHOW TBLPROPERTIES {self._name}").collect()
-        return {row.key: row.value for row in rows}
-
-    def remember(self, properties: Mapping[str, str]) -> None:
-        """In the properties."""
-        self._sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs(properties)})")
-
     def forget(self, days: int) -> None:
         """expire_snapshots: those staged and never published, too."""
         before = datetime.now(UTC) - timedelta(days=days)
@@ -179,14 +149,8 @@ class IcebergTable:
         finally:
             self._spark.conf.unset(_WAP)
 
-    def _of_rows(self) -> Progress:
-        """What is left where the snapshots have expired."""
-        known = parsed(self.properties().get(KEY))
-        if known is None:
-            raise not_ours(self.path)
-        last = self.read().groupBy("partition").agg(F.max("offset").alias("last"))
-        offsets = {row.partition: row.last for row in last.collect()}
-        return farthest(known, offsets, last_run(lineage(self._snapshots(), self._head())))
+    def _last_run(self, known: Progress) -> int:
+        return last_run(lineage(self._snapshots(), self._head()))
 
     def _head(self) -> int | None:
         refs = self._spark.table(f"{self._name}.refs").where("name = 'main'").collect()
@@ -201,9 +165,6 @@ class IcebergTable:
         given = {"table": self._argument, **arguments}
         listed = ", ".join(f"{name} => {value}" for name, value in given.items())
         self._sql(f"CALL {self._catalog}.system.{procedure}({listed})").collect()
-
-    def _sql(self, statement: str) -> DataFrame:
-        return self._spark.sql(statement)
 
 
 def lineage(snapshots: Mapping[int, Row], head: int | None) -> Sequence[Row]:
