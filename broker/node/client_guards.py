@@ -147,7 +147,7 @@ class ClientGuards:
                     way.listener_name, error,
                 )  # fmt: skip
             else:
-                _log.info("this node connects to listener %s of others anew", way.listener_name)
+                _log.warning("this node connects to listener %s of others anew", way.listener_name)
 
     def _replace(self, way: _Way, security: ClientSecurity) -> None:
         before = way.guard.security.mechanism

@@ -143,9 +143,12 @@ def test_nodes_log_in_by_tokens_that_expire(tmp_path: Path) -> None:
 
 
 def read_again(cluster: ClusterProcesses, key: str, path: Path) -> None:
-    """Have each node read a store of both listeners between nodes again, and see that it did."""
-    anew = r"listener (INTERNAL|CONTROLLER) is secured anew"
-    wanted = len(lines_of(cluster, anew)) + 2 * len(cluster.nodes)
+    """Have each node read a store of both listeners between nodes again, and see that it did.
+
+    Each half reads it, who serves and who connects: until both have, the file has to stay.
+    """
+    anew = r"listener (INTERNAL|CONTROLLER) (is secured|of others) anew"
+    wanted = len(lines_of(cluster, anew)) + 2 * 2 * len(cluster.nodes)
     for node in cluster.nodes.values():
         configs = [
             incremental.AlterableConfig(f"{listener}.{key}", 0, str(path))
