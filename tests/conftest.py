@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 import ottla
 from tests.compat import feature_matrix
 from tests.plugins import portable, quick_cases, slow_first
+from tests.plugins.quick_collection import QuickCollection
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.java_tools import java_available, program_classpath, spark_jars
 
@@ -34,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(portable, "portable")
     config.pluginmanager.register(quick_cases, "quick-cases")
     config.pluginmanager.register(slow_first, "slow-first")
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    config.pluginmanager.register(QuickCollection(worker), "quick-collection")
     # How long an example takes says how busy the machine is, not whether the code is right.
     settings.register_profile("ottla", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("ottla")
