@@ -20,7 +20,7 @@ ARGS ?=
 COMPILE = $(BIN)/python -m compileall -q broker controller log_format ottla protocol storage
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check test-portable sim compat differential chaos bench format clean
+.PHONY: help setup run demo test check check-types check-style check-tests test-portable sim compat differential chaos bench format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -37,11 +37,19 @@ test: $(VENV)/.tests-installed ## every test; those that need Java or Go are ski
 	$(PYTEST) -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: about a minute
+	@$(MAKE) --no-print-directory -j $(JOBS) check-types check-style check-tests
+
+# One thread of mypy beside the others: it takes as long as they do together.
+check-types: $(VENV)/.tests-installed
+	$(BIN)/mypy
+
+check-style: $(VENV)/.tests-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
 	$(BIN)/python -m protocol.generate --check
+
+# The contracts of imports are among the tests of the architecture.
+check-tests: check-style
 	$(PYTEST) -q -n $(JOBS) --cases $(CASES) -m "not java and not spark and not go and not slow" \
 		tests/unit tests/architecture tests/simulation --deselect tests/architecture/test_tools.py $(ARGS)
 
