@@ -81,6 +81,7 @@ class Project:
                 self._note(module, node)
         self._packages = {one for name in self.modules for one in _packages(name)}
         self._mros: dict[str, list[_Class]] = {}
+        self._declarations: dict[str, dict[str, FunctionNode | ast.AnnAssign]] = {}
         self._annotations: dict[int, Types] = {}
         self._telling: dict[int, list[ast.NamedExpr | ast.Call]] = {}
         self._read_until_nothing_is_new()
@@ -159,7 +160,7 @@ class Project:
         if isinstance(node, FunctionNode):
             return self.function(module, node)
         if isinstance(node, ast.AnnAssign):
-            if node.value is not None and ast.unparse(node.annotation) == "TypeAlias":
+            if node.value is not None and _last_word(node.annotation) == "TypeAlias":
                 return (Known(CLASS, (self.annotation(module, node.value),)),)
             return self.annotation(module, node.annotation)
         if isinstance(node, ast.Assign):
@@ -259,15 +260,26 @@ class Project:
         return self._imported(module, name)
 
     def _declared(self, one: _Class, name: str) -> Types | None:
-        for node in one.node.body:
-            if isinstance(node, FunctionNode) and node.name == name:
-                words = [ast.unparse(decorator) for decorator in node.decorator_list]
-                result = self.function(one.module, node)
-                is_value = any(word.rpartition(".")[2].endswith("property") for word in words)
-                return result[0].args[0] if is_value else result
-            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
-                return self.annotation(one.module, node.annotation)
-        return None
+        node = self._members(one).get(name)
+        if node is None:
+            return None
+        if isinstance(node, ast.AnnAssign):
+            return self.annotation(one.module, node.annotation)
+        result = self.function(one.module, node)
+        is_value = any(_last_word(word).endswith("property") for word in node.decorator_list)
+        return result[0].args[0] if is_value else result
+
+    def _members(self, one: _Class) -> dict[str, FunctionNode | ast.AnnAssign]:
+        """What a class itself declares, by name: the first where there are several."""
+        known = self._declarations.get(one.name)
+        if known is None:
+            self._declarations[one.name] = known = {}
+            for node in one.node.body:
+                if isinstance(node, FunctionNode):
+                    known.setdefault(node.name, node)
+                elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    known.setdefault(node.target.id, node)
+        return known
 
     def has(self, of: Known, name: str) -> bool:
         """Whether a class of ours has an attribute, declared or assigned."""
@@ -350,7 +362,7 @@ class _Reader:
                 if argument.annotation is not None
                 else UNKNOWN
             )
-        words = [ast.unparse(one) for one in node.decorator_list]
+        words = [_last_word(one) for one in node.decorator_list]
         if self.in_class and self.cls and every and "staticmethod" not in words:
             itself: Types = (Known(self.cls),)
             names[every[0].arg] = (Known(CLASS, (itself,)),) if "classmethod" in words else itself
@@ -499,6 +511,11 @@ def _expressions(node: ast.stmt) -> Iterator[ast.expr]:
             yield value
         elif isinstance(value, ast.withitem):
             yield value.context_expr
+
+
+def _last_word(node: ast.expr) -> str:
+    """Of a name, with or without what it is a name in."""
+    return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
 def _tells(function: ast.expr) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -111,11 +110,17 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of the parsed file: a dozen tests look at each, which is walked through once."""
+    return tuple(ast.walk(tree(path)))
+
+
+@cache
+def functions(path: Path) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
     """Every function and method of a file, nested ones too."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return tuple(node for node in nodes(path) if isinstance(node, kinds))
 
 
 def _is_generated(path: Path) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tests.architecture.sources import cores, relative, tree
+from tests.architecture.sources import cores, nodes, relative
 
 _CALLS = ("open", "print", "input", "exec", "eval", "__import__")
 _SET_METHODS = ("union", "intersection", "difference", "symmetric_difference")
@@ -22,9 +22,9 @@ def is_a_set(node: ast.expr) -> bool:
     return False
 
 
-def iterated(module: ast.Module) -> Iterator[ast.expr]:
+def iterated(module: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """Every expression that a loop, a comprehension or an ordering call walks through."""
-    for node in ast.walk(module):
+    for node in module:
         if isinstance(node, ast.For | ast.comprehension):
             yield node.iter
         elif (
@@ -35,9 +35,9 @@ def iterated(module: ast.Module) -> Iterator[ast.expr]:
             yield from node.args[:1]
 
 
-def io_in(module: ast.Module) -> Iterator[tuple[int, str]]:
+def io_in(module: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Line and word of each thing that only the shell may do."""
-    for node in ast.walk(module):
+    for node in module:
         if isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith):
             yield node.lineno, "async"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -45,7 +45,7 @@ def io_in(module: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def test_a_core_opens_nothing_and_awaits_nothing() -> None:
-    found = [(relative(path), *hit) for path in cores() for hit in io_in(tree(path))]
+    found = [(relative(path), *hit) for path in cores() for hit in io_in(nodes(path))]
     assert found == []
 
 
@@ -53,15 +53,17 @@ def test_a_core_never_walks_through_a_set() -> None:
     found = [
         f"{relative(path)}:{node.lineno}"
         for path in cores()
-        for node in iterated(tree(path))
+        for node in iterated(nodes(path))
         if is_a_set(node)
     ]
     assert found == []
 
 
+def parsed(text: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(text)))
+
+
 def test_the_checks_themselves_see_what_they_look_for() -> None:
-    assert list(io_in(ast.parse("async def f(): pass\nopen('x')"))) == [(1, "async"), (2, "open")]
-    module = ast.parse(
-        "for a in {1, 2}: pass\nlist(set(x))\n[a for a in x.union(y)]\nsorted(set(x))"
-    )
+    assert list(io_in(parsed("async def f(): pass\nopen('x')"))) == [(1, "async"), (2, "open")]
+    module = parsed("for a in {1, 2}: pass\nlist(set(x))\n[a for a in x.union(y)]\nsorted(set(x))")
     assert [node.lineno for node in iterated(module) if is_a_set(node)] == [1, 2, 3]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
-from tests.architecture.sources import not_shipped, relative, tree
+import pytest
+
+from tests.architecture.sources import nodes, not_shipped, relative
+
+WORTH_A_LOOK = re.compile(r"\btests\b.*\btest_|\btests\b[^\n]*\bimport\s*\([^)]*\btest_")
+"""An import of a test file, or what looks like one."""
 
 
-def imports_of_tests(module: ast.Module) -> Iterator[str]:
+def imports_of_tests(module: Iterable[ast.AST]) -> Iterator[str]:
     """Each test file that a file imports from."""
-    for node in ast.walk(module):
+    for node in module:
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
@@ -24,9 +30,22 @@ def imports_of_tests(module: ast.Module) -> Iterator[str]:
 
 
 def test_no_test_file_is_imported() -> None:
+    looked_at = [path for path in not_shipped() if WORTH_A_LOOK.search(path.read_text())]
     found = [
-        f"{relative(path)}: {name}"
-        for path in not_shipped()
-        for name in imports_of_tests(tree(path))
+        f"{relative(path)}: {name}" for path in looked_at for name in imports_of_tests(nodes(path))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from tests.unit.test_a import b",
+        "from tests.unit import a, test_a",
+        "def f() -> None:\n    import tests.unit.test_a as a",
+        "from tests.unit import (\n    a,\n    test_a,\n)",
+    ],
+)
+def test_each_form_is_seen(text: str) -> None:
+    assert WORTH_A_LOOK.search(text)
+    assert len(list(imports_of_tests(ast.walk(ast.parse(text))))) == 1

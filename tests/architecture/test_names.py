@@ -15,6 +15,7 @@ from tests.architecture.sources import (
     PIPELINE,
     ROOT,
     functions,
+    nodes,
     relative,
     sources,
     tree,
@@ -90,15 +91,14 @@ def test_every_source_that_does_something_has_its_unit_test() -> None:
 
 
 def test_what_holds_values_is_told_from_what_does_something(tmp_path: Path) -> None:
-    source = tmp_path / "one.py"
     for text, holds in (
         ("class A:\n  def __init__(self, a: int) -> None:\n    self.a = a", True),
         ("class A:\n  def __init__(self, a: int) -> None:\n    self.a = a + 1", False),
         ("class A:\n  @classmethod\n  def of(cls) -> A:\n    return cls(-1)", True),
         ("def f(a: int) -> int:\n  return a", False),
     ):
+        source = tmp_path / f"{hash(text)}.py"  # what was parsed is remembered by its path
         source.write_text(text)
-        tree.cache_clear()
         assert only_holds_values(source) is holds, text
 
 
@@ -133,7 +133,7 @@ def test_no_orphans() -> None:
     imported = {
         name
         for path in sources(generated=False)
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         for name in _imported_names(node)
     } | {module for module, _ in ELSEWHERE.values()}
     orphans = [

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT, relative, sources, tree
+from tests.architecture.sources import ROOT, nodes, relative, sources
 from tests.portable.linux_names import C_FUNCTIONS, NAMES
 from tests.portable.skipped import SKIPPED
 
@@ -57,9 +57,9 @@ WORTH_A_LOOK = re.compile(
 )
 
 
-def asked_for(text: ast.AST) -> Iterator[str]:
+def asked_for(text: Iterable[ast.AST]) -> Iterator[str]:
     """What of Linux a file uses; `proc` and `platform` for where it looks."""
-    for node in ast.walk(text):
+    for node in text:
         match node:
             case ast.Attribute(value=ast.Name(id="sys"), attr="platform"):
                 yield "platform"
@@ -89,12 +89,12 @@ def asked_for(text: ast.AST) -> Iterator[str]:
     ],
 )
 def test_each_way_to_ask_is_seen(source: str) -> None:
-    assert list(asked_for(ast.parse(source)))
+    assert list(asked_for(ast.walk(ast.parse(source))))
 
 
 def test_what_only_linux_has_is_asked_for_at_home_alone() -> None:
     looked_at = [path for path in sources() if WORTH_A_LOOK.search(path.read_text())]
-    found = {relative(path): set(asked_for(tree(path))) for path in looked_at}
+    found = {relative(path): set(asked_for(nodes(path))) for path in looked_at}
     assert {path: names for path, names in found.items() if names} == HOMES
 
 

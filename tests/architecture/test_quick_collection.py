@@ -56,8 +56,9 @@ def test_a_process_alone_keeps_the_order_in_which_files_were_named() -> None:
 
 
 def test_what_was_collected_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The real one is not called: it would keep what this test run has made, for good.
+    # The real ones are not called: they would look at all of this test run, and keep it for good.
     frozen: list[bool] = []
+    monkeypatch.setattr(gc, "collect", lambda: 0)
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(gc.isenabled()))
     wrapper = QuickCollection("gw0").pytest_collection()
     next(wrapper)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import cache
 
 from broker.config.group_configs import LIMITS
 from broker.config.keys import BROKER_CONFIG_DEF
@@ -12,7 +13,7 @@ from broker.config.security.mechanisms import OAUTH_KEYS
 from broker.config.support import SECRET_KEYS, SECURITY_KEYS, SERVED
 from broker.config.values import BrokerConfig
 from storage.log_config import SYNONYMS
-from tests.architecture.sources import relative, sources, tree
+from tests.architecture.sources import nodes, relative, sources
 
 # These hold, check or describe every key; they serve none. `config.py` folds some into others.
 NO_READERS = ("broker/config/keys.py", "broker/config/checks.py", "broker/config/support.py")
@@ -27,15 +28,16 @@ FOLDED = (
 TOPIC_DEFAULTS = tuple(name for names in SYNONYMS.values() for name, _ in names)
 
 
-def attributes_read(without: tuple[str, ...] = NO_READERS) -> list[str]:
+@cache
+def attributes_read(without: tuple[str, ...] = NO_READERS) -> frozenset[str]:
     """Every name after a dot in the sources that could be a reader."""
-    return [
+    return frozenset(
         node.attr
         for path in sources()
         if relative(path) not in without
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute)
-    ]
+    )
 
 
 def test_every_served_key_has_a_reader() -> None:
@@ -49,15 +51,15 @@ def test_every_served_key_has_a_reader() -> None:
     assert silent == []
 
 
-def texts_in(folder: str) -> list[str]:
+def texts_in(folder: str) -> frozenset[str]:
     """Every text in the sources of a folder that could be a reader's."""
-    return [
+    return frozenset(
         node.value
         for path in sources()
         if relative(path).startswith(folder) and relative(path) not in NO_READERS
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
+    )
 
 
 def test_every_secret_is_read_by_name() -> None:
@@ -74,8 +76,8 @@ def test_every_key_of_security_is_read_for_each_listener() -> None:
 def test_every_key_that_is_read_is_called_served() -> None:
     fields = inspect.get_annotations(BrokerConfig)
     names = {key.attribute: name for name, key in BROKER_CONFIG_DEF.items()}
-    read = [names[one] for one in attributes_read() if one in fields and one in names]
-    assert [name for name in dict.fromkeys(read) if name not in SERVED] == []
+    read = {names[one] for one in attributes_read() if one in fields and one in names}
+    assert sorted(read - set(SERVED)) == []
 
 
 def test_every_attribute_of_the_configuration_is_read() -> None:
