@@ -1,8 +1,8 @@
 """One whole broker in virtual time: seeds in, verdicts out.
 
-`OTTLA_SEEDS` says how many seeds (50). Of the first five `make check` runs some; the
-rest are marked slow. A failure prints the seed, how to run it again, and the last lines of its
-trace.
+`OTTLA_SEEDS` says how many seeds (20; more by `make sim`). Of the first five `make check` runs
+some; the rest are marked slow. A failure prints the seed, how to run it again, and the last lines
+of its trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from tests.simulation.mutants import MUTANTS, first_failure
 from tests.simulation.simulation import Plan, Simulation
 
-SEEDS = int(os.environ.get("OTTLA_SEEDS", "50"))
+SEEDS = int(os.environ.get("OTTLA_SEEDS", "20"))
 QUICK = 5
 
 

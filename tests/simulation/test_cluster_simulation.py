@@ -1,6 +1,6 @@
 """A whole cluster in virtual time: seeds in, verdicts out.
 
-`OTTLA_CLUSTER_SEEDS` says how many seeds (40; thousands run by command, see this folder's README).
+`OTTLA_CLUSTER_SEEDS` says how many seeds (20; thousands run by command, see this folder's README).
 Of the first five `make check` runs some; the rest are marked slow. A failure prints the seed, how
 to run it again, and the last lines of its trace.
 """
@@ -15,7 +15,7 @@ from tests.simulation.cluster_mutants import CLUSTER_MUTANTS, cluster_failure
 from tests.simulation.plans import Plan, brokers_of
 from tests.simulation.simulation import Simulation
 
-SEEDS = int(os.environ.get("OTTLA_CLUSTER_SEEDS", "40"))
+SEEDS = int(os.environ.get("OTTLA_CLUSTER_SEEDS", "20"))
 QUICK = 5
 
 
