@@ -20,6 +20,7 @@ from pipeline.errors import PipelineError
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _SERVER = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^\s:,/\[\]]+):(\d{1,5})")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
+_TOP = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+:)?(//[^/]*)?/*")
 _PART = re.compile(r"(\d+)\s+([a-z]+)")
 _UNITS_MS = {
     "millisecond": 1,
@@ -142,6 +143,16 @@ def place(text: str) -> str:
     return str(Path(text).absolute()) if not _SCHEME.match(text) else text
 
 
+def table_place(text: str) -> str:
+    """The same for a table, a folder that has others beside it: a whole bucket or disk is none."""
+    found = place(text)
+    if _TOP.fullmatch(found):
+        raise ArgumentTypeError(
+            f"{text!r} is no folder of a table: name one in it, {found.rstrip('/')}/NAME"
+        )
+    return found
+
+
 def as_spark_has_it(path: str) -> str:
     """A path for Spark, whose default file system may be HDFS: one without a scheme is a disk's."""
     return path if _SCHEME.match(path) else f"file://{place(path)}"
@@ -175,6 +186,14 @@ def check_file(option: str, path: str) -> None:
     check_folder(option, str(Path(path).parent))
     if Path(path).is_dir():
         raise PipelineError(f"{option} {path} is a folder: name a file")
+
+
+def check_table(option: str, path: str) -> None:
+    """PipelineError where a path is no place of a table."""
+    try:
+        table_place(path)
+    except ArgumentTypeError as error:
+        raise PipelineError(f"{option}: {error}") from error
 
 
 def check_there(option: str, path: str) -> None:

@@ -27,7 +27,7 @@ from pipeline.generator import generated
 from pipeline.jobs import replay
 from pipeline.jobs.generate import add_spec_arguments, spec_of
 from pipeline.jobs.table import needs_of
-from pipeline.options import check_file, check_there, place, span, span_ms, topic, word
+from pipeline.options import check_file, check_there, span, span_ms, table_place, topic, word
 from pipeline.spark import connection, kafka_source
 from pipeline.spark.session import Needs
 from pipeline.tables.aggregates import AggregateTable, from_records
@@ -43,10 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     connection.add_arguments(parser)
     add("--topic", type=topic, help="a topic to look at")
     add("--compacted", action="store_true", help="of the topic the last value of a key counts")
-    add("--table", type=place, help="of table or load; with --topic: does it hold the same?")
+    add("--table", type=table_place, help="of table or load; with --topic: does it hold the same?")
     add("--table-format", choices=FORMATS, help="seen by the files of a local table")
-    add("--table-dead-letters", type=place, help="of the table; TABLE-dead-letters without it")
-    add("--aggregates", type=place, help="the table of sums that stream wrote")
+    add(
+        "--table-dead-letters", type=table_place, help="of the table; TABLE-dead-letters without it"
+    )
+    add("--aggregates", type=table_place, help="the table of sums that stream wrote")
     add(
         "--results-topic",
         type=topic,

@@ -13,7 +13,7 @@ from pipeline import sources
 from pipeline.columns import options as column_options
 from pipeline.jobs import table
 from pipeline.jobs.generate import TOPIC
-from pipeline.options import place, topic, whole
+from pipeline.options import table_place, topic, whole
 
 # What is no option here.
 _FIXED = {
@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the job."""
     sources.add_arguments(parser)
     parser.add_argument("--topic", type=topic, default=TOPIC)
-    parser.add_argument("--table", type=place, default="pipeline-data/events", help="or its URI")
+    parser.add_argument(
+        "--table", type=table_place, default="pipeline-data/events", help="or its URI"
+    )
     parser.add_argument(
         "--batch-max", type=whole(1), default=table.BATCH_MAX, metavar="OFFSETS", help="of one run"
     )

@@ -30,9 +30,9 @@ from pipeline.options import (
     check_folder,
     delay,
     number,
-    place,
     span,
     span_ms,
+    table_place,
     topic,
     whole,
 )
@@ -81,11 +81,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dead-letters", type=topic, default=DEAD_LETTERS, help="the topic for misfits")
     add(
         "--table",
-        type=place,
+        type=table_place,
         default="pipeline-data/aggregates",
         help="a folder of Parquet, or its URI",
     )
-    add("--checkpoint", type=place, default="pipeline-data/checkpoint", help="what it remembers")
+    add(
+        "--checkpoint",
+        type=table_place,
+        default="pipeline-data/checkpoint",
+        help="what it remembers",
+    )
     add("--window", type=span, default=WINDOW, help="of the sums")
     add("--watermark", type=delay, default=WATERMARK, help="an event may come so long after others")
     add("--lateness", type=delay, default=LATENESS, help="how long an event may be on its way")

@@ -21,7 +21,7 @@ from pipeline.columns.columns import Columns
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
-from pipeline.options import check_folder, number, place, topic, whole
+from pipeline.options import check_folder, number, place, table_place, topic, whole
 from pipeline.spark.session import Needs
 from pipeline.spark.waiting import Say, busy, teller
 from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress
@@ -45,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=FORMATS, default="delta", help="the table's format")
     parser.add_argument(
         "--table",
-        type=place,
+        type=table_place,
         help="a folder, or its URI in an object store; pipeline-data/TOPIC without it",
     )
     parser.add_argument(
         "--dead-letters",
-        type=place,
+        type=table_place,
         metavar="PATH",
         help="records that do not fit; TABLE-dead-letters without",
     )

@@ -15,7 +15,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -60,6 +60,8 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+# Of Hadoop 3.4.1, which is PySpark's.
+_STORES = {"s3a://": "org.apache.hadoop:hadoop-aws:3.4.1"}
 _SC_PORT, _MASTER_PORT, _HTTPS_PORT = 15002, 7077, 443
 _ANSWER_S = 5.0
 _MASTER = re.compile(
@@ -144,6 +146,7 @@ def make_session(
         with busy(say, "waiting for Spark Connect"):
             return _connected(job, remote, parsed(options.conf), needs)
     submitted = _submitted()
+    needs = replace(needs, packages=(*needs.packages, *store_packages(options)))
     settings = settings_for(options.master, parsed(options.conf), submitted, needs)
     if settings.get("spark.driver.host") == "127.0.0.1":
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -154,6 +157,17 @@ def make_session(
         say("starting Spark")
     with busy(say, "starting Spark"):
         return builder.getOrCreate()
+
+
+def store_packages(options: argparse.Namespace) -> tuple[str, ...]:
+    """The packages for the object stores of which an option names a path. A cluster brings those
+    that it has, and they are large: here alone are they fetched."""
+    master = options.master or parsed(options.conf).get("spark.master") or "local"
+    if not master.startswith("local"):
+        return ()
+    given = [one for one in vars(options).values() if isinstance(one, str)]
+    named = (one for one in _STORES if any(path.startswith(one) for path in given))
+    return tuple(_STORES[one] for one in named)
 
 
 def is_remote(spark: SparkSession) -> bool:

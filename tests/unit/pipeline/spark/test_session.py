@@ -60,6 +60,16 @@ def test_what_a_job_needs_comes_beside_what_is_chosen() -> None:
     assert "spark.jars.packages" not in settings
 
 
+def test_jars_of_an_object_store_come_with_a_path_in_it() -> None:
+    def wanted(table: str, master: str | None = None, *conf: str) -> tuple[str, ...]:
+        options = argparse.Namespace(table=table, master=master, conf=list(conf), every=1.0)
+        return session.store_packages(options)
+
+    assert wanted("s3a://bucket/t") == ("org.apache.hadoop:hadoop-aws:3.4.1",)
+    assert wanted("/t") == () == wanted("s3a://bucket/t", "spark://host:7077")
+    assert wanted("s3a://bucket/t", None, "spark.master=yarn") == ()
+
+
 def test_spark_submit_decides_about_master_and_jars() -> None:
     settings = settings_for(None, {}, submitted=True)
     assert "spark.master" not in settings and "spark.jars" not in settings
