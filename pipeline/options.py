@@ -158,6 +158,12 @@ def as_spark_has_it(path: str) -> str:
     return path if _SCHEME.match(path) else f"file://{place(path)}"
 
 
+def exactly(path: str) -> str:
+    """A path for Spark's readers of files, which take one for a pattern: `[`, `{`, `*` and the like
+    stand for themselves. Source: Hadoop's `GlobPattern`."""
+    return re.sub(r"([][{}*?\\])", r"\\\1", path)
+
+
 def is_local(path: str) -> bool:
     """Whether a path is one of a machine's own disks, not an object store's or HDFS'."""
     return path.startswith("file:") or not _SCHEME.match(path)

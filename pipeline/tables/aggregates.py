@@ -12,6 +12,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.options import exactly
 from pipeline.tables.files import Files
 
 KEY = ("of", "id", "window_start")
@@ -131,7 +132,10 @@ class AggregateTable:
         """The rows that one batch changed; None where it changed none, or is gone."""
         if not self._is_done(batch):
             return None
-        return self._spark.read.schema(SCHEMA).parquet(f"{self.files.root}/{_FOLDER}{batch}")
+        return self._spark.read.schema(SCHEMA).parquet(self._folder(batch))
+
+    def _folder(self, batch: int) -> str:
+        return exactly(f"{self.files.root}/{_FOLDER}{batch}")
 
     def _is_done(self, batch: int) -> bool:
         return self.files.exists(f"{_FOLDER}{batch}/{_DONE}")
@@ -139,6 +143,6 @@ class AggregateTable:
     def _rows(self, batches: list[int]) -> DataFrame:
         if not batches:
             return self._spark.createDataFrame([], f"{SCHEMA}, batch INT")
-        folders = [f"{self.files.root}/{_FOLDER}{one}" for one in batches]
+        folders = [self._folder(one) for one in batches]
         reader = self._spark.read.schema(SCHEMA).option("basePath", self.files.root)
         return reader.parquet(*folders)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from pipeline.errors import PipelineError
-from pipeline.options import is_local, local
+from pipeline.options import exactly, is_local, local
 
 FORMATS = ("parquet", "json", "csv")
 MISFIT = "_ottla_misfit"
@@ -34,6 +34,7 @@ class FileRows:
 
 def read_rows(spark: SparkSession, path: str, form: str) -> FileRows:
     """All rows of a file, a folder or a pattern. PipelineError where none is in this format."""
+    path = exactly(path) if _is_there(path) else path
     reader = spark.read.option("header", "true").option("columnNameOfCorruptRecord", MISFIT)
     inferred = reader.option("inferSchema", "true").format(form).load(path)
     without = FileRows(inferred.withColumn(MISFIT, F.lit(None).cast("string")), False)
@@ -79,11 +80,17 @@ def check_heads(path: str, wanted: list[str]) -> None:
             )
 
 
+def _is_there(path: str) -> bool:
+    """Whether a path of this machine is one as it stands, and no pattern."""
+    return is_local(path) and local(path).exists()
+
+
 def _files(path: str) -> list[Path]:
-    if not is_local(path) or "{" in path:
+    there = _is_there(path)
+    if not is_local(path) or ("{" in path and not there):
         return []
     found = []
-    for one in sorted(map(Path, glob(str(local(path))))) or [local(path)]:
+    for one in [local(path)] if there else sorted(map(Path, glob(str(local(path))))):
         below = sorted(one.rglob("*")) if one.is_dir() else [one]
         found += [file for file in below if file.is_file() and file.name[0] not in "._"]
     return [file for file in found if file.suffix not in _PACKED]

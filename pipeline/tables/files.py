@@ -22,7 +22,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import PipelineError
-from pipeline.options import as_spark_has_it, is_local, local
+from pipeline.options import as_spark_has_it, exactly, is_local, local
 
 _BEFORE_PATH = re.compile(r"^[a-zA-Z0-9+.-]+:(//[^/]*)?")
 
@@ -53,7 +53,7 @@ class Files:
             found = (one.name for one in there.iterdir()) if there.is_dir() else iter(())
             return sorted(one for one in found if not one.startswith("."))
         # By a pattern: what begins with _ or . is hidden from Spark only below what it is given.
-        below = self._listed(f"{folder}/*".lstrip("/")) or []
+        below = self._listed(folder, "/*") or []
         return sorted({one.partition("/")[0] for one in self._relative(below, folder)})
 
     def files_below(self, folder: str) -> list[str]:
@@ -69,7 +69,7 @@ class Files:
         if self._local is not None:
             return json.loads((self._local / name).read_text("utf-8"))
         try:
-            rows = self._spark.read.text(self._path(name)).collect()
+            rows = self._spark.read.text(exactly(self._path(name))).collect()
         except AnalysisException as error:
             raise FileNotFoundError(self._path(name)) from error
         return json.loads("".join(row.value for row in rows))
@@ -81,7 +81,7 @@ class Files:
             return [self.read_json(f"{folder}/{one}") for one in names]
         reader = self._spark.read.option("wholetext", "true")
         try:
-            found = reader.text(self._path(f"{folder}/*.json"))
+            found = reader.text(f"{exactly(self._path(folder))}/*.json")
             rows = found.select("_metadata.file_path", "value").collect()
         except AnalysisException as error:
             if "PATH_NOT_FOUND" not in str(error):
@@ -109,7 +109,7 @@ class Files:
         if self._local is None:
             return
         try:
-            seen = bool(self._spark.read.text(self._path(name)).take(1))
+            seen = bool(self._spark.read.text(exactly(self._path(name))).take(1))
         except PySparkException:
             seen = False
         if not seen:
@@ -137,11 +137,12 @@ class Files:
     def _path(self, name: str) -> str:
         return f"{self.root}/{name}" if name else self.root
 
-    def _listed(self, name: str) -> list[str] | None:
-        """The files at and below a path or pattern, as Spark lists them; None without any."""
+    def _listed(self, name: str, pattern: str = "") -> list[str] | None:
+        """The files at and below a path, or what of it fits a pattern, as Spark lists them; None
+        without any."""
         reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         try:
-            found = reader.load(self._path(name)).select("path").collect()
+            found = reader.load(exactly(self._path(name)) + pattern).select("path").collect()
         except AnalysisException as error:
             if "PATH_NOT_FOUND" not in str(error):
                 raise

@@ -302,6 +302,23 @@ def test_paths_of_this_machine_and_others(tmp_path: Path, monkeypatch: pytest.Mo
     assert options.as_spark_has_it("s3a://b/a") == "s3a://b/a"
 
 
+def test_a_table_is_a_folder_beside_others() -> None:
+    assert options.table_place("s3a://bucket/t") == "s3a://bucket/t"
+    assert options.table_place("file:/t") == "file:/t" and options.table_place("/t") == "/t"
+    for path in ("s3a://bucket", "s3a://bucket/", "hdfs:///", "file:/", "/"):
+        with pytest.raises(
+            ArgumentTypeError, match="is no folder of a table: name one in it, .*/NAME"
+        ):
+            options.table_place(path)
+    with pytest.raises(PipelineError, match="--files: 's3a://b' is no folder .*s3a://b/NAME"):
+        options.check_table("--files", "s3a://b")
+
+
+def test_a_path_is_no_pattern() -> None:
+    assert options.exactly("/a [1]/{b,c}*?") == r"/a \[1\]/\{b,c\}\*\?"
+    assert options.exactly("s3a://b/é %20#") == "s3a://b/é %20#"
+
+
 def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file"
     file.touch()

@@ -35,7 +35,7 @@ def test_rows_and_misfits(
     from pipeline.jobs.replay import from_rows
     from pipeline.tables.file_rows import MISFIT, read_rows
 
-    file = tmp_path / "rows"
+    file = tmp_path / "rows [1] {a,b}"
     file.write_text(text)
     found = read_rows(spark, str(file), form)
     assert found.frame.columns == [*columns, MISFIT] and found.has_misfits is bool(bad)

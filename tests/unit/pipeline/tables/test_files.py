@@ -45,7 +45,7 @@ def test_other_file_systems_are_asked_through_spark(spark: SparkSession, tmp_pat
     """The same of a file system that is not known to be local."""
     from pipeline.tables.files import Files
 
-    local, other = (Files(spark, str(tmp_path / "f")) for _ in range(2))
+    local, other = (Files(spark, str(tmp_path / "f [1] {2}")) for _ in range(2))
     other._local = None
     assert not other.is_local and not other.exists() and other.names() == []
     other.write_json("_own/1.json", {"x": [1, "ü"]})
