@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.columns.columns import KEY, field_names
 from pipeline.errors import PipelineError
 from pipeline.tables.progress import Progress, ranges
 from pipeline.tables.table import open_table
@@ -44,14 +45,15 @@ def looked_at(spark: SparkSession, form: str, path: str, letters: str | None) ->
     if reached is None or reached.run == 0:
         raise PipelineError(f"{path} is no table that table or load wrote")
     rows = table.read()
-    records = _records(rows)
+    fields = field_names(table.properties().get(KEY))
+    records = _records(rows, value_of(rows, fields))
     beside = open_table(spark, form, letters or f"{path.rstrip('/')}-dead-letters")
     if beside.exists():
-        records = records.unionByName(_records(beside.read()))
+        records = records.unionByName(_records(beside.read(), F.col("value")))
     elif letters is not None:
         raise PipelineError(f"{letters} is no table of dead letters that table wrote")
     found, holes = told(table.commits(), reached, _first(records))
-    return AuditedTable(records, reached.run, found, holes, keeps_values(rows))
+    return AuditedTable(records, reached.run, found, holes, keeps_values(rows, fields))
 
 
 def told(
@@ -71,10 +73,5 @@ def _first(records: DataFrame) -> dict[int, int]:
     return {row.partition: row.first for row in rows}
 
 
-def _records(rows: DataFrame) -> DataFrame:
-    value = F.col("value") if _are_letters(rows) else value_of(rows)
+def _records(rows: DataFrame, value: Column) -> DataFrame:
     return rows.withColumns({"key": bytes_of(rows, "key"), "value": value}).select(*_COLUMNS)
-
-
-def _are_letters(rows: DataFrame) -> bool:
-    return set(rows.columns) >= {"value", "reason"} and dict(rows.dtypes)["value"] == "binary"

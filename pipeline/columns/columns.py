@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from pipeline.columns.records import HEADERS_FIELD, MISFIT, PLACE, PLACE_FIELDS
+from pipeline.columns.records import HEADERS_FIELD, MISFIT, PLACE, PLACE_FIELDS, column_names
 
+KEY = "ottla.columns"
+"""Under which a table keeps the text."""
 VERSION = 1
 """Of the kept text."""
 _READ, _NEW, _NEW_OF_KEY, _REASON = "_read", "_new", "_new_of_key", "reason"
@@ -126,3 +128,15 @@ class Columns:
         key, value = self.key.columns(F.col(f"{_READ}.k")), self.value.columns(F.col(f"{_READ}.v"))
         rows = checked.where(F.col(_REASON).isNull()).select(*PLACE, *key, "headers", *value)
         return rows, checked.where(F.col(_REASON).isNotNull()).select(*MISFIT)
+
+
+def field_names(kept: str | None) -> dict[str, str] | None:
+    """How the field of each column is called, of a text that `Columns.to_text` gave.
+
+    None where values are kept as they are, or no text is.
+    """
+    found: dict[str, Any] = json.loads(kept or "{}").get("value", {})
+    if "fields" not in found:
+        return None
+    columns = column_names(StructType.fromJson(json.loads(found["fields"])).names)
+    return {column: field for field, column in columns.items()}

@@ -51,13 +51,14 @@ _CLASH = "value_"
 def column_names(fields: Iterable[str]) -> dict[str, str]:
     """How the column of each field is called: as the field, or `value_offset` for `offset`.
 
-    Engines ignore case in the names of columns, so `Offset` becomes `value_Offset`. PipelineError
-    where two fields would have one column.
+    Engines ignore case in the names of columns, so `Offset` becomes `value_Offset`. No column is
+    called by nothing, as a field may be: it is `value_`. PipelineError where two fields would have
+    one column.
     """
     names: dict[str, str] = {}
     taken: dict[str, str] = {}
     for field in fields:
-        name = f"{_CLASH}{field}" if field.lower() in OWN else field
+        name = f"{_CLASH}{field}" if field.lower() in (*OWN, "") else field
         other = taken.setdefault(name.lower(), field)
         if other != field:
             raise PipelineError(

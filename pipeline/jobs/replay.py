@@ -20,15 +20,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline import errors, row_sending, sender
+from pipeline.columns.columns import KEY as COLUMNS_KEPT
+from pipeline.columns.columns import field_names
 from pipeline.errors import PipelineError
 from pipeline.jobs.table import needs_of
-from pipeline.options import check_there, names, place, topic, whole, word
+from pipeline.options import check_table, check_there, names, place, topic, whole, word
 from pipeline.row_sending import COLUMNS, SENT, SendRows
 from pipeline.spark import connection
 from pipeline.spark.session import Needs
 from pipeline.tables import file_rows
 from pipeline.tables.file_rows import MISFIT
-from pipeline.tables.table import form_of, open_table
+from pipeline.tables.table import form_of, open_table, quoted
 from pipeline.tables.table_records import between, records_of
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
@@ -118,6 +120,8 @@ def check_files(options: argparse.Namespace) -> None:
             "is the record that it was"
         )
     check_there("--files", options.files)
+    if options.format in TABLES:
+        check_table("--files", options.files)
     if options.format == "csv":
         file_rows.check_heads(options.files, columns)
 
@@ -165,15 +169,19 @@ def _records_of(
 ) -> tuple[DataFrame, bool]:
     """The same with `misfit`, and whether there is one."""
     if options.format in TABLES:
-        records = records_of(table_rows(spark, options), same_partitions)
+        rows, fields = table_rows(spark, options)
+        records = records_of(rows, same_partitions, fields)
         return records.withColumn("misfit", F.lit(None).cast("string")), False
     found = file_rows.read_rows(spark, options.files, options.format)
     key, order = _names(options.key), _names(options.order)
     return from_rows(found.frame, key, options.timestamp, order), found.has_misfits
 
 
-def table_rows(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
-    """Of the version and the times that the options name; an audit names none."""
+def table_rows(
+    spark: SparkSession, options: argparse.Namespace
+) -> tuple[DataFrame, dict[str, str] | None]:
+    """Of the version and the times that the options name, an audit names none; and how the field
+    of each column is called."""
     form = table_form(options)
     table = open_table(spark, form, options.files)
     if not table.exists():
@@ -184,7 +192,8 @@ def table_rows(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
     given = vars(options)
     version = given.get("as_of_version")
     rows = table.read(None if version is None else str(version), given.get("as_of_time"))
-    return between(rows, given.get("from_time"), given.get("to_time"))
+    fields = field_names(table.properties().get(COLUMNS_KEPT))
+    return between(rows, given.get("from_time"), given.get("to_time")), fields
 
 
 def _check_times(options: argparse.Namespace) -> None:
@@ -213,10 +222,10 @@ def from_rows(
     misfit = F.col(MISFIT) if MISFIT in frame.columns else F.lit(None).cast("string")
     if order:
         # Rows of one key in one task, in their order.
-        by_key = frame.repartition(*key) if key else frame.coalesce(1)
-        frame = by_key.sortWithinPartitions(*order)
-    joined = F.concat_ws(_KEY_SEPARATOR, *key).cast("binary") if key else F.lit(None)
-    value = F.to_json(F.struct(*(f"`{name}`" for name in columns)), _JSON)
+        by_key = frame.repartition(*map(quoted, key)) if key else frame.coalesce(1)
+        frame = by_key.sortWithinPartitions(*map(quoted, order))
+    joined = F.concat_ws(_KEY_SEPARATOR, *map(quoted, key)).cast("binary") if key else F.lit(None)
+    value = F.to_json(F.struct(*map(quoted, columns)), _JSON)
     return frame.select(
         joined.cast("binary").alias("key"),
         value.cast("binary").alias("value"),
@@ -235,11 +244,11 @@ def _millis(frame: DataFrame, name: str | None) -> Any:
         return F.lit(None).cast("bigint")
     kind = dict(frame.dtypes)[name]
     if kind in ("bigint", "int"):
-        return F.col(name).cast("bigint")
+        return F.col(quoted(name)).cast("bigint")
     if kind in ("timestamp", "timestamp_ntz", "date"):
-        return F.unix_millis(F.col(name).cast("timestamp"))
+        return F.unix_millis(F.col(quoted(name)).cast("timestamp"))
     if kind == "string":
-        return F.unix_millis(F.try_to_timestamp(F.col(name)))
+        return F.unix_millis(F.try_to_timestamp(F.col(quoted(name))))
     raise PipelineError(f"column {name} is of type {kind}: no timestamp can be read from it")
 
 

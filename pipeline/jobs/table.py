@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import sources
 from pipeline.columns import options as column_options
+from pipeline.columns.columns import KEY as COLUMNS
 from pipeline.columns.columns import Columns
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
@@ -33,7 +34,6 @@ FILE_MIB = 128
 MERGE_ABOVE = 50
 IDLE_S = 1.0
 SAMPLE = 10_000
-COLUMNS = "ottla.columns"
 _MIB = 1024 * 1024
 _REMEMBERED_EVERY = 20
 

@@ -9,13 +9,14 @@ Information".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from pipeline.options import exactly
 from pipeline.tables.progress import Progress, farthest, parsed
 from pipeline.tables.sql_table import SqlTable
 from pipeline.tables.table import Size, another_writer, as_of, forgotten, quoted, says
@@ -34,6 +35,10 @@ LOCAL_SETTINGS = {
 
 _ABSENT = ("DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
 _CONFLICT = ("DELTA_CONCURRENT", "DELTA_PROTOCOL_CHANGED", "DELTA_METADATA_CHANGED")
+# Delta's files have names of their own for columns, where Parquet is not to have those.
+_MAPPED = "delta.columnMapping.mode"
+_MAPPING = {_MAPPED: "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
+_BARE = re.compile(r"[^ ,;{}()\n\t=]*")
 _HISTORY_FIRST, _HISTORY_ALL = 50, 1_000_000
 # Files of at least this share of the target are left as they are.
 _FULL = 0.75
@@ -59,6 +64,7 @@ class DeltaTable(SqlTable):
 
     def create(self, schema: StructType, properties: Mapping[str, str]) -> None:
         """An empty table, clustered by time."""
+        properties = {**properties, **_mapping(schema)}
         self._create(schema, "delta CLUSTER BY (`timestamp`)", properties, _CONFLICT)
 
     def progress(self) -> Progress | None:
@@ -76,6 +82,9 @@ class DeltaTable(SqlTable):
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         """One commit of Delta."""
+        mapping = _mapping(rows.schema)
+        if mapping and _MAPPED not in self.properties():
+            self.remember(mapping)
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
         writer = writer.option("txnAppId", progress.owner).option("txnVersion", progress.run)
         try:
@@ -135,7 +144,7 @@ class DeltaTable(SqlTable):
 
     def _check_files(self, rows: DataFrame, version: int) -> None:
         """The log remembers versions whose files VACUUM has deleted."""
-        paths = [unquote(one) for one in rows.inputFiles()]
+        paths = [exactly(one) for one in rows.inputFiles()]
         try:
             if paths:
                 self._spark.read.format("binaryFile").load(paths)
@@ -147,7 +156,8 @@ class DeltaTable(SqlTable):
     def _last_run(self, known: Progress) -> int:
         """The job's transaction as the log's checkpoints hold it; 0 where there is none."""
         try:
-            log = self._spark.read.parquet(f"{self.path}/_delta_log/*.checkpoint*.parquet")
+            files = f"{exactly(self.path)}/_delta_log/*.checkpoint*.parquet"
+            log = self._spark.read.parquet(files)
             ours = log.where(F.col("txn.appId") == known.owner)
             (row,) = ours.agg(F.max("txn.version").alias("run")).collect()
         except Exception as error:
@@ -160,6 +170,20 @@ class DeltaTable(SqlTable):
         """Newest first."""
         found = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT {limit}")
         return found.select("version", "operation", "operationParameters", "userMetadata").collect()
+
+
+def _mapping(kind: DataType) -> dict[str, str]:
+    """The properties by which a table has columns, or fields inside them, of any name; none where
+    each is one that Delta takes as it is."""
+    return {} if _is_bare(kind) else _MAPPING
+
+
+def _is_bare(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return all(_BARE.fullmatch(one.name) and _is_bare(one.dataType) for one in kind)
+    if isinstance(kind, ArrayType):
+        return _is_bare(kind.elementType)
+    return _is_bare(kind.valueType) if isinstance(kind, MapType) else True
 
 
 def newest(history: Sequence[Row]) -> Progress | None:

@@ -22,12 +22,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from pipeline.errors import PipelineError
+from pipeline.options import exactly
 from pipeline.tables.files import Files
 
 SCHEMA = (
     "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY, "
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
+FOLDERS = ("date", "hour")
 _OWN = "_load"
 _STAGING = f"{_OWN}/staging"
 _STAYING = f"{_OWN}/rows"
@@ -68,18 +70,23 @@ class Manifest:
 def layout(records: DataFrame) -> DataFrame:
     """Rows with the columns of a record's place as rows of the table, in the order they are kept.
 
-    A column that has the name of one of the folders is called `value_date` or `value_hour`.
+    A column that has the name of one of the folders is called `value_date` or `value_hour`;
+    PipelineError where one is called so already.
     """
-    own = {one: f"value_{one}" for one in records.columns if one.lower() in ("date", "hour")}
+    own = {one: f"value_{one}" for one in records.columns if one.lower() in FOLDERS}
+    for one, other in own.items():
+        if other.lower() in (name.lower() for name in records.columns):
+            raise PipelineError(
+                f"the fields {one} and {other} would have one column, {other}: give a --schema "
+                "without one of them"
+            )
     rows = records.withColumnsRenamed(own).select(
         "*",
         F.to_date("timestamp").alias("date"),
         F.hour("timestamp").alias("hour"),
     )
     # One file an hour, not one for each of the topic's partitions.
-    return rows.repartition("date", "hour").sortWithinPartitions(
-        "date", "hour", "partition", "offset"
-    )
+    return rows.repartition(*FOLDERS).sortWithinPartitions(*FOLDERS, "partition", "offset")
 
 
 class LoadedTable:
@@ -133,7 +140,7 @@ class LoadedTable:
         stays = not self._files.is_local
         name = f"{run:06}-{uuid.uuid4().hex}"
         staging = f"{_STAYING}/{_RUN}={name}" if stays else f"{_STAGING}/{name}"
-        rows.write.partitionBy("date", "hour").parquet(f"{self.path}/{staging}")
+        rows.write.partitionBy(*FOLDERS).parquet(f"{self._files.root}/{staging}")
         manifest = Manifest(
             run=run,
             topic=topic,
@@ -171,7 +178,9 @@ class LoadedTable:
         frames = []
         for stays, base in ((False, self._files.root), (True, f"{self._files.root}/{_STAYING}")):
             chosen = [one for one in manifests if one.stays == stays]
-            placed = [f"{self._files.root}/{file}" for one in chosen for file in one.placed()]
+            placed = [
+                exactly(f"{self._files.root}/{file}") for one in chosen for file in one.placed()
+            ]
             if placed:
                 reader = self._spark.read.schema(schema).option("basePath", base)
                 frames.append(reader.parquet(*placed).drop(_RUN))

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from pipeline.errors import PipelineError
-from pipeline.tables.loaded_table import LoadedTable, Manifest, layout
+from pipeline.tables.loaded_table import FOLDERS, LoadedTable, Manifest, layout
 from pipeline.tables.progress import KEY, ROWS, Progress, parsed
 from pipeline.tables.table import Size
 
@@ -75,10 +75,10 @@ class ParquetTable:
         return [_progress(manifests[:number], kind) for number in range(1, len(manifests) + 1)]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
-        """By the manifests."""
+        """By the manifests, without the columns of its folders."""
         if version is not None or time is not None:
             raise PipelineError(f"{self.path} is of plain Parquet, which keeps no older versions")
-        return self._table.read()
+        return self._table.read().drop(*FOLDERS)
 
     def size(self) -> Size:
         """Without the files' sizes: nothing here is ever merged."""

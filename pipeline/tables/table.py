@@ -15,9 +15,10 @@ from types import ModuleType
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from pipeline.errors import PipelineError
+from pipeline.options import exactly
 from pipeline.tables.progress import Progress
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -126,7 +127,19 @@ def _module(form: str) -> ModuleType:
 
 def columns_of(schema: StructType) -> str:
     """For CREATE TABLE."""
-    return ", ".join(f"{quoted(one.name)} {one.dataType.simpleString()}" for one in schema.fields)
+    return ", ".join(f"{quoted(one.name)} {_kind(one.dataType)}" for one in schema.fields)
+
+
+def _kind(kind: DataType) -> str:
+    """A type as SQL has it; Spark's own text leaves the names inside it bare."""
+    if isinstance(kind, StructType):
+        fields = ", ".join(f"{quoted(one.name)}: {_kind(one.dataType)}" for one in kind)
+        return f"struct<{fields}>"
+    if isinstance(kind, ArrayType):
+        return f"array<{_kind(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{_kind(kind.keyType)}, {_kind(kind.valueType)}>"
+    return kind.simpleString()
 
 
 def quoted(name: str) -> str:
@@ -157,7 +170,7 @@ def refuse_files(spark: SparkSession, path: str) -> None:
     versions, all that no version names is rubbish."""
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        there = files.load(path).select("path").limit(1).collect()
+        there = files.load(exactly(path)).select("path").limit(1).collect()
     except Exception as error:
         if says(error, ("PATH_NOT_FOUND",)):
             return

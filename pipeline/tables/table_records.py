@@ -2,31 +2,34 @@
 
 A value that was kept as bytes or text comes back as it was. One that became columns comes back as
 JSON of them, with the names that its fields had, and as no value where all of them are null; a key
-that became a column of another type as JSON, too. Functions of DataFrames alone.
+that became a column of another type as JSON, too. `fields` says everywhere how the field of each
+column is called; it is None where values were kept as they were. Functions of DataFrames alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, StringType
+from pyspark.sql.types import BinaryType, DataType, StringType, StructType
+
+from pipeline.tables.table import quoted
 
 _OWN = ("topic", "partition", "offset", "timestamp", "key", "headers")
-_ADDED = ("date", "hour")
-"""Of plain Parquet: its folders."""
-_RENAMED = "value_"
 _JSON = {"ignoreNullFields": "false"}
 
 
-def records_of(rows: DataFrame, same_partitions: bool = False) -> DataFrame:
+def records_of(
+    rows: DataFrame, same_partitions: bool = False, fields: Mapping[str, str] | None = None
+) -> DataFrame:
     """`key`, `value`, `headers`, `timestamp_ms`, `partition`, each partition in its order."""
     partition = F.col("partition") if same_partitions else F.lit(-1)
     ordered = rows.repartition("partition").sortWithinPartitions("partition", "offset")
     return ordered.select(
         bytes_of(rows, "key").alias("key"),
-        value_of(rows).alias("value"),
+        value_of(rows, fields).alias("value"),
         "headers",
         F.unix_millis("timestamp").alias("timestamp_ms"),
         partition.alias("partition"),
@@ -42,31 +45,27 @@ def between(rows: DataFrame, start: str | None, end: str | None) -> DataFrame:
     return rows
 
 
-def value_of(rows: DataFrame) -> Column:
+def value_of(rows: DataFrame, fields: Mapping[str, str] | None) -> Column:
     """The bytes of a record's value."""
-    typed = _typed(rows)
-    if keeps_values(rows):
+    if keeps_values(rows, fields):
         return bytes_of(rows, "value")
-    columns = [F.col(f"`{name}`") for name in typed]
-    named = [column.alias(_field(name)) for column, name in zip(columns, typed, strict=True)]
-    there = reduce(lambda left, right: left | right, (one.isNotNull() for one in columns))
+    names = {one: _field(one, fields or {}) for one in _typed(rows)}
+    named = [F.col(quoted(column)).alias(field) for column, field in names.items()]
+    there = reduce(
+        lambda left, right: left | right, (F.col(quoted(one)).isNotNull() for one in names)
+    )
     return F.when(there, F.to_json(F.struct(*named), _JSON).cast("binary"))
 
 
-def keeps_values(rows: DataFrame) -> bool:
+def _field(column: str, fields: Mapping[str, str]) -> str:
+    # Plain Parquet has folders `date` and `hour`: a column of that name is called otherwise there.
+    return fields.get(column, fields.get(column.removeprefix("value_"), column))
+
+
+def keeps_values(rows: DataFrame, fields: Mapping[str, str] | None) -> bool:
     """Whether values are there as they were: bytes or text."""
     kind = dict(rows.dtypes).get("value")
-    return _typed(rows) == ["value"] and kind in ("binary", "string")
-
-
-def _typed(rows: DataFrame) -> list[str]:
-    return [name for name in rows.columns if name not in (*_OWN, *_ADDED)]
-
-
-def _field(column: str) -> str:
-    """The name that a field had which has the name of one of the record's own columns."""
-    field = column.removeprefix(_RENAMED)
-    return field if field.lower() in (*_OWN, *_ADDED) else column
+    return fields is None and _typed(rows) == ["value"] and kind in ("binary", "string")
 
 
 def bytes_of(rows: DataFrame, name: str) -> Column:
@@ -74,4 +73,9 @@ def bytes_of(rows: DataFrame, name: str) -> Column:
     kind: DataType = rows.schema[name].dataType
     if isinstance(kind, BinaryType | StringType):
         return F.col(name).cast("binary")
-    return F.to_json(F.struct(F.col(name).alias(name)), _JSON).cast("binary")
+    whole = F.col(name) if isinstance(kind, StructType) else F.struct(F.col(name).alias(name))
+    return F.to_json(whole, _JSON).cast("binary")
+
+
+def _typed(rows: DataFrame) -> list[str]:
+    return [name for name in rows.columns if name not in _OWN]

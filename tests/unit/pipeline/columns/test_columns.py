@@ -12,6 +12,20 @@ if TYPE_CHECKING:
 pytestmark = ON_SPARK
 
 
+def test_the_fields_of_columns_that_a_table_keeps() -> None:
+    from pyspark.sql.types import StructType
+
+    from pipeline.columns.columns import Columns, field_names
+    from pipeline.columns.json_fields import Json
+    from pipeline.columns.plain import Raw
+
+    fields = StructType().add("id", "long").add("Offset", "long").add("", "long")
+    kept = Columns(Json(fields), Raw("key")).to_text()
+    assert field_names(kept) == {"id": "id", "value_Offset": "Offset", "value_": ""}
+    assert field_names(Columns(Raw(), Raw("key")).to_text()) is None
+    assert field_names(None) is None
+
+
 def test_bytes_are_kept_as_they_are(spark: SparkSession) -> None:
     from pipeline.columns.columns import Columns
     from pipeline.columns.plain import Raw

@@ -8,7 +8,8 @@ import pytest
 def test_a_field_with_the_name_of_a_records_column_gets_another() -> None:
     from pipeline.columns.records import column_names
 
-    assert column_names(["id", "offset", "Key", "value"]) == {
+    assert column_names(["id", "offset", "Key", "value", ""]) == {
+        "": "value_",
         "id": "id",
         "offset": "value_offset",
         "Key": "value_Key",

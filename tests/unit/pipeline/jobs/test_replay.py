@@ -39,6 +39,16 @@ def test_rows_of_any_file_become_records(spark: SparkSession) -> None:
 
 
 @on_spark
+def test_columns_of_any_name(spark: SparkSession) -> None:
+    from pipeline.jobs.replay import from_rows
+
+    frame = spark.createDataFrame([(1, 2, 3)], "`a.b` INT, `c``d` INT, `e f` BIGINT")
+    (row,) = from_rows(frame, ["a.b", "c`d"], "e f", ["a.b"]).collect()
+    assert (bytes(row.key), row.timestamp_ms) == (b"1|2", 3)
+    assert json.loads(row.value) == {"a.b": 1, "c`d": 2, "e f": 3}
+
+
+@on_spark
 def test_a_key_keeps_its_order(spark: SparkSession) -> None:
     """Rows of one key go in one task, in the order that was asked for."""
     from pipeline.jobs.replay import from_rows

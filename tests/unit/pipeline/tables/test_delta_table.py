@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 pytest.importorskip("pyspark")
 
 from pyspark.sql import Row
+from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
 from pipeline.errors import PipelineError
-from pipeline.tables.delta_table import DeltaTable, lineage, newest
+from pipeline.tables.delta_table import DeltaTable, _mapping, lineage, newest
 from pipeline.tables.progress import KEY, Progress
 
 
@@ -57,16 +58,26 @@ def test_a_table_that_was_made_anew_has_nothing_of_the_old_one() -> None:
     assert newest([commit(4), anew, commit(2, 1)]) is None
 
 
+def test_columns_whose_names_delta_does_not_take_get_others_in_its_files() -> None:
+    plain = StructType().add("a.b`c", "long").add("s", StructType().add("ü", "long"))
+    assert _mapping(plain) == {}
+    inside = StructType().add(
+        "x", MapType(StringType(), ArrayType(StructType().add("a b", "long")))
+    )
+    for odd in (StructType().add("a,b", "long"), inside):
+        assert _mapping(odd)["delta.columnMapping.mode"] == "name"
+
+
 @on_spark
 def test_each_run_is_one_commit_and_no_number_comes_twice(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    table = filled(spark, DeltaTable(spark, str(tmp_path / "it's a table")))
+    table = filled(spark, DeltaTable(spark, str(tmp_path / "it's [a] {table} é%20#*?")))
     check_refusals(spark, table)
     check_way_back(table, "1", 6)
     check_forgets(table, "1", 6)
     # The log is cleaned: what is left is the checkpoint, the properties, the rows.
-    log = tmp_path / "it's a table" / "_delta_log"
+    log = tmp_path / "it's [a] {table} é%20#*?" / "_delta_log"
     table.remember({"delta.checkpointInterval": "1"})
     table.append(records(spark), after(table, {0: 10}, {0: 12}))
     for file in sorted(log.glob("*.json"))[:-1]:

@@ -50,7 +50,7 @@ def test_a_snapshot_says_what_the_staged_one_said_that_it_published() -> None:
 def test_each_run_is_one_snapshot_and_no_number_comes_twice(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    table = filled(spark, IcebergTable(spark, str(tmp_path / "it is-a table")))
+    table = filled(spark, IcebergTable(spark, str(tmp_path / "it's [a] {table} é%20#*?")))
     check_refusals(spark, table)
     oldest = str(lineage(table._snapshots(), table._head())[-1].snapshot_id)
     check_way_back(table, oldest, 6)

@@ -158,3 +158,12 @@ def test_where_a_run_puts_its_files() -> None:
 
     one = Manifest(7, "t", "id", {}, {}, "s", ["date=d/hour=1/part-a.parquet"])
     assert one.placed() == ["date=d/hour=1/run-000007-00000.parquet"]
+
+
+def test_two_fields_of_one_column_are_refused(spark: SparkSession) -> None:
+    from pipeline.errors import PipelineError
+    from pipeline.tables.loaded_table import layout
+
+    frame = records(spark, b"").selectExpr("*", "1 AS Date", "2 AS value_date")
+    with pytest.raises(PipelineError, match="the fields Date and value_Date would have one column"):
+        layout(frame)

@@ -23,18 +23,19 @@ pytestmark = ON_SPARK
 
 
 def test_runs_go_on_where_the_manifests_end(spark: SparkSession, tmp_path: Path) -> None:
-    table = ParquetTable(spark, str(tmp_path / "table"))
+    table = ParquetTable(spark, str(tmp_path / "a [table] {b,c} é%20#*?"))
     assert not table.exists() and table.progress() is None
     table.create(records(spark).schema, {KEY: NOTHING.text(), "ottla.columns": "{}"})
     first = NOTHING.following({0: 0}, {0: 2})
     table.append(records(spark, b"a", b"b"), first)
-    again = ParquetTable(spark, str(tmp_path / "table"))
+    again = ParquetTable(spark, table.path)
     found = again.progress()
     assert found is not None and (found.run, found.ends) == (1, {0: 2})
     assert again.properties()["ottla.columns"] == "{}"
     second = found.following({1: 0}, {1: 4})
     again.append(records(spark, b"c").selectExpr("* EXCEPT (partition)", "1 AS partition"), second)
     assert [(one.run, one.ends) for one in again.commits()] == [(1, {0: 2}), (2, {0: 2, 1: 4})]
+    assert set(again.read().columns) == set(records(spark).columns), "none of the folders"
     assert again.read().count() == 3 and again.size().files == 2
     with pytest.raises(PipelineError, match="another load has written run 2 of"):
         table.append(records(spark, b"z"), second)

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
 from pipeline.errors import PipelineError
 from pipeline.tables import table
@@ -19,6 +19,10 @@ def test_names_and_strings_stay_what_they_are_in_sql() -> None:
         [StructField("a`b", IntegerType()), StructField("c", ArrayType(StringType()))]
     )
     assert table.columns_of(schema) == "`a``b` int, `c` array<string>"
+    inside = StructType([StructField("a b", MapType(StringType(), schema))])
+    kept = "struct<`a``b`: int, `c`: array<string>>"
+    within = StructType([StructField("s", inside)])
+    assert table.columns_of(within) == f"`s` struct<`a b`: map<string, {kept}>>"
     assert table.pairs({"a": "it's \\ it"}) == "'a' = 'it\\'s \\\\ it'"
 
 

@@ -30,13 +30,27 @@ def test_bytes_and_text_come_back_as_they_were(spark: SparkSession) -> None:
 
 def test_columns_come_back_as_json_with_the_names_of_the_fields(spark: SparkSession) -> None:
     frame = records(spark, b"").selectExpr(
-        "* EXCEPT (value, key)", "7 AS key", "1 AS id", "'x' AS value_Offset", "NULL AS gone"
+        *("* EXCEPT (value, key)", "7 AS key", "1 AS id", "'x' AS value_Offset", "NULL AS gone"),
+        *("2 AS value_id", "3 AS date", "4 AS `value_`", "5 AS `a.b ``c`", "6 AS value_hour"),
     )
-    (row,) = records_of(frame).collect()
-    assert json.loads(bytes(row.value)) == {"id": 1, "Offset": "x", "gone": None}
+    own = {"value_Offset": "Offset", "value_": "", "hour": "hour"}
+    fields = {**{name: name for name in ("id", "gone", "value_id", "date", "a.b `c")}, **own}
+    (row,) = records_of(frame, fields=fields).collect()
+    assert json.loads(bytes(row.value)) == {
+        **{"id": 1, "Offset": "x", "gone": None, "value_id": 2, "date": 3, "": 4, "a.b `c": 5},
+        "hour": 6,  # of plain Parquet, which has a folder of that name
+    }
     assert json.loads(bytes(row.key)) == {"key": 7}
-    (none,) = records_of(frame.selectExpr("* EXCEPT (id, value_Offset)")).collect()
+    (none,) = records_of(frame.select(*frame.columns[:5], "key", "gone"), fields=fields).collect()
     assert none.value is None, "a record without a value"
+
+
+def test_one_field_that_is_called_value_is_no_value(spark: SparkSession) -> None:
+    frame = records(spark, b"").selectExpr(
+        "* EXCEPT (value, key)", "'x' AS value", "struct(1 AS id) AS key"
+    )
+    (row,) = records_of(frame, fields={"value": "value"}).collect()
+    assert (bytes(row.key), bytes(row.value)) == (b'{"id":1}', b'{"value":"x"}')
 
 
 def test_records_between_two_times(spark: SparkSession) -> None:
