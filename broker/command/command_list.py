@@ -25,13 +25,14 @@ ELSEWHERE = {
     "user": (f"{_ADMIN}.user_command", "Make, list and remove users of SCRAM."),
     "acl": (f"{_ADMIN}.acl_command", "Say who may do what, list it, take it back."),
     "profile": (f"{_ADMIN}.profile_command", "Name clusters, choose the one to talk to."),
+    "console": ("broker.console.console_command", "A web page to look at the cluster in."),
     "completion": ("broker.command.completion_command", "Complete commands in bash, zsh, fish."),
 }
 """By name of the command: its module, and its line in the help."""
 
 SECTIONS = {
     "Run": ("serve", "cluster", "format"),
-    "Look": ("status", "top", "dump-log"),
+    "Look": ("status", "top", "console", "dump-log"),
     "Topics and records": ("topic", "produce", "consume", "group"),
     "Settings and users": ("config", "quota", "user", "acl"),
     "Your shell": ("profile", "completion"),

@@ -66,6 +66,7 @@ SHELL = (
     "broker/process/standard_streams.py",
     "broker/process/turn_hook.py",
     "broker/testing/",
+    "broker/console/",
     "broker/command/status_command.py",
     "log_format/files.py",
     "ottla/",

@@ -1,0 +1,81 @@
+"""Connections to the cluster, shared by the threads that answer the page.
+
+A `Cluster` serves one thread at a time: whoever needs one takes it and gives it back. Few are kept
+while nobody looks. One that failed is closed, and those kept beside it: their broker may have died.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Lock
+
+from broker.command.client.cluster import Cluster
+from broker.config.start_error import StartError
+
+KEPT = 4
+KEPT_S = 30.0
+AT_ONCE = 64
+TIMEOUT_S = 10.0
+
+
+class Clusters:
+    """`with clusters.taken() as cluster: …`, in any thread."""
+
+    def __init__(
+        self, connect: Callable[[], Cluster], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connect = connect
+        self._now = now
+        self._lock = Lock()
+        self._idle: list[tuple[float, Cluster]] = []
+        self._room = BoundedSemaphore(AT_ONCE)
+
+    @contextmanager
+    def taken(self) -> Iterator[Cluster]:
+        """One for this thread alone. Raises StartError where no broker answers, or too many are
+        taken."""
+        if not self._room.acquire(timeout=TIMEOUT_S):
+            raise StartError("too much is asked of the console at once: close some of its tabs")
+        try:
+            cluster = self._kept() or self._connect()
+            try:
+                yield cluster
+            except (StartError, OSError):
+                cluster.close()
+                self.close()
+                raise
+            except BaseException:
+                cluster.close()  # a question may be half answered
+                raise
+            self._keep(cluster)
+        finally:
+            self._room.release()
+
+    def close_old(self) -> None:
+        """Hang up what nobody has used for a while."""
+        limit = self._now() - KEPT_S
+        with self._lock:
+            old = [one for at, one in self._idle if at < limit]
+            self._idle = [(at, one) for at, one in self._idle if at >= limit]
+        for one in old:
+            one.close()
+
+    def close(self) -> None:
+        """Hang up what nobody uses now."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, one in idle:
+            one.close()
+
+    def _kept(self) -> Cluster | None:
+        with self._lock:
+            return self._idle.pop()[1] if self._idle else None
+
+    def _keep(self, cluster: Cluster) -> None:
+        with self._lock:
+            if len(self._idle) < KEPT:
+                self._idle.append((self._now(), cluster))
+                return
+        cluster.close()

@@ -1,0 +1,70 @@
+"""Server-sent events out of a plain iterator, whose steps run in threads.
+
+At most so many at once: each holds a thread while it waits for the cluster. A tab that is gone is
+noticed at the next event or heartbeat, and the iterator is closed then. Follows the `EventSource`
+part of the HTML standard.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+STREAMS_MAX = 32
+HEARTBEAT = b": still here\n\n"
+_END = object()
+
+
+class Streams:
+    """How many are under way."""
+
+    def __init__(self) -> None:
+        self._threads = CapacityLimiter(STREAMS_MAX)
+        self._open = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one more is too many."""
+        return self._open >= STREAMS_MAX
+
+    async def sent(
+        self, values: Iterator[object], explain: Callable[[Exception], str]
+    ) -> AsyncIterator[bytes]:
+        """The bytes to send, until the iterator or the reader has enough. The last event is `done`,
+        or `failed` with what `explain` says of the error."""
+        self._open += 1
+        try:
+            yield HEARTBEAT  # headers leave at once, and the tab knows that it is heard
+            while True:
+                try:
+                    value = await to_thread.run_sync(_next, values, limiter=self._threads)
+                except Exception as error:  # noqa: BLE001 - told to the tab, and logged there
+                    yield event({"error": explain(error)}, "failed")
+                    return
+                if value is _END:
+                    yield event({}, "done")
+                    return
+                yield HEARTBEAT if value is None else event(value)
+        finally:
+            self._open -= 1
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(_close, values, limiter=self._threads)
+
+
+def event(value: object, name: str | None = None) -> bytes:
+    """One, as it goes over the wire."""
+    head = "" if name is None else f"event: {name}\n"
+    return f"{head}data: {json.dumps(value, separators=(',', ':'))}\n\n".encode()
+
+
+def _next(values: Iterator[object]) -> object:
+    return next(values, _END)
+
+
+def _close(values: Iterator[object]) -> None:
+    close = getattr(values, "close", None)
+    if close is not None:
+        close()

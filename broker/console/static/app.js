@@ -1,0 +1,149 @@
+// The page's frame: navigation, theme, keys, and the view of the address.
+
+import { html, render, useEffect, useState, useErrorBoundary } from "./vendor/preact.js";
+import { useGet } from "./api.js";
+import { Empty, ErrorLine, Page } from "./parts/index.js";
+import { Sign } from "./parts/signs.js";
+import { SECTIONS, found } from "./routes.js";
+
+const THEMES = ["system", "light", "dark"];
+const KEY_WITHIN_MS = 1200;
+const night = matchMedia("(prefers-color-scheme: dark)");
+
+function stored() {
+  try {
+    return localStorage.getItem("ottla-theme") ?? "system";
+  } catch {
+    return "system"; // a browser that keeps nothing
+  }
+}
+
+function showTheme(theme) {
+  const dark = theme === "dark" || (theme === "system" && night.matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  document.dispatchEvent(new Event("themechange"));
+}
+
+showTheme(stored());
+
+function App() {
+  const [hash, setHash] = useState(location.hash);
+  const [isOpen, setOpen] = useState(false);
+  const about = useGet("/api/about");
+  useEffect(() => {
+    function moved() {
+      setHash(location.hash);
+      setOpen(false);
+    }
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  useKeys();
+  const { view, params, key } = found(hash);
+  useEffect(() => {
+    scrollTo(0, 0);
+    if (hash) document.getElementById("title")?.focus({ preventScroll: true });
+  }, [key]);
+  const here = `/${(hash.replace(/^#/, "").split("?")[0] || "/").split("/")[1]}`;
+  return html`<div class="frame">
+    <a class="skip" href="#title" onClick=${skip}>Skip to the page</a>
+    <${Side} here=${here} isOpen=${isOpen} about=${about.data} />
+    <main class="main">
+      <${ErrorLine} error=${about.error} />
+      <${Safe} key=${key}>${view
+        ? html`<${view} params=${params} about=${about.data ?? {}} />`
+        : html`<${Page} title="Nothing here"><${Empty} title="The console has no such page"><a href="#/">To the overview</a><//><//>`}<//>
+    </main>
+    <${Bar} here=${here} isOpen=${isOpen} onMore=${() => setOpen(!isOpen)} />
+  </div>`;
+}
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("title")?.focus();
+}
+
+/** A view that fails leaves the rest of the page standing. */
+function Safe({ children }) {
+  const [error, reset] = useErrorBoundary((failure) => console.error(failure));
+  if (!error) return children;
+  return html`<${Page} title="This view failed"><${ErrorLine} error=${String(error.message ?? error)}>
+    <button type="button" onClick=${reset}>Try again</button><//><//>`;
+}
+
+function Side({ here, isOpen, about }) {
+  return html`<nav class="side ${isOpen ? "open" : ""}" aria-label="Views" id="views">
+    <a class="brand" href="#/"><img src="icon.svg" alt="" />Ottla</a>
+    ${SECTIONS.map(([title, items]) => html`<h2>${title}</h2>${items.map(([address, name, sign, letter]) =>
+      html`<a class="item" href="#${address}" aria-current=${address === here ? "page" : undefined}
+        title="g ${letter}"><${Sign} name=${sign} />${name}</a>`)}`)}
+    <div class="foot">
+      ${about && html`<span>${about.bootstrap}${about.writes ? "" : " · read only"}</span>`}
+      <${Theme} />
+    </div>
+  </nav>`;
+}
+
+function Theme() {
+  const [theme, setTheme] = useState(stored());
+  function choose(next) {
+    try {
+      localStorage.setItem("ottla-theme", next);
+    } catch {
+      // for this time only
+    }
+    setTheme(next);
+    showTheme(next);
+  }
+  useEffect(() => {
+    const follow = () => showTheme(stored());
+    night.addEventListener("change", follow);
+    return () => night.removeEventListener("change", follow);
+  }, []);
+  return html`<label class="field"><span class="hidden-text">Colours</span>
+    <select value=${theme} onChange=${(event) => choose(event.target.value)}>
+      ${THEMES.map((one) => html`<option value=${one}>${{ system: "As the system", light: "Light", dark: "Dark" }[one]}</option>`)}
+    </select></label>`;
+}
+
+function Bar({ here, isOpen, onMore }) {
+  const shown = [["/", "Overview", "overview"], ["/topics", "Topics", "topics"], ["/groups", "Groups", "groups"], ["/segments", "Segments", "segments"]];
+  return html`<nav class="bar" aria-label="Main views">
+    ${shown.map(([address, name, sign]) => html`<a href="#${address}" aria-current=${address === here ? "page" : undefined}>
+      <${Sign} name=${sign} />${name}</a>`)}
+    <button type="button" aria-expanded=${isOpen} aria-controls="views" onClick=${onMore}><${Sign} name="more" />More</button>
+  </nav>`;
+}
+
+/** "/" goes to the search box, "g t" to the topics and so on. */
+function useKeys() {
+  useEffect(() => {
+    let since = 0;
+    function pressed(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+      if (event.key === "/") {
+        const box = document.querySelector("[data-search]");
+        if (box) {
+          event.preventDefault();
+          box.focus();
+        }
+        return;
+      }
+      if (event.timeStamp - since < KEY_WITHIN_MS) {
+        const item = SECTIONS.flatMap(([, items]) => items).find(([, , , letter]) => letter === event.key);
+        since = 0;
+        if (item) {
+          event.preventDefault();
+          location.hash = item[0];
+        }
+        return;
+      }
+      since = event.key === "g" ? event.timeStamp : 0;
+    }
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+}
+
+render(html`<${App} />`, document.getElementById("app"));

@@ -1,0 +1,100 @@
+// Lines over time: a chart to read, and a small one to glance at.
+
+import { html, useEffect, useLayoutEffect, useRef } from "../vendor/preact.js";
+import uPlot from "../vendor/uplot.js";
+import { rate } from "./words.js";
+
+const COLOURS = ["--accent", "--info", "--violet", "--warn", "--bad", "--good"];
+
+/**
+ * `x`: seconds since 1970; `lines`: [{name, values, colour}]; `show(value)` for axis and legend;
+ * `marks`: [{at, name}], moments drawn as upright lines. `label` tells a screen reader what it is.
+ */
+export function Chart({ x, lines, show = rate, height = 200, label, marks = [] }) {
+  const place = useRef(null);
+  const chart = useRef(null);
+  const latest = useRef({});
+  latest.current = { show, marks };
+  const names = lines.map((one) => one.name).join("\n");
+
+  useLayoutEffect(() => {
+    function made() {
+      chart.current?.destroy();
+      chart.current = new uPlot(options(place.current, lines, latest, height), [x, ...lines.map((one) => one.values)], place.current);
+    }
+    made();
+    const sized = new ResizeObserver(() =>
+      chart.current.setSize({ width: place.current.clientWidth, height }));
+    sized.observe(place.current);
+    document.addEventListener("themechange", made);
+    return () => {
+      sized.disconnect();
+      document.removeEventListener("themechange", made);
+      chart.current.destroy();
+      chart.current = null;
+    };
+  }, [names, height]);
+  useEffect(() => chart.current?.setData([x, ...lines.map((one) => one.values)]), [x, lines]);
+  return html`<div class="chart" role="img" aria-label=${label} ref=${place}></div>`;
+}
+
+function options(place, lines, latest, height) {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const axis = { stroke: colour("--ink-3"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+  return {
+    width: Math.max(place.clientWidth, 100),
+    height,
+    padding: [8, 8, 0, 0],
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    legend: { show: lines.length > 0 },
+    scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
+    axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((one) => latest.current.show(one)) }],
+    series: [
+      { value: (_, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("en-GB")), label: "Time" },
+      ...lines.map((one, index) => {
+        const stroke = colour(one.colour ?? COLOURS[index % COLOURS.length]);
+        return {
+          label: one.name, stroke, width: 1.6, spanGaps: false, points: { show: false },
+          fill: lines.length === 1 ? `${stroke}1f` : undefined,
+          value: (_, value) => (value === null ? "–" : latest.current.show(value)),
+        };
+      }),
+    ],
+    hooks: { draw: [(plot) => drawMarks(plot, latest.current.marks, colour("--bad"))] },
+  };
+}
+
+function drawMarks(plot, marks, stroke) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = stroke;
+  ctx.fillStyle = stroke;
+  ctx.setLineDash([4, 4]);
+  ctx.font = `${11 * devicePixelRatio}px system-ui`;
+  for (const { at, name } of marks) {
+    const left = plot.valToPos(at, "x", true);
+    if (left < bbox.left || left > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(left, bbox.top);
+    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillText(name, left + 4 * devicePixelRatio, bbox.top + 11 * devicePixelRatio);
+  }
+  ctx.restore();
+}
+
+/** Numbers as a line without axes; `label` says them in words. Nulls are left out. */
+export function Spark({ values, width = 96, height = 24, label }) {
+  const known = values.map((one, at) => [at, one]).filter(([, one]) => one !== null && one !== undefined);
+  if (known.length < 2) return html`<span class="quiet" aria-label=${label}>–</span>`;
+  const most = Math.max(...known.map(([, one]) => one), 1e-9);
+  const points = known.map(([at, one]) =>
+    `${((at / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (one / most) * (height - 4)).toFixed(1)}`);
+  const [start] = points[0].split(",");
+  const [end] = points.at(-1).split(",");
+  return html`<svg class="spark" width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="img" aria-label=${label} preserveAspectRatio="none">
+    <path class="under" d="M${points.join("L")}L${end},${height}L${start},${height}Z" />
+    <path d="M${points.join("L")}" />
+  </svg>`;
+}

@@ -1,0 +1,78 @@
+// What one presses, types into and chooses.
+
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+
+/** `kind`: primary, danger, plain; `label` names it where its content is a sign. */
+export function Button({ kind = "", label, pressed, disabled, onClick, type = "button", title, children }) {
+  return html`<button type=${type} class=${kind} aria-label=${label} aria-pressed=${pressed}
+    title=${title} disabled=${disabled} onClick=${onClick}>${children}</button>`;
+}
+
+/** A labelled input, select or textarea: the child. */
+export function Field({ label, children }) {
+  return html`<label class="field"><span>${label}</span>${children}</label>`;
+}
+
+export function Check({ label, checked, onChange, disabled }) {
+  return html`<label class="check"><input type="checkbox" checked=${checked} disabled=${disabled}
+    onChange=${(event) => onChange(event.target.checked)} />${label}</label>`;
+}
+
+/** Filters what is shown; "/" puts the cursor there. */
+export function SearchBox({ label, value, onInput, placeholder = label, onEnter }) {
+  return html`<input type="search" data-search aria-label=${label} placeholder=${placeholder} value=${value}
+    onInput=${(event) => onInput(event.target.value)}
+    onKeyDown=${(event) => event.key === "Enter" && onEnter?.()} />`;
+}
+
+/** Links: [[id, name, href]…]. */
+export function Tabs({ items, current, label = "Parts of this page" }) {
+  return html`<nav class="tabs" aria-label=${label}>${items.map(([id, name, href]) =>
+    html`<a href=${href} aria-current=${id === current ? "page" : undefined}>${name}</a>`)}</nav>`;
+}
+
+/** A modal dialog; Escape and a click beside it close it. */
+export function Dialog({ title, onClose, children, footer }) {
+  const box = useRef(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current.showModal();
+    return () => before?.focus?.();
+  }, []);
+  return html`<dialog ref=${box} aria-label=${title} onClose=${onClose}
+    onClick=${(event) => event.target === box.current && onClose()}>
+    <div class="stack"><h2>${title}</h2>${children}
+      ${footer && html`<div class="dialog-foot">${footer}</div>`}</div>
+  </dialog>`;
+}
+
+/**
+ * Asks before something is changed: `onConfirm` returns a promise, whose error is shown. `word`: what
+ * has to be typed first, for what cannot be undone.
+ */
+export function Confirm({ title, children, action, danger = false, word, onConfirm, onClose }) {
+  const [typed, setTyped] = useState("");
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  async function confirm() {
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (failure) {
+      setError(failure.message);
+      setBusy(false);
+    }
+  }
+  return html`<${Dialog} title=${title} onClose=${onClose} footer=${[
+    html`<${Button} onClick=${onClose}>Cancel<//>`,
+    html`<${Button} kind=${danger ? "danger" : "primary"} onClick=${confirm}
+      disabled=${busy || (word && typed !== word)}>${action}<//>`,
+  ]}>
+    <div class="stack">${children}</div>
+    ${word && html`<${Field} label=${`Type ${word} to go on`}>
+      <input value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" /><//>`}
+    ${error && html`<div class="error-line" role="alert">${error}</div>`}
+  <//>`;
+}

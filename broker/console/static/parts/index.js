@@ -1,0 +1,8 @@
+// The parts that pages are made of.
+
+export { Page, Panel, Tile, Tiles, Badge, Empty, ErrorLine, Waiting, Note } from "./page.js";
+export { Button, Field, Check, Tabs, Confirm, Dialog, SearchBox } from "./controls.js";
+export { Table } from "./table.js";
+export { Chart, Spark } from "./chart.js";
+export { JsonTree, Text } from "./text.js";
+export { count, bytes, rate, time, ago, duration, plural } from "./words.js";

@@ -1,0 +1,67 @@
+// The frame of a page, and what stands in it.
+
+import { html, useEffect } from "../vendor/preact.js";
+
+/** A page: `title`, `about` in a sentence, `crumbs` [[name, href]…], `actions`, `status` of useGet. */
+export function Page({ title, about, crumbs = [], actions, children }) {
+  useEffect(() => {
+    document.title = `${title} · Ottla`;
+  }, [title]);
+  return html`<div class="page">
+    <div class="page-head">
+      <div>
+        ${crumbs.length > 0 && html`<nav class="crumbs" aria-label="Where you are">
+          ${crumbs.map(([name, href]) => html`<a href=${href}>${name}</a> / `)}
+        </nav>`}
+        <h1 id="title" tabindex="-1">${title}</h1>
+        ${about && html`<p class="about">${about}</p>`}
+      </div>
+      ${actions && html`<div class="row">${actions}</div>`}
+    </div>
+    ${children}
+  </div>`;
+}
+
+/** A box with a head. */
+export function Panel({ title, actions, inside = true, children, label }) {
+  return html`<section class="panel" aria-label=${label ?? title}>
+    ${(title || actions) && html`<header><h2>${title}</h2><div class="row">${actions}</div></header>`}
+    ${inside ? html`<div class="inside">${children}</div>` : children}
+  </section>`;
+}
+
+export function Tiles({ children }) {
+  return html`<div class="tiles">${children}</div>`;
+}
+
+/** One figure: `label`, `value`, `unit`, `below`. */
+export function Tile({ label, value, unit, below, children }) {
+  return html`<div class="tile">
+    <div class="label">${label}</div>
+    <div class="value">${value}${unit && html`<span class="unit">${unit}</span>`}</div>
+    ${below && html`<div class="below">${below}</div>`}
+    ${children}
+  </div>`;
+}
+
+/** `kind`: good, warn, bad, info, violet, or none. */
+export function Badge({ kind = "", plain = false, title, children }) {
+  return html`<span class="badge ${kind} ${plain ? "plain" : ""}" title=${title}>${children}</span>`;
+}
+
+export function Empty({ title, children }) {
+  return html`<div class="empty"><b>${title}</b>${children && html`<span>${children}</span>`}</div>`;
+}
+
+export function ErrorLine({ error, children }) {
+  if (!error) return null;
+  return html`<div class="error-line" role="alert"><span>${error}</span>${children}</div>`;
+}
+
+export function Note({ kind = "", children }) {
+  return html`<p class="note ${kind}">${children}</p>`;
+}
+
+export function Waiting({ what = "Asking the cluster" }) {
+  return html`<div role="status"><div class="wait"></div><span class="hidden-text">${what}</span></div>`;
+}

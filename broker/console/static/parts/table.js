@@ -1,0 +1,79 @@
+// A table that stays quick with ten thousand rows: only those in sight are in the page.
+
+import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+
+const ROW = 37;
+const AHEAD = 12;
+const ALL = 200;
+
+/**
+ * `columns`: [{name, value(row) (to sort by; none: not sortable), show(row) (what is shown), number,
+ * wide, label}]; `rows`; `id(row)`. `sort`: the name of the column, "-" in front for descending.
+ * `empty`: what stands there without rows.
+ */
+export function Table({ columns, rows, id, sort: first, label, empty = null, onRow, selected }) {
+  const [sort, setSort] = useState(first ?? null);
+  const box = useRef(null);
+  const [seen, setSeen] = useState({ from: 0, to: ALL });
+  const sorted = useMemo(() => inOrder(rows, columns, sort), [rows, sort, columns]);
+  const isLong = sorted.length > ALL;
+
+  function look() {
+    if (!isLong || box.current === null) return;
+    const from = Math.max(0, Math.floor(box.current.scrollTop / ROW) - AHEAD);
+    const to = from + Math.ceil(box.current.clientHeight / ROW) + 2 * AHEAD;
+    setSeen((before) => (before.from === from && before.to === to ? before : { from, to }));
+  }
+  useLayoutEffect(look, [isLong, sorted.length]);
+
+  if (rows.length === 0 && empty !== null) return empty;
+  const from = isLong ? Math.min(seen.from, Math.max(0, sorted.length - 1)) : 0;
+  const shown = isLong ? sorted.slice(from, seen.to) : sorted;
+  const below = isLong ? Math.max(0, sorted.length - from - shown.length) : 0;
+  return html`<div class="table-box ${isLong ? "tall" : ""}" ref=${box} onScroll=${look} tabindex=${isLong ? 0 : undefined}
+    role=${isLong ? "region" : undefined} aria-label=${isLong ? label : undefined}>
+    <table class="data" aria-label=${label} aria-rowcount=${sorted.length}>
+      <thead><tr>${columns.map((one) => head(one, sort, setSort))}</tr></thead>
+      <tbody>
+        ${from > 0 && html`<tr class="gap" aria-hidden="true"><td colspan=${columns.length} style=${{ height: `${from * ROW}px` }}></td></tr>`}
+        ${shown.map((row) => html`<tr key=${id(row)} aria-selected=${selected === id(row) ? "true" : undefined}
+          onClick=${onRow && (() => onRow(row))}>
+          ${columns.map((one) => html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}">${one.show ? one.show(row) : one.value(row)}</td>`)}
+        </tr>`)}
+        ${below > 0 && html`<tr class="gap" aria-hidden="true"><td colspan=${columns.length} style=${{ height: `${below * ROW}px` }}></td></tr>`}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function head(column, sort, setSort) {
+  const kind = column.number ? "number" : "";
+  if (!column.value || column.fixed) {
+    return html`<th class=${kind} scope="col">${column.name || html`<span class="hidden-text">${column.label}</span>`}</th>`;
+  }
+  const up = sort === column.name;
+  const down = sort === `-${column.name}`;
+  function turn() {
+    if (up) setSort(`-${column.name}`);
+    else if (down) setSort(column.number ? column.name : null);
+    else setSort(column.number ? `-${column.name}` : column.name);
+  }
+  return html`<th class=${kind} scope="col" aria-sort=${up ? "ascending" : down ? "descending" : undefined}>
+    <button type="button" onClick=${turn}>${column.name}${up ? " ↑" : down ? " ↓" : ""}</button></th>`;
+}
+
+function inOrder(rows, columns, sort) {
+  if (!sort) return rows;
+  const down = sort.startsWith("-");
+  const column = columns.find((one) => one.name === (down ? sort.slice(1) : sort));
+  if (!column?.value) return rows;
+  const sign = down ? -1 : 1;
+  return [...rows].sort((a, b) => sign * compared(column.value(a), column.value(b)));
+}
+
+function compared(a, b) {
+  if (a === b) return 0;
+  if (a === null || a === undefined) return -1;
+  if (b === null || b === undefined) return 1;
+  return typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+}

@@ -1,0 +1,67 @@
+// Numbers and times as people read them.
+
+const whole = new Intl.NumberFormat("en");
+
+/** 1234567 → "1,234,567"; null → "–". */
+export function count(value) {
+  return value === null || value === undefined ? "–" : whole.format(value);
+}
+
+/** 12_345 → "12.1 KiB". */
+export function bytes(value) {
+  if (value === null || value === undefined) return "–";
+  let left = value;
+  for (const unit of ["B", "KiB", "MiB", "GiB", "TiB"]) {
+    if (Math.abs(left) < 1024 || unit === "TiB") return `${short(left)} ${unit}`;
+    left /= 1024;
+  }
+  return "";
+}
+
+/** 12_345.6 → "12.3 k"; small ones keep a digit. */
+export function rate(value) {
+  if (value === null || value === undefined) return "–";
+  if (Math.abs(value) < 1000) return short(value);
+  if (Math.abs(value) < 1e6) return `${short(value / 1e3)} k`;
+  return `${short(value / 1e6)} M`;
+}
+
+function short(value) {
+  if (Number.isInteger(value)) return whole.format(value);
+  return value.toFixed(Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0);
+}
+
+/** Milliseconds since 1970 → "2026-11-27 01:02:03.004", in the browser's zone. */
+export function time(ms, { day = true, millis = true } = {}) {
+  if (ms === null || ms === undefined || ms < 0) return "–";
+  const at = new Date(ms);
+  if (Number.isNaN(at.getTime())) return String(ms);
+  const two = (value) => String(value).padStart(2, "0");
+  const clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day ? `${date} ` : ""}${clock}${millis ? `.${String(at.getMilliseconds()).padStart(3, "0")}` : ""}`;
+}
+
+/** Milliseconds → "3 min 20 s". */
+export function duration(ms) {
+  if (ms === null || ms === undefined) return "–";
+  const s = Math.abs(ms) / 1000;
+  if (s < 1) return `${ms < 10 && ms > -10 ? Number(ms.toFixed(2)) : Math.round(ms)} ms`;
+  if (s < 60) return `${Number((ms / 1000).toFixed(s < 10 ? 1 : 0))} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 >= 1 ? ` ${Math.floor(s % 60)} s` : ""}`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
+  return `${Math.floor(s / 86400)} d${s % 86400 >= 3600 ? ` ${Math.floor((s % 86400) / 3600)} h` : ""}`;
+}
+
+/** When that was, from now: "2 min ago". */
+export function ago(ms) {
+  if (ms === null || ms === undefined || ms < 0) return "–";
+  const past = Date.now() - ms;
+  if (past < 0) return `in ${duration(-past)}`;
+  return past < 1000 ? "just now" : `${duration(past).split(" ").slice(0, 2).join(" ")} ago`;
+}
+
+/** plural(2, "record") → "2 records". */
+export function plural(value, word, words = `${word}s`) {
+  return `${count(value)} ${value === 1 ? word : words}`;
+}

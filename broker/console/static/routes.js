@@ -1,0 +1,72 @@
+// Which address shows which view, and what stands in the navigation.
+
+import { Access } from "./views/access.js";
+import { Configs } from "./views/configs.js";
+import { Flow } from "./views/flow.js";
+import { Group } from "./views/group.js";
+import { Groups } from "./views/groups.js";
+import { Messages } from "./views/messages.js";
+import { Overview } from "./views/overview.js";
+import { Quorum } from "./views/quorum.js";
+import { Replicas } from "./views/replicas.js";
+import { Segments } from "./views/segments.js";
+import { Topic } from "./views/topic.js";
+import { Topics } from "./views/topics.js";
+
+export const ROUTES = [
+  ["/", Overview],
+  ["/topics", Topics],
+  ["/topics/:topic", Topic],
+  ["/topics/:topic/messages", Messages],
+  ["/groups", Groups],
+  ["/groups/:group", Group],
+  ["/replicas", Replicas],
+  ["/configs", Configs],
+  ["/access", Access],
+  ["/quorum", Quorum],
+  ["/segments", Segments],
+  ["/segments/:topic/:partition", Segments],
+  ["/flow", Flow],
+];
+
+// [title, [[address, name, sign, key after g]]]
+export const SECTIONS = [
+  ["Look", [
+    ["/", "Overview", "overview", "o"],
+    ["/topics", "Topics", "topics", "t"],
+    ["/groups", "Groups", "groups", "g"],
+  ]],
+  ["See it work", [
+    ["/segments", "Segments on disk", "segments", "s"],
+    ["/flow", "How a record flows", "flow", "f"],
+    ["/replicas", "Replicas", "replicas", "r"],
+    ["/quorum", "Quorum", "quorum", "q"],
+  ]],
+  ["Settings", [
+    ["/configs", "Configs", "configs", "c"],
+    ["/access", "Users and ACLs", "access", "a"],
+  ]],
+];
+
+/** The view of an address, and its parameters; `q` is the query. */
+export function found(hash) {
+  const [address, query = ""] = hash.replace(/^#/, "").split("?");
+  const words = (address || "/").split("/").slice(1);
+  const q = Object.fromEntries(new URLSearchParams(query));
+  for (const [form, view] of ROUTES) {
+    const wanted = form.split("/").slice(1);
+    if (wanted.length !== words.length) continue;
+    const params = { q };
+    const fits = wanted.every((one, at) => {
+      if (!one.startsWith(":")) return one === words[at];
+      try {
+        params[one.slice(1)] = decodeURIComponent(words[at]);
+      } catch {
+        return false;
+      }
+      return words[at] !== "";
+    });
+    if (fits) return { view, params, key: form + JSON.stringify({ ...params, q: null }) };
+  }
+  return { view: null, params: { q }, key: "none" };
+}

@@ -1,0 +1,21 @@
+"""Which views there are: the endpoints of all, one table."""
+
+from __future__ import annotations
+
+from broker.console.endpoints import Ask, Console, Endpoint, get
+
+
+def _about(console: Console, _ask: Ask) -> object:
+    """What the page needs to know of the console itself."""
+    options = console.options
+    return {
+        "bootstrap": options.bootstrap_server,
+        "writes": options.allow_writes,
+        "local": [str(one) for one in options.data],
+    }
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    get("/api/about", _about),
+    # a view a line: *topics.endpoints.ENDPOINTS
+)
