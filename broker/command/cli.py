@@ -23,6 +23,7 @@ from broker.process.standard_streams import say
 from storage.config_def import ConfigError
 
 if TYPE_CHECKING:
+    from broker.command.console_process import ConsoleProcess
     from broker.command.nodes.running import RunningNode
     from broker.config.endpoints import EndPoint
     from broker.config.values import BrokerConfig
@@ -156,6 +157,18 @@ def ottla(context: click.Context) -> None:
     help="Where clients connect, on localhost; 0 for any that is free. [default: 9092]",
 )
 @click.option("--data", metavar="DIR", help="The folder of its data. [default: ./data]")
+@click.option(
+    "--console",
+    "console_port",
+    is_flag=False,
+    flag_value=8080,
+    type=click.IntRange(0, 65535),
+    metavar="[PORT]",
+    help="Serve a web page beside it, on port 8080 of this machine or another.",
+)
+@click.option(
+    "--allow-writes", is_flag=True, help="Let the page of --console change something, too."
+)
 @_with_cluster_id
 @_configured
 def serve(
@@ -164,6 +177,8 @@ def serve(
     cluster_id: str | None,
     port: int | None,
     data: str | None,
+    console_port: int | None,
+    allow_writes: bool,
 ) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
 
@@ -175,19 +190,43 @@ def serve(
     ottla serve --port 19092 --data /tmp/second
     """
     config = _loaded(config_file, (*overrides, *_placed(config_file, overrides, port, data)))
+    console = _console(config, console_port, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import format_folders, run
 
     configure_logging(config.ottla_log_level, config.ottla_log_format)
     if cluster_id is not None:
         format_folders(config, cluster_id)
-    run(
-        config,
-        on_ready=lambda endpoints: _announce(config, endpoints),
-        on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
-        on_found=lambda topics, size: _tell_found(config, topics, size),
-    )
+
+    def ready(endpoints: Sequence[EndPoint]) -> None:
+        _announce(config, endpoints)
+        if console is not None:
+            console.start(endpoints[0].host, endpoints[0].port)
+
+    try:
+        run(
+            config,
+            on_ready=ready,
+            on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
+            on_found=lambda topics, size: _tell_found(config, topics, size),
+        )
+    finally:
+        if console is not None:
+            console.stop()
     say(f"ottla: node {config.node_id} stopped; its data stays in {_folders(config)}")
+
+
+def _console(
+    config: BrokerConfig, port: int | None, *, allow_writes: bool
+) -> ConsoleProcess | None:
+    """What --console stands for. Raises UsageError, and StartError where it cannot be."""
+    if port is None:
+        if allow_writes:
+            raise click.UsageError("--allow-writes is about the page of --console: name both")
+        return None
+    from broker.command.console_process import ConsoleProcess
+
+    return ConsoleProcess(config.log_dirs, port, allow_writes=allow_writes)
 
 
 def _placed(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config
-from broker.config.start_error import StartError
+from broker.command.console_process import check_console_installed
 from broker.console.options import ConsoleOptions
 
 
@@ -55,17 +54,10 @@ def console(
     see. The page changes nothing without --allow-writes. It is reached from this machine alone,
     unless --host says otherwise; there is no TLS, so let others come through a proxy that has it.
     """
-    check_installed()
+    check_console_installed()
     from broker.console.server import run
 
     options = ConsoleOptions(
         bootstrap_server, command_config, data, allow_writes, host, port, allowed_hosts
     )
     run(options, while_stdin=while_stdin)
-
-
-def check_installed() -> None:
-    """Raises StartError where the packages of the extra are missing."""
-    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
-    if missing:
-        raise StartError(f"the console needs {' and '.join(missing)}: pip install 'ottla[console]'")

@@ -6,6 +6,7 @@ notices at the end of its standard input.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import secrets
 import socket
@@ -36,7 +37,7 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     )
     with clusters.taken():
         pass  # whoever mistyped an address is told now
-    listening = _listening(options.host, options.port)
+    listening = listening_at(options.host, options.port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(TOKEN_BYTES)
     gate = Gate(
@@ -59,7 +60,8 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     if while_stdin:
         threading.Thread(target=_watch_stdin, args=(server,), daemon=True).start()
     say(f"ottla: the console is at {link(options.host, port, token)}")
-    server.run([listening])
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn has stopped by then
+        server.run([listening])
 
 
 def link(host: str, port: int, token: str) -> str:
@@ -68,7 +70,8 @@ def link(host: str, port: int, token: str) -> str:
     return f"http://{shown}:{port}/?{TOKEN}={token}"
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening_at(host: str, port: int) -> socket.socket:
+    """A socket there. Raises StartError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

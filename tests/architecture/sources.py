@@ -30,6 +30,7 @@ SHELL = (
     "broker/command/records/writing.py",
     "broker/command/cluster_certificates.py",
     "broker/command/cluster_command.py",
+    "broker/command/console_process.py",
     "broker/command/dump/dump_command.py",
     "broker/command/dump/files.py",
     "broker/command/nodes/running.py",

@@ -1,0 +1,29 @@
+"""`ottla console`: its words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from broker.console import server
+from broker.console.console_command import console
+from broker.console.options import ConsoleOptions
+
+
+def test_words_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[ConsoleOptions, bool]] = []
+    monkeypatch.setattr(
+        server, "run", lambda options, *, while_stdin: started.append((options, while_stdin))
+    )
+    words = ["--bootstrap-server", "h:1", "--data", str(tmp_path), "--port", "0", "--allow-writes"]
+    assert CliRunner().invoke(console, [*words, "--allow-host", "c.example"]).exit_code == 0
+    expected = ConsoleOptions("h:1", None, (tmp_path,), True, "127.0.0.1", 0, ("c.example",))
+    assert started == [(expected, False)]
+
+
+def test_a_folder_that_is_not_there() -> None:
+    found = CliRunner().invoke(console, ["--data", "/no/such"])
+    assert found.exit_code == 2
+    assert "Directory '/no/such' does not exist" in found.output
