@@ -74,10 +74,11 @@ def iterate_records(
         body = bytes(packed)
     else:
         body = decompress(header.compression, packed, limit_bytes)
-    return _records_of(header, body)
+    return records_in(header, body)
 
 
-def _records_of(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
+def records_in(header: RecordBatchHeader, body: bytes) -> Iterator[Record]:
+    """The records of a batch's unpacked body. Raises CorruptBatch, as `iterate_records`."""
     for found in scan_records(header, body):
         if found is None:
             continue

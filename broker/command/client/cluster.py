@@ -103,6 +103,11 @@ class Cluster:
         if client is not None:
             client.close()
 
+    def drop_owing(self) -> None:
+        """Hang up on the brokers that owe an answer nobody waits for any more."""
+        for node_id in [one for one, client in self._nodes.items() if client.waiting]:
+            self.drop(node_id)
+
     @property
     def broker_ids(self) -> list[int]:
         """Of the brokers that are alive, as the last metadata told; in order."""

@@ -20,6 +20,7 @@ from broker.command.client.offsets import EARLIEST, list_offsets
 from broker.command.client.refusals import Refused, why
 from broker.config.start_error import StartError
 from broker.network.blocking_client import BlockingClient, wait_for_answers
+from protocol.compression import decompress
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.fetch import (
@@ -31,12 +32,13 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.record_batch import (
+    HEADER_SIZE,
     CorruptBatch,
     RecordBatchHeader,
     crc_is_valid,
     iterate_batches,
 )
-from protocol.records import iterate_records
+from protocol.records import UNPACKED_LIMIT_BYTES, iterate_records
 
 PARTITION_BYTES_MAX = 4 * 1024 * 1024
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
@@ -73,6 +75,13 @@ class Batch(NamedTuple):
         """Whether all of its records were asked for."""
         return self.header.base_offset >= self.first and self.header.last_offset < self.stop
 
+    def unpacked(self) -> bytes:
+        """The bytes of its records. Raises DecompressionLimit, CorruptBatch."""
+        packed = self.data[self.pos + HEADER_SIZE : self.pos + self.header.size_in_bytes]
+        if self.header.compression:
+            return decompress(self.header.compression, packed, UNPACKED_LIMIT_BYTES)
+        return bytes(packed)
+
 
 @dataclass(slots=True)
 class Position:
@@ -105,22 +114,35 @@ class Reader:
     """`for batch in Reader(cluster, positions).batches(): …`."""
 
     def __init__(
-        self, cluster: Cluster, positions: Mapping[Partition, Position], isolation_level: int
+        self,
+        cluster: Cluster,
+        positions: Mapping[Partition, Position],
+        isolation_level: int,
+        partition_bytes_max: int = PARTITION_BYTES_MAX,
     ) -> None:
-        """`positions`: of each partition to read; they move as batches are given."""
+        """`positions`: of each partition to read; they move as batches are given. An answer brings
+        at most `partition_bytes_max` of each, or one batch that is larger."""
         self._cluster = cluster
         self.positions = dict(positions)
         self._isolation_level = isolation_level
+        self._partition_bytes_max = partition_bytes_max
         self._leaders: dict[int, list[Partition]] = {}
         self._trouble_since: float | None = None
 
     def batches(self, *, wait_ms: int = WAIT_MS) -> Iterator[Batch]:
-        """Each batch, until all partitions are at their stops. Raises Refused, StartError."""
+        """Each batch, until all partitions are at their stops. Raises Refused, StartError.
+
+        Whoever stops before that leaves no answer behind that the next reader would take for its
+        own: the connections on which one is owed are closed.
+        """
         self._find_leaders()
-        while any(not one.is_done for one in self.positions.values()):
-            clients = self._ask_all(wait_ms)
-            for client in wait_for_answers(list(clients), 1 + wait_ms / 1000):
-                yield from self._answered(clients[client], client, wait_ms)
+        try:
+            while any(not one.is_done for one in self.positions.values()):
+                clients = self._ask_all(wait_ms)
+                for client in wait_for_answers(list(clients), 1 + wait_ms / 1000):
+                    yield from self._answered(clients[client], client, wait_ms)
+        finally:
+            self._cluster.drop_owing()
 
     # --- asking -----------------------------------------------------------------------------------
 
@@ -151,7 +173,7 @@ class Reader:
                 wanted = FetchPartition(
                     index,
                     fetch_offset=position.offset,
-                    partition_max_bytes=PARTITION_BYTES_MAX,
+                    partition_max_bytes=self._partition_bytes_max,
                 )
                 by_topic.setdefault(name, []).append(wanted)
         if not by_topic:

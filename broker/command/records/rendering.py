@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 from broker.command.records.decoding import HasHeadersError, values_of
 from broker.command.records.reading import Batch
-from protocol.compression import decompress
-from protocol.record_batch import HEADER_SIZE, LOG_APPEND_TIME_FLAG
-from protocol.records import UNPACKED_LIMIT_BYTES, Record, iterate_records
+from protocol.record_batch import LOG_APPEND_TIME_FLAG
+from protocol.records import Record, iterate_records
 
 NULL = b"null"
 """What stands for no key or no value, as in Kafka's console consumer."""
@@ -86,7 +85,7 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
 
 def _plain_lines(batch: Batch, view: View) -> list[bytes]:
     keys: list[bytes | None] | None = [] if view.keys else None
-    found = values_of(_body(batch), batch.header.record_count, keys)
+    found = values_of(batch.unpacked(), batch.header.record_count, keys)
     values = [NULL if one is None else one for one in found]
     if keys is None:
         return values
@@ -95,14 +94,6 @@ def _plain_lines(batch: Batch, view: View) -> list[bytes]:
         (NULL if key is None else key) + between + value
         for key, value in zip(keys, values, strict=True)
     ]
-
-
-def _body(batch: Batch) -> bytes:
-    header = batch.header
-    packed = batch.data[batch.pos + HEADER_SIZE : batch.pos + header.size_in_bytes]
-    if header.compression:
-        return decompress(header.compression, packed, UNPACKED_LIMIT_BYTES)
-    return bytes(packed)
 
 
 def _wanted(batch: Batch, view: View) -> Iterator[Record]:
@@ -157,7 +148,7 @@ def _json_lines(batch: Batch) -> list[bytes]:
     place, header = _json_place(batch), batch.header
     keys: list[bytes | None] = []
     times: list[int] = []
-    body = _body(batch)
+    body = batch.unpacked()
     try:
         if header.record_count != header.last_offset - header.base_offset + 1:
             raise HasHeadersError  # offsets with gaps: each record is asked for its own

@@ -81,6 +81,9 @@ class Writer:
         self._on_the_way: dict[int, deque[_Sent]] = {}
         self.acknowledged = 0
         """Records that are in the log."""
+        self.last_place: tuple[int, int] | None = None
+        """Partition and first offset of the batch acknowledged last; the offset is -1 where it was
+        there already."""
 
     @property
     def partitions(self) -> int:
@@ -142,6 +145,7 @@ class Writer:
     def _is_there(self, answer: PartitionProduceResponse) -> bool:
         """Whether a batch is in the log; False: it is to be sent again. Raises Refused."""
         if answer.error_code in _THERE:
+            self.last_place = (answer.index, answer.base_offset)
             return True
         if answer.error_code in _AGAIN:
             return False

@@ -89,6 +89,7 @@ class ScriptedCluster(Cluster):
         self.asked: list[tuple[int | None, Any]] = []
         self.dropped: list[int] = []
         self._timeout_s = 1.0
+        self._nodes = dict(self.scripted)  # type: ignore[arg-type]
         self._addresses = {1: ("one", 9092), 2: ("two", 9092)}
         self._any_address = ("one", 9092)
 

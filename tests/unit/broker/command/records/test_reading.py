@@ -184,3 +184,22 @@ def test_partitions_that_gave_nothing_come_first_next_time() -> None:
 def test_a_batch_knows_whether_it_is_wanted_whole() -> None:
     reader, _, _ = reader_on([answer(packed([b"0", b"1"]), packed([b"2", b"3"], 2))], 0, 3)
     assert [one.is_whole for one in reader.batches(wait_ms=0)] == [True, False]
+
+
+def test_who_stops_early_leaves_no_answer_to_the_next() -> None:
+    reader, node, cluster = reader_on([answer(packed([b"0"])), answer(packed([b"1"], 1))], 0, 9)
+    batches = reader.batches(wait_ms=0)
+    next(batches)
+    assert node.waiting == 1
+    batches.close()
+    assert cluster.dropped == [1]
+
+
+def test_a_batch_unpacked_and_how_much_is_asked_for() -> None:
+    body = packed([b"0"])[61:]
+    reader, node, _ = reader_on([answer(packed([b"0"], codec=1)), answer(packed([b"0"]))], 0, 1)
+    assert next(reader.batches(wait_ms=0)).unpacked() == body
+    small = Reader(reader._cluster, {("t", 0): Position(0, 1)}, EVERYTHING, 1234)
+    assert next(small.batches(wait_ms=0)).unpacked() == body
+    sizes = [one.topics[0].partitions[0].partition_max_bytes for one in node.sent]
+    assert sizes == [reading.PARTITION_BYTES_MAX, 1234]
