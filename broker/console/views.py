@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker.console.endpoints import Ask, Console, Endpoint, get
+from broker.console.messages import endpoints as messages
 
 
 def _about(console: Console, _ask: Ask) -> object:
@@ -18,4 +19,5 @@ def _about(console: Console, _ask: Ask) -> object:
 ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
     # a view a line: *topics.endpoints.ENDPOINTS
+    *messages.ENDPOINTS,
 )

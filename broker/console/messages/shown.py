@@ -1,0 +1,87 @@
+"""Bytes and records as the page gets them: as JSON, cut where they are long.
+
+Text stays text, whatever characters are in it: the page makes those visible. What is not UTF-8 is
+in base64. Pure.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+from protocol.records import Headers, Record
+
+PREVIEW_BYTES = 4 * 1024
+WHOLE_BYTES = 256 * 1024
+"""Of a value in a list of records, and of the one that somebody opens."""
+HEADERS_MAX = 100
+_HEADER_BYTES = 1024
+
+Json = dict[str, Any]
+
+
+def bytes_shown(data: bytes | None, most: int = PREVIEW_BYTES) -> Json | None:
+    """`{"text": …}` or `{"base64": …}`, with `size` in bytes, and `cut` where there is more."""
+    if data is None:
+        return None
+    is_cut = len(data) > most
+    part = data[:most]
+    text = _text_of(part, is_cut=is_cut)
+    shown: Json = {"base64": b64encode(part).decode()} if text is None else {"text": text}
+    shown["size"] = len(data)
+    if is_cut:
+        shown["cut"] = True
+    return shown
+
+
+def text_shown(text: str, size: int, most: int = PREVIEW_BYTES) -> Json:
+    """The same of something decoded to text; `size` is that of the bytes it was made of."""
+    shown: Json = {"text": text[:most], "size": size}
+    if len(text) > most:
+        shown["cut"] = True
+    return shown
+
+
+def headers_shown(headers: Headers) -> list[list[Any]]:
+    """Pairs of a name and a value, so many at most."""
+    return [
+        [_name(name), bytes_shown(value, _HEADER_BYTES)] for name, value in headers[:HEADERS_MAX]
+    ]
+
+
+def record_shown(partition: int, record: Record, most: int = PREVIEW_BYTES) -> Json:
+    """One record; `size` is that of key, value and headers together."""
+    shown: Json = {
+        "partition": partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "size": size_of(record),
+        "key": bytes_shown(record.key, most),
+        "value": bytes_shown(record.value, most),
+        "headers": headers_shown(record.headers),
+    }
+    if len(record.headers) > HEADERS_MAX:
+        shown["more_headers"] = len(record.headers) - HEADERS_MAX
+    return shown
+
+
+def size_of(record: Record) -> int:
+    """Bytes of key, value and headers."""
+    parts: Sequence[bytes | None] = (record.key, record.value, *(one for _, one in record.headers))
+    names = sum(len(name) for name, _ in record.headers)
+    return names + sum(len(one) for one in parts if one is not None)
+
+
+def _text_of(part: bytes, *, is_cut: bool) -> str | None:
+    try:
+        return part.decode()
+    except UnicodeDecodeError as error:
+        if is_cut and error.reason == "unexpected end of data":
+            return part[: error.start].decode()  # the cut went through a character
+        return None
+
+
+def _name(name: str) -> str:
+    """A header's name; JSON cannot hold the bytes of one that is not UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
