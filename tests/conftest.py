@@ -1,4 +1,5 @@
-"""For all tests: those that need Java, Go or PySpark are skipped without it, and it is said once.
+"""For all tests: those that need Java, Go, PySpark or Chromium are skipped without it, and that is
+said once.
 
 In CI (the variable `CI` is set) nothing is skipped for that reason: such a test fails.
 """
@@ -21,6 +22,7 @@ from tests.compat import feature_matrix
 from tests.plugins import portable, quick_cases, slow_first
 from tests.plugins.quick_collection import QuickCollection
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
+from tests.tools.console import why_no_browser
 from tests.tools.java_tools import java_available, program_classpath, spark_jars
 
 RUN_CLIENTS_IN_PROCESS = tuple(Path(__file__).parent / name for name in ("chaos", "compat"))
@@ -84,6 +86,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _why_not(marker: str) -> str | None:
     if marker == "go":
         return None if shutil.which("go") else "Go is not installed"
+    if marker == "browser":
+        return why_no_browser()
     if marker == "spark" and find_spec("pyspark") is None:
         return "PySpark is not installed (pip install 'ottla[pipeline]')"
     return java_available().reason
@@ -94,7 +98,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if os.environ.get("CI"):
         return
     missing: dict[str, list[str]] = {}
-    for marker in ("java", "spark", "go"):
+    for marker in ("java", "spark", "go", "browser"):
         reason = _why_not(marker)
         if reason:
             missing.setdefault(reason, []).append(marker)
@@ -116,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for item in items:
                 if item.get_closest_marker(marker):
                     item.add_marker(pytest.mark.skip(reason=f"takes long; runs with --{marker}"))
-    for marker in ("java", "spark", "go"):
+    for marker in ("java", "spark", "go", "browser"):
         marked = [item for item in items if item.get_closest_marker(marker)]
         if not marked or config.option.collectonly:
             continue

@@ -23,9 +23,11 @@ from broker.console.endpoints import Console
 from broker.console.gate import TOKEN, Gate
 from broker.console.options import ConsoleOptions
 from broker.console.views import ENDPOINTS
+from broker.process.descriptor_limit import raise_descriptor_limit
 from broker.process.standard_streams import say
 
-CONNECTIONS_MAX = 512
+CONNECTIONS_MAX = 4096
+"""Of all tabs; whoever comes then is told 503."""
 TOKEN_BYTES = 24
 _STOP_S = 2
 
@@ -57,6 +59,7 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
         server_header=False,
     )
     server = uvicorn.Server(config)
+    raise_descriptor_limit()  # a tab is a connection or more
     if while_stdin:
         threading.Thread(target=_watch_stdin, args=(server,), daemon=True).start()
     say(f"ottla: the console is at {link(options.host, port, token)}")
@@ -77,6 +80,7 @@ def listening_at(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # the link can be opened as soon as it is printed
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:

@@ -9,12 +9,10 @@ invariant or the loss of the last log directory stops the process at once and le
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import faulthandler
 import logging
 import os
-import resource
 import signal
 import socket
 import time
@@ -41,6 +39,7 @@ from broker.node.storage_folders import RandomBytes, format_storage, is_formatte
 from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
+from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
 from broker.process.loop_watch import LoopWatch
 from broker.process.standard_streams import is_heard
 from broker.requests.request_handler import Entrance, RequestHandler
@@ -67,8 +66,6 @@ PLUGINS_STOP_TIMEOUT_S = 1.0
 CLIENTS_QUIET_S = 0.2
 CLIENTS_LEAVE_S = 1.0
 _HALTED = 1
-_DESCRIPTORS = (65_536, 10_240)
-"""What is tried where the system gives less than its hard limit; the last is macOS' OPEN_MAX."""
 
 OnReady = Callable[[Sequence[EndPoint]], None]
 OnFound = Callable[[int, int], None]
@@ -88,27 +85,6 @@ def run(
     garbage.begin()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(config, on_ready, on_stopping, on_found))
-
-
-def raise_descriptor_limit() -> None:
-    """Let the process open as many files as the system allows it.
-
-    Every segment and every connection takes a descriptor, and the usual soft limit of 1,024 is for
-    programs that call select(). On macOS it is 256, below a hard one that has no end and that no
-    process can have.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for limit in (hard, *_DESCRIPTORS):
-        if soft < limit <= hard:
-            with contextlib.suppress(ValueError, OSError):
-                resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-                return
-
-
-def open_files_max() -> int:
-    """What this process may open now."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return UNLIMITED if soft == resource.RLIM_INFINITY else soft
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

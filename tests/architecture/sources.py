@@ -38,6 +38,7 @@ SHELL = (
     "broker/command/cluster_folder.py",
     "broker/config/file.py",
     "broker/process/data_folders.py",
+    "broker/process/descriptor_limit.py",
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
     "broker/process/port_holder.py",

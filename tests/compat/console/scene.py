@@ -1,0 +1,90 @@
+"""What there is to look at: a shop's topics, groups that keep up and one that does not.
+
+Made with confluent-kafka, as a user's programs would. The same for tests, pictures and walks.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+ORDERS, PAYMENTS, CUSTOMERS = "orders", "payments", "customers"
+LAGGING, STEADY = "invoices", "shipping"
+HOSTILE = '<img src=x onerror="window.bad=1">\u202e\x00'
+_CITIES = ("Tallinn", "Porto", "Kyoto", "Quito", "Oslo", "Accra")
+
+
+def make_scene(bootstrap: str, *, replicas: int = 1, orders: int = 2_000, topics: int = 0) -> None:
+    """Fill a cluster: `orders` orders and as many payments, customers in a compacted topic, two
+    groups, and `topics` empty topics more."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    small = {"segment.bytes": "1048576"}
+    wanted = [
+        NewTopic(ORDERS, 6, replicas, config=small),
+        NewTopic(PAYMENTS, 3, replicas, config=small | {"retention.ms": "86400000"}),
+        NewTopic(CUSTOMERS, 1, replicas, config={"cleanup.policy": "compact"}),
+    ]
+    _create(admin, wanted)
+    for start in range(0, topics, 500):
+        last = min(start + 500, topics)
+        _create(admin, [NewTopic(f"shop.events.{n:05}", 1, replicas) for n in range(start, last)])
+    _produce(bootstrap, orders)
+    _commit(bootstrap, STEADY, ORDERS, 6, behind=0)
+    _commit(bootstrap, LAGGING, ORDERS, 6, behind=max(orders // 20, 1))
+    _commit(bootstrap, STEADY, PAYMENTS, 3, behind=0)
+
+
+def order(number: int, random_: random.Random) -> dict[str, object]:
+    """One, as JSON has it."""
+    return {
+        "order": number,
+        "customer": {"id": random_.randrange(500), "city": random_.choice(_CITIES)},
+        "lines": [
+            {"sku": f"A-{random_.randrange(9999):04}", "count": random_.randrange(1, 5)}
+            for _ in range(random_.randrange(1, 4))
+        ],
+        "total": round(random_.uniform(3, 400), 2),
+        "gift": random_.random() < 0.1,
+        "note": None,
+    }
+
+
+def _create(admin: AdminClient, topics: list[NewTopic]) -> None:
+    for made in admin.create_topics(topics, operation_timeout=60).values():
+        made.result(60)
+
+
+def _produce(bootstrap: str, orders: int) -> None:
+    random_ = random.Random(7)
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20})
+    now_ms = int(time.time() * 1000)
+    for number in range(orders):
+        at_ms = now_ms - (orders - number) * 40
+        one = order(number, random_)
+        key = str(one["customer"]["id"]).encode()  # type: ignore[index]
+        headers = [("trace", f"{number:08x}".encode()), ("source", b"web")]
+        value = json.dumps(one)
+        producer.produce(ORDERS, value, key, headers=headers, timestamp=at_ms)
+        paid = json.dumps({"order": number, "paid": one["total"]})
+        producer.produce(PAYMENTS, paid, str(number), timestamp=at_ms)
+        if number % 10 == 0:
+            name = None if number % 70 == 0 else json.dumps({"city": random_.choice(_CITIES)})
+            producer.produce(CUSTOMERS, name, key, timestamp=at_ms)
+        producer.poll(0)
+    producer.produce(ORDERS, HOSTILE, HOSTILE, headers=[(HOSTILE.strip("\0"), b"\xff\x00")])
+    producer.produce(CUSTOMERS, b"\x00\x01\xfe\xff", None)
+    assert producer.flush(60) == 0
+
+
+def _commit(bootstrap: str, group: str, topic: str, partitions: int, *, behind: int) -> None:
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    places = []
+    for index in range(partitions):
+        _, end = consumer.get_watermark_offsets(TopicPartition(topic, index), timeout=30)
+        places.append(TopicPartition(topic, index, max(end - behind, 0)))
+    consumer.commit(offsets=places, asynchronous=False)
+    consumer.close()
