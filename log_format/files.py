@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from log_format.damage import LogError
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """`read(size, position)` of a file; fewer bytes where it ends."""
+
+
+class Stamp(NamedTuple):
+    """What of a file changes when somebody writes to it, or puts another one in its place."""
+
+    size: int
+    modified_ns: int
+    number: int
+    """The inode."""
+
+    @property
+    def modified_ms(self) -> int:
+        """When it was written last, ms since the epoch."""
+        return self.modified_ns // 1_000_000
 
 
 class Files:
@@ -45,6 +59,16 @@ class Files:
             return os.path.getsize(path)
         except OSError as error:
             raise LogError(f"{path}: {error.strerror}") from None
+
+    def stamp(self, path: str) -> Stamp | None:
+        """None where there is no such file. Raises LogError."""
+        try:
+            found = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise LogError(f"{path}: {error.strerror}") from None
+        return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
 
     def opened(self, path: str) -> OpenFile:
         """A file to read pieces of. Raises LogError."""

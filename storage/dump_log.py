@@ -128,11 +128,12 @@ def segment_entries(data: bytes, decode: Decode | None, start: int = 0) -> Itera
     end = 0
     try:
         for position, header in iterate_batches(data):
-            yield _batch(data, position, header, start)
+            is_valid = crc_is_valid(data, position, header)
+            yield batch_entry(header, start + position, is_valid=is_valid)
             end = position + header.size_in_bytes
             if decode is not None:
                 for record in iterate_records(data, position):
-                    yield _record(header, record, decode)
+                    yield record_entry(header, record, decode)
     except CorruptBatch as damage:
         rest, at = data[end:], start + end
         if rest.strip(b"\0"):
@@ -157,7 +158,9 @@ def _text(kind: str, text: str) -> Entry:
     return Entry(kind, {"text": text})
 
 
-def _batch(data: bytes, position: int, header: RecordBatchHeader, start: int) -> Entry:
+def batch_entry(header: RecordBatchHeader, position: int, *, is_valid: bool | None) -> Entry:
+    """The batch at byte `position` of its file. `is_valid`: whether its CRC is right; None where
+    nobody looked."""
     horizon = header.delete_horizon_ms
     facts: dict[str, object] = {
         "baseOffset": header.base_offset,
@@ -171,18 +174,19 @@ def _batch(data: bytes, position: int, header: RecordBatchHeader, start: int) ->
         "isTransactional": header.is_transactional,
         "isControl": header.is_control,
         "deleteHorizonMs": None if horizon is None else TimeMs(horizon),
-        "position": start + position,
+        "position": position,
         _timestamp_name(header): TimeMs(header.max_timestamp),
         "size": header.size_in_bytes,
         "magic": header.magic,
         "compresscodec": Codec(header.compression).name.lower(),
         "crc": header.crc,
-        "isvalid": crc_is_valid(data, position, header),
+        "isvalid": is_valid,
     }
     return Entry(BATCH, facts)
 
 
-def _record(header: RecordBatchHeader, record: Record, decode: Decode) -> Entry:
+def record_entry(header: RecordBatchHeader, record: Record, decode: Decode) -> Entry:
+    """One record of a batch, decoded."""
     if header.is_control:
         return _control(header, record)
     facts = _record_facts(header, record)

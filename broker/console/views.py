@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from broker.console.endpoints import Ask, Console, Endpoint, get
 from broker.console.messages import endpoints as messages
+from broker.console.segments import endpoints as segments
 
 
 def _about(console: Console, _ask: Ask) -> object:
@@ -20,4 +21,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
     # a view a line: *topics.endpoints.ENDPOINTS
     *messages.ENDPOINTS,
+    *segments.ENDPOINTS,
 )

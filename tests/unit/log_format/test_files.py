@@ -28,3 +28,16 @@ def test_what_is_not(tmp_path: Path) -> None:
         files.content(str(tmp_path))
     with files.opened(str(tmp_path)) as folder, pytest.raises(LogError, match="Is a directory"):
         folder.read(1, 0)
+
+
+def test_a_stamp_tells_that_a_file_was_written_or_replaced(tmp_path: Path) -> None:
+    files, path = Files(), tmp_path / "a"
+    assert files.stamp(str(path)) is None
+    path.write_bytes(b"01")
+    first = files.stamp(str(path))
+    assert first is not None and first.size == 2
+    assert first.modified_ms == path.stat().st_mtime_ns // 1_000_000
+    other = tmp_path / "b"
+    other.write_bytes(b"01")
+    other.replace(path)
+    assert files.stamp(str(path)) != first

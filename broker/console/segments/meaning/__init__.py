@@ -1,0 +1,1 @@
+"""What is read means: fields of bytes, what retention and compaction do. Pure."""

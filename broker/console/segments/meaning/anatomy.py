@@ -1,0 +1,211 @@
+"""Which bytes are which field: of a batch's header, and of a record.
+
+Every field is a range of bytes with its name, its type, what it says, and how it says it: bits for
+attributes, the steps of a varint. All ranges of a header or record lie side by side, so that each
+byte belongs to one field. Names are Kafka's (`DefaultRecordBatch`, `DefaultRecord`); what each is
+for stands in `field_notes`. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+
+from protocol.compression import Codec
+from protocol.record_batch import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    TRANSACTIONAL_FLAG,
+    Bytes,
+    CorruptBatch,
+    RecordBatchHeader,
+)
+from protocol.record_scan import read_varint, read_varlong
+
+HEADERS_SHOWN_MAX = 100
+"""Of one record; the rest is one range."""
+
+_HEADER_FIELDS = (
+    ("baseOffset", "int64", "q"),
+    ("batchLength", "int32", "i"),
+    ("partitionLeaderEpoch", "int32", "i"),
+    ("magic", "int8", "b"),
+    ("crc", "uint32", "I"),
+    ("attributes", "int16", "h"),
+    ("lastOffsetDelta", "int32", "i"),
+    ("baseTimestamp", "int64", "q"),
+    ("maxTimestamp", "int64", "q"),
+    ("producerId", "int64", "q"),
+    ("producerEpoch", "int16", "h"),
+    ("baseSequence", "int32", "i"),
+    ("recordsCount", "int32", "i"),
+)
+_TIMES = ("baseTimestamp", "maxTimestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Some bits of a field, the lowest is 0."""
+
+    bits: str
+    name: str
+    value: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Bytes `start` to before `end` of what is shown."""
+
+    name: str
+    type: str
+    start: int
+    end: int
+    value: int | str | None
+    """A number, or words; None for bytes that are shown elsewhere."""
+    meaning: str = ""
+    """What follows from the value and others: an absolute offset, a sum."""
+    time_ms: int | None = None
+    """Where it is a time, ms since the epoch."""
+    bits: tuple[Bits, ...] = ()
+    zigzag: int | None = None
+    """Of a varint: the number that its bytes hold, 7 bits each, before it is told from its sign."""
+
+
+# --- a batch's header -----------------------------------------------------------------------------
+
+
+def header_fields(data: Bytes, header: RecordBatchHeader) -> list[Field]:
+    """Of the 61 bytes of `header`, which `data` begins with."""
+    found, at = [], 0
+    for name, kind, code in _HEADER_FIELDS:
+        entry = Struct(f">{code}")
+        (value,) = entry.unpack_from(data, at)
+        end = at + entry.size
+        time = value if name in _TIMES and value >= 0 else None
+        bits = attribute_bits(value) if name == "attributes" else ()
+        meaning = _meaning(name, header)
+        found.append(Field(name, kind, at, end, value, meaning, time, bits))
+        at = end
+    return found
+
+
+def _meaning(name: str, header: RecordBatchHeader) -> str:
+    if name == "batchLength":
+        return f"{LOG_OVERHEAD} + {header.batch_length} = {header.size_in_bytes} bytes in all"
+    if name == "lastOffsetDelta":
+        return (
+            f"last offset {header.base_offset} + {header.last_offset_delta} = {header.last_offset}"
+        )
+    if name == "crc":
+        return f"0x{header.crc:08x}"
+    if name == "baseTimestamp" and header.delete_horizon_ms is not None:
+        return "here it is the delete horizon"
+    if name == "producerId" and not header.has_producer_id:
+        return "none: the producer is not idempotent"
+    if name == "baseSequence" and header.base_sequence >= 0:
+        return f"last sequence {header.last_sequence}"
+    if name == "recordsCount" and header.record_count != header.last_offset_delta + 1:
+        gone = header.last_offset_delta + 1 - header.record_count
+        return f"{gone} of {header.last_offset_delta + 1} are gone"
+    return ""
+
+
+def attribute_bits(attributes: int) -> tuple[Bits, ...]:
+    """What the 16 bits say."""
+    codec = attributes & CODEC_MASK
+    name = Codec(codec).name.lower() if codec in tuple(Codec) else f"unknown ({codec})"
+    return (
+        Bits("0–2", "compression", name, f"{codec:03b}"),
+        _bit(3, "timestampType", attributes & LOG_APPEND_TIME_FLAG, "LogAppendTime", "CreateTime"),
+        _bit(4, "isTransactional", attributes & TRANSACTIONAL_FLAG),
+        _bit(5, "isControl", attributes & CONTROL_FLAG),
+        _bit(6, "hasDeleteHorizon", attributes & DELETE_HORIZON_FLAG),
+        Bits("7–15", "unused", "", f"{attributes >> 7 & 0x1FF:09b}"),
+    )
+
+
+def _bit(number: int, name: str, is_set: int, yes: str = "yes", no: str = "no") -> Bits:
+    return Bits(str(number), name, yes if is_set else no, "1" if is_set else "0")
+
+
+# --- a record -------------------------------------------------------------------------------------
+
+
+def record_fields(body: Bytes, start: int, header: RecordBatchHeader) -> list[Field]:
+    """Of the record that begins at byte `start` of the unpacked body; ranges count from `start`.
+
+    Raises CorruptBatch.
+    """
+    try:
+        return list(_record_fields(body, start, header))
+    except IndexError:
+        raise CorruptBatch("the bytes end inside the record") from None
+
+
+def _record_fields(body: Bytes, start: int, header: RecordBatchHeader) -> Iterator[Field]:
+    length, at = read_varint(body, start)
+    end = at + length
+    if length < 0 or end > len(body):
+        raise CorruptBatch(f"record of {length} bytes, {len(body) - at} remain")
+    yield _varint("length", start, start, at, length, f"the record ends at byte {end - start}")
+    attributes = body[at]
+    yield Field("attributes", "int8", at - start, at + 1 - start, attributes, "unused so far")
+    delta, after = read_varlong(body, at + 1)
+    yield _timestamp(delta, start, at + 1, after, header)
+    delta, at = read_varint(body, after)
+    offset = f"offset {header.base_offset} + {delta} = {header.base_offset + delta}"
+    yield _varint("offsetDelta", start, after, at, delta, offset)
+    for name in ("key", "value"):
+        length, after = read_varint(body, at)
+        yield _varint(f"{name}Length", start, at, after, length, "null" if length < 0 else "")
+        at = after + max(length, 0)
+        if at > end:
+            raise CorruptBatch(f"a {name} of {length} bytes goes beyond its record")
+        if length > 0:
+            yield Field(name, "bytes", after - start, at - start, None)
+    yield from _headers(body, start, at, end)
+
+
+def _timestamp(delta: int, start: int, at: int, end: int, header: RecordBatchHeader) -> Field:
+    time = header.base_timestamp + delta
+    text = f"{header.base_timestamp} + {delta} = {time}"
+    if header.timestamp_type:
+        time, text = header.max_timestamp, f"{text}; the batch has LogAppendTime, so its own counts"
+    at, end = at - start, end - start
+    meaning = f"timestamp {text}"
+    return Field("timestampDelta", "varlong", at, end, delta, meaning, time, (), _zigzag(delta))
+
+
+def _headers(body: Bytes, start: int, at: int, end: int) -> Iterator[Field]:
+    count, after = read_varint(body, at)
+    yield _varint("headersCount", start, at, after, count)
+    at = after
+    for number in range(min(count, HEADERS_SHOWN_MAX)):
+        for name in ("headerKey", "headerValue"):
+            length, after = read_varint(body, at)
+            meaning = f"header {number}" + (", null" if length < 0 else "")
+            yield _varint(f"{name}Length", start, at, after, length, meaning)
+            at = after + max(length, 0)
+            if at > end:
+                raise CorruptBatch(f"a header of {length} bytes goes beyond its record")
+            if length > 0:
+                yield Field(name, "bytes", after - start, at - start, None, f"header {number}")
+    if at < end and count > HEADERS_SHOWN_MAX:
+        left = count - HEADERS_SHOWN_MAX
+        yield Field("headers", "bytes", at - start, end - start, None, f"{left} more headers")
+    elif at != end:
+        raise CorruptBatch(f"record ends at byte {at - start}, its length says {end - start}")
+
+
+def _varint(name: str, start: int, at: int, end: int, value: int, meaning: str = "") -> Field:
+    at, end = at - start, end - start
+    return Field(name, "varint", at, end, value, meaning, None, (), _zigzag(value))
+
+
+def _zigzag(value: int) -> int:
+    return value << 1 if value >= 0 else ~(value << 1)
