@@ -22,7 +22,7 @@ from broker.console.clusters import TIMEOUT_S, Clusters
 from broker.console.endpoints import Console
 from broker.console.gate import TOKEN, Gate
 from broker.console.options import ConsoleOptions
-from broker.console.views import ENDPOINTS
+from broker.console.views import AT_START, ENDPOINTS
 from broker.process.descriptor_limit import raise_descriptor_limit
 from broker.process.standard_streams import say
 
@@ -49,7 +49,10 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
         allowed_hosts=options.allowed_hosts,
         allow_writes=options.allow_writes,
     )
-    app = application(Console(options, clusters), gate, ENDPOINTS)
+    console = Console(options, clusters)
+    for kind in AT_START:
+        console.state(kind)
+    app = application(console, gate, ENDPOINTS)
     config = uvicorn.Config(
         app,
         access_log=False,  # the token is in the first address

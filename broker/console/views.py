@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from broker.console.endpoints import Ask, Console, Endpoint, get
+from broker.console.groups import endpoints as groups
 from broker.console.messages import endpoints as messages
 from broker.console.segments import endpoints as segments
 
@@ -20,6 +23,10 @@ def _about(console: Console, _ask: Ask) -> object:
 ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
     # a view a line: *topics.endpoints.ENDPOINTS
+    *groups.ENDPOINTS,
     *messages.ENDPOINTS,
     *segments.ENDPOINTS,
 )
+
+AT_START: tuple[Callable[[Console], object], ...] = (*groups.AT_START,)
+"""States that are made before anybody asks: what they remember begins with the console."""

@@ -86,6 +86,10 @@ class Cluster:
             client.send(request, version_max)
             return client.receive(kind)
 
+    def serves(self, api_key: int) -> bool:
+        """Whether the broker that answers for the cluster names the API."""
+        return self._any.serves(api_key)
+
     def node(self, node_id: int) -> BlockingClient:
         """A connection to the broker `node_id`, kept. Raises StartError."""
         client = self._nodes.get(node_id)

@@ -5,12 +5,13 @@ Owns no connection. Follows KIP-79 (offsets by time) and KIP-734 (the offset of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from broker.command.client.cluster import Cluster, Partition
 from broker.command.client.refusals import Refused, why
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
@@ -38,6 +39,31 @@ def list_offsets(
     With READ_COMMITTED the latest is the last stable offset. Raises Refused.
     """
     found: dict[Partition, int] = {}
+    for at, one in _asked(cluster, topics, wanted, isolation_level):
+        if one.error_code:
+            reason = why(one.error_code, None, f"Describe on topic {at[0]}")
+            raise Refused(f"{at[0]}-{at[1]}: {reason}")
+        found[at] = one.offset
+    return found
+
+
+def list_known_offsets(
+    cluster: Cluster,
+    topics: Mapping[str, MetadataResponseTopic],
+    wanted: Mapping[Partition, int],
+) -> dict[Partition, int]:
+    """The same, without the partitions whose leader refuses: it may be another one by now."""
+    answers = _asked(cluster, topics, wanted, READ_UNCOMMITTED)
+    return {at: one.offset for at, one in answers if not one.error_code}
+
+
+def _asked(
+    cluster: Cluster,
+    topics: Mapping[str, MetadataResponseTopic],
+    wanted: Mapping[Partition, int],
+    isolation_level: int,
+) -> Iterator[tuple[Partition, ListOffsetsPartitionResponse]]:
+    """What each leader answers of its own."""
     for leader, partitions in cluster.by_leader(topics, wanted).items():
         by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for name, index in partitions:
@@ -51,11 +77,7 @@ def list_offsets(
         answer = cluster.call_at(leader, request, ListOffsetsResponse)
         for topic in answer.topics:
             for one in topic.partitions:
-                if one.error_code:
-                    reason = why(one.error_code, None, f"Describe on topic {topic.name}")
-                    raise Refused(f"{topic.name}-{one.partition_index}: {reason}")
-                found[topic.name, one.partition_index] = one.offset
-    return found
+                yield (topic.name, one.partition_index), one
 
 
 def ends(

@@ -23,7 +23,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 
-_BY_NAME = 9
+OFFSETS_BY_NAME = 9
 """The last version that names topics instead of numbering them."""
 
 
@@ -31,7 +31,11 @@ def committed_offsets(cluster: Cluster, group: str) -> dict[Partition, int]:
     """Of each partition that the group has committed, in order. Raises Refused."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=None)])
     answer = cluster.at_coordinator(
-        group, request, OffsetFetchResponse, lambda found: found.groups[0].error_code, _BY_NAME
+        group,
+        request,
+        OffsetFetchResponse,
+        lambda found: found.groups[0].error_code,
+        OFFSETS_BY_NAME,
     )
     found: dict[Partition, int] = {}
     for one in answer.groups:
@@ -63,7 +67,7 @@ def commit_offsets(cluster: Cluster, group: str, offsets: Mapping[Partition, int
         request,
         OffsetCommitResponse,
         lambda found: found.topics[0].partitions[0].error_code,
-        _BY_NAME,
+        OFFSETS_BY_NAME,
     )
     for topic in answer.topics:
         for one in topic.partitions:

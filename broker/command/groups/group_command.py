@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import click
 
@@ -18,7 +17,6 @@ from broker.command.admin.output import note, show
 from broker.command.admin.tables import Cell
 from broker.command.client.cluster import Cluster, Partition
 from broker.command.client.completing import complete_groups, complete_topics
-from broker.command.client.place_offsets import offsets_at, spans
 from broker.command.client.places import parse_place
 from broker.command.groups.committed import commit_offsets, committed_offsets
 from broker.command.groups.groups import (
@@ -32,16 +30,10 @@ from broker.command.groups.groups import (
     listed,
     standings,
 )
+from broker.command.groups.moving import Moved, planned
 from broker.config.start_error import StartError
 
 _with_execute = click.option("--execute", is_flag=True, help="Do it; else it is only shown.")
-
-
-class _Moved(NamedTuple):
-    topic: str
-    partition: int
-    committed: int | None
-    new: int
 
 
 @click.group()
@@ -222,12 +214,10 @@ def reset_group(
             check_is_idle(described(cluster, name))
         committed = committed_offsets(cluster, name)
         wanted = list(committed) if all_topics else _places(cluster, chosen)
-        known = cluster.led_topics([topic for topic, _ in wanted]) if wanted else {}
-        new = offsets_at(cluster, known, spans(cluster, known, wanted), place)
-        rows = [_Moved(*at, committed.get(at), offset) for at, offset in sorted(new.items())]
+        rows = planned(cluster, committed, dict.fromkeys(wanted, place))
         if execute:
-            commit_offsets(cluster, name, new)
-    show(_Moved._fields, rows, as_json=as_json)
+            commit_offsets(cluster, name, {(one.topic, one.partition): one.new for one in rows})
+    show(Moved._fields, rows, as_json=as_json)
     if not execute:
         note("a dry run: nothing was moved; add --execute to do it")
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from protocol.messages.consumer_group_describe import Assignment
 
 _VERSION = struct.Struct(">h")
-_CLASSIC, _CONSUMER = "classic", "consumer"
-_MEMBER_TYPES = {0: _CLASSIC, 1: _CONSUMER}
+CLASSIC, CONSUMER = "classic", "consumer"
+_MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
 
 
 class Listed(NamedTuple):
@@ -82,7 +82,7 @@ class Group:
     name: str
     state: str
     members: Sequence[Member]
-    type: str = _CLASSIC
+    type: str = CLASSIC
     assignor: str | None = None
     coordinator: int | None = None
     epoch: int | None = None
@@ -91,8 +91,13 @@ class Group:
 
 def listed(cluster: Cluster) -> list[Listed]:
     """The groups of all brokers, in order: each tells of those that it keeps. Raises Refused."""
+    return sorted(one for found in by_coordinator(cluster).values() for one in found)
+
+
+def by_coordinator(cluster: Cluster) -> dict[int, list[Listed]]:
+    """The same, by the broker that keeps them. Raises Refused."""
     cluster.metadata([])
-    found = []
+    found = {}
     for node_id in cluster.broker_ids:
         answer = cluster.settled(
             lambda node_id=node_id: cluster.call_at(  # type: ignore[misc]
@@ -102,11 +107,11 @@ def listed(cluster: Cluster) -> list[Listed]:
         )
         if answer.error_code:
             raise Refused(why(answer.error_code, None, "Describe on the cluster"))
-        found += [
+        found[node_id] = [
             Listed(one.group_id, one.group_state, one.group_type, one.protocol_type)
             for one in answer.groups
         ]
-    return sorted(found)
+    return found
 
 
 def described(cluster: Cluster, name: str) -> Group:
@@ -138,7 +143,7 @@ def described(cluster: Cluster, name: str) -> Group:
     ]
     assignor = group.protocol_data or None
     return Group(
-        name, group.group_state, sorted(members, key=_in_order), _CLASSIC, assignor, node_id
+        name, group.group_state, sorted(members, key=_in_order), CLASSIC, assignor, node_id
     )
 
 
@@ -180,7 +185,7 @@ def _of_new_protocol(cluster: Cluster, name: str, node_id: int) -> Group | None:
         name,
         group.group_state,
         sorted(members, key=_in_order),
-        _CONSUMER,
+        CONSUMER,
         group.assignor_name or None,
         node_id,
         group.group_epoch,

@@ -71,6 +71,7 @@ function drawMarks(plot, marks, stroke) {
   ctx.strokeStyle = stroke;
   ctx.fillStyle = stroke;
   ctx.setLineDash([4, 4]);
+  ctx.textAlign = "left";
   ctx.font = `${11 * devicePixelRatio}px system-ui`;
   for (const { at, name } of marks) {
     const left = plot.valToPos(at, "x", true);

@@ -22,6 +22,10 @@ class OneCluster(Console):
     def cluster(self) -> Iterator[Cluster]:
         yield self.one
 
+    def put(self, kind: Callable[[Console], object], state: object) -> None:
+        """Let `state(kind)` be that object."""
+        self._states[kind] = state  # type: ignore[index]
+
 
 def ask(body: Any = None, **values: str) -> Ask:
     """A request: what is in its path and query."""

@@ -1,0 +1,1 @@
+"""Groups in the console: who reads what, how far behind they are, and since when."""

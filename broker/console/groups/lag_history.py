@@ -1,0 +1,235 @@
+"""The lag of groups over the last hour, in memory: what was read, what was there, since when not.
+
+Owns the samples, and their bounds: POINTS_MAX of each series, GROUPS_MAX groups, SERIES_MAX series
+of partitions over all groups and PARTITIONS_MAX of one; where there are more, those with the lowest
+lag have none. Pure: times come in, as ms since the epoch. Never asks a cluster.
+
+A partition *keeps up* while all that was there at some sample has been read GRACE samples later. It
+is behind since the last sample of which that is true: one that stopped, and one that is too slow,
+are found by the same rule, and a busy one that always has some lag is not.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from broker.command.client.cluster import Partition
+
+POINTS_MAX = 360
+GROUPS_MAX = 2_000
+PARTITIONS_MAX = 200
+SERIES_MAX = 10_000
+GRACE = 3
+UNKNOWN = -1
+
+Ends = Mapping[Partition, int]
+Committed = Mapping[str, Mapping[Partition, int]]
+
+
+class Behind(NamedTuple):
+    """How a series stands. Times are ms since the epoch.
+
+    `since_ms`: when it began not to keep up, None while it does. `from_start`: it did not keep up
+    when it was first looked at, at `since_ms`; without that, it is watched for too short a time to
+    be judged. `unmoved_since_ms`: the last sample at which its
+    committed offset changed, or the first one. `waiting_since_ms`: about when the record at the
+    committed offset was written; None where that is before the samples, or it has no lag.
+    """
+
+    lag: int | None
+    since_ms: int | None
+    from_start: bool
+    unmoved_since_ms: int | None
+    waiting_since_ms: int | None
+
+
+class History(NamedTuple):
+    """Lines of a chart: a value for each time, None where it is not known."""
+
+    times_ms: list[int]
+    total: list[int | None]
+    partitions: dict[Partition, list[int | None]]
+
+
+class _Series:
+    """A partition of a group. Its values stand for the newest samples."""
+
+    def __init__(self) -> None:
+        self.committed = array("q")
+        self.ends = array("q")
+        self.caught_up_ms: int | None = None
+        """The newest sample of which all that was there has been read in time."""
+        self.first_ms = 0
+        self.moved_ms = 0
+
+    def add(self, at_ms: int, committed: int, end: int, times: array[int]) -> None:
+        """`times` ends with `at_ms`."""
+        if not self.committed:
+            self.first_ms = self.moved_ms = at_ms
+        elif committed not in (UNKNOWN, self.last_committed):
+            self.moved_ms = at_ms
+        _append(self.committed, committed)
+        _append(self.ends, end)
+        if committed == UNKNOWN:
+            return
+        for back in range(1, min(GRACE + 1, len(self.ends)) + 1):
+            then = self.ends[-back]
+            if then != UNKNOWN and committed >= then:
+                self.caught_up_ms = times[-back]
+                return
+
+    @property
+    def last_committed(self) -> int:
+        """The newest that is known, or UNKNOWN."""
+        return next((one for one in reversed(self.committed) if one != UNKNOWN), UNKNOWN)
+
+    @property
+    def lag(self) -> int | None:
+        """Now; None where it is not known."""
+        return _lag(self.committed[-1], self.ends[-1])
+
+    def lags(self) -> Iterator[int | None]:
+        return (_lag(at, end) for at, end in zip(self.committed, self.ends, strict=True))
+
+    def behind(self, times: array[int]) -> Behind:
+        lag = self.lag
+        own = times[-len(self.ends) :]
+        waiting = self._waiting_since(own) if lag else None
+        if not lag or self._keeps_up(own):
+            return Behind(lag, None, False, self.moved_ms, waiting)
+        if self.caught_up_ms is None and len(own) <= GRACE:
+            return Behind(lag, None, True, self.moved_ms, waiting)
+        since = self.first_ms if self.caught_up_ms is None else self.caught_up_ms
+        return Behind(lag, since, self.caught_up_ms is None, self.moved_ms, waiting)
+
+    def _keeps_up(self, own: array[int]) -> bool:
+        if self.caught_up_ms is None:
+            return False
+        return self.caught_up_ms >= own[-min(GRACE + 1, len(own))]
+
+    def _waiting_since(self, own: array[int]) -> int | None:
+        """The first sample at which the record at the committed offset was there."""
+        committed = self.last_committed
+        for index, end in enumerate(self.ends):
+            if end > committed:
+                return own[index] if index else None
+        return None
+
+
+class _Group:
+    def __init__(self) -> None:
+        self.total = array("q")
+        self.partitions: dict[Partition, _Series] = {}
+
+
+class LagHistory:
+    """Samples of all groups."""
+
+    def __init__(self) -> None:
+        self.times = array("q")
+        """Of the samples, in ms since the epoch."""
+        self._groups: dict[str, _Group] = {}
+
+    def add(self, at_ms: int, committed: Committed, ends: Ends) -> None:
+        """One look at all groups: a group that is missing is gone. `ends` of partitions that are
+        not there are not known."""
+        _append(self.times, at_ms)
+        names = sorted(committed)[:GROUPS_MAX]
+        self._groups = {name: self._groups.get(name) or _Group() for name in names}
+        allowed = min(PARTITIONS_MAX, max(SERIES_MAX // max(len(names), 1), 1))
+        for name in names:
+            self._add_to(self._groups[name], at_ms, committed[name], ends, allowed)
+
+    @property
+    def groups(self) -> list[str]:
+        """Those that have samples, in order."""
+        return list(self._groups)
+
+    def lag(self, group: str) -> int | None:
+        """The sum at the last sample; None where it is not known."""
+        found = self._groups.get(group)
+        return None if found is None else _known(found.total[-1])
+
+    def spark(self, group: str, points: int) -> list[int | None]:
+        """The sums over the time of memory, at most `points` of them: the highest of each part."""
+        found = self._groups.get(group)
+        if found is None or not points:
+            return []
+        step = -(-len(found.total) // points)
+        parts = (found.total[at : at + step] for at in range(0, len(found.total), step))
+        return [_known(max(part)) for part in parts]
+
+    def behind(self, group: str) -> dict[Partition, Behind]:
+        """How each partition stands of which there are samples, in order."""
+        found = self._groups.get(group)
+        if found is None:
+            return {}
+        return {at: one.behind(self.times) for at, one in sorted(found.partitions.items())}
+
+    def worst(self, group: str) -> Behind | None:
+        """The partition of a group that stands for it: that which is behind for longest; where none
+        is, one that cannot be judged yet, or one with lag. None where there is no lag."""
+        lagging = [one for one in self.behind(group).values() if one.lag]
+        late = [one for one in lagging if one.since_ms is not None]
+        if late:
+            return min(late, key=_since)
+        return next((one for one in lagging if one.from_start), next(iter(lagging), None))
+
+    def history(self, group: str, partitions: Iterable[Partition] | None = None) -> History:
+        """All samples of a group; of the partitions named, or of all that have some."""
+        found = self._groups.get(group)
+        if found is None:
+            return History([], [], {})
+        count = len(found.total)
+        chosen = found.partitions if partitions is None else partitions
+        lines = {
+            at: _padded(found.partitions[at].lags(), count)
+            for at in chosen
+            if at in found.partitions
+        }
+        return History(list(self.times[-count:]), [_known(one) for one in found.total], lines)
+
+    def _add_to(
+        self,
+        group: _Group,
+        at_ms: int,
+        committed: Mapping[Partition, int],
+        ends: Ends,
+        allowed: int,
+    ) -> None:
+        lags = {at: _lag(offset, ends.get(at, UNKNOWN)) for at, offset in committed.items()}
+        known = [one for one in lags.values() if one is not None]
+        _append(group.total, sum(known) if known or not lags else UNKNOWN)
+        chosen = list(lags)
+        if len(chosen) > allowed:
+            chosen.sort(key=lambda at: (-(lags[at] or 0), at not in group.partitions, at))
+            del chosen[allowed:]
+        group.partitions = {at: group.partitions.get(at) or _Series() for at in chosen}
+        for at, series in group.partitions.items():
+            series.add(at_ms, committed[at], ends.get(at, UNKNOWN), self.times)
+
+
+def _append(values: array[int], value: int) -> None:
+    values.append(value)
+    if len(values) > POINTS_MAX:
+        del values[0]
+
+
+def _lag(committed: int, end: int) -> int | None:
+    return None if UNKNOWN in (committed, end) else max(end - committed, 0)
+
+
+def _known(value: int) -> int | None:
+    return None if value == UNKNOWN else value
+
+
+def _padded(values: Iterable[int | None], count: int) -> list[int | None]:
+    found = list(values)
+    return [None] * (count - len(found)) + found
+
+
+def _since(one: Behind) -> int:
+    assert one.since_ms is not None
+    return one.since_ms
