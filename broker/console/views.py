@@ -7,6 +7,7 @@ from collections.abc import Callable
 from broker.console.endpoints import Ask, Console, Endpoint, get
 from broker.console.groups import endpoints as groups
 from broker.console.messages import endpoints as messages
+from broker.console.replicas import endpoints as replicas
 from broker.console.segments import endpoints as segments
 
 
@@ -25,6 +26,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     # a view a line: *topics.endpoints.ENDPOINTS
     *groups.ENDPOINTS,
     *messages.ENDPOINTS,
+    *replicas.ENDPOINTS,
     *segments.ENDPOINTS,
 )
 
