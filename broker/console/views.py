@@ -7,8 +7,10 @@ from collections.abc import Callable
 from broker.console.endpoints import Ask, Console, Endpoint, get
 from broker.console.groups import endpoints as groups
 from broker.console.messages import endpoints as messages
+from broker.console.overview import endpoints as overview
 from broker.console.replicas import endpoints as replicas
 from broker.console.segments import endpoints as segments
+from broker.console.topics import endpoints as topics
 
 
 def _about(console: Console, _ask: Ask) -> object:
@@ -23,7 +25,8 @@ def _about(console: Console, _ask: Ask) -> object:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
-    # a view a line: *topics.endpoints.ENDPOINTS
+    *overview.ENDPOINTS,
+    *topics.ENDPOINTS,
     *groups.ENDPOINTS,
     *messages.ENDPOINTS,
     *replicas.ENDPOINTS,

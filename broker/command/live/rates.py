@@ -55,8 +55,10 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
     """Of all topics, those with most bytes a second first."""
     passed = max(now.at - before.at, 1e-9)
     rows = []
-    for topic in dict.fromkeys(name for name, _ in now.ends):
-        own = [at for at in now.ends if at[0] == topic]
+    by_topic: dict[str, list[Partition]] = {}
+    for at in now.ends:
+        by_topic.setdefault(at[0], []).append(at)
+    for topic, own in by_topic.items():
         seen = [at for at in own if at in before.ends]
         records = sum(now.ends[at] - now.starts.get(at, 0) for at in own)
         size = sum(now.sizes.get(at, 0) for at in own)

@@ -13,14 +13,9 @@ import time
 import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
-from broker.command.client.cluster import Cluster, partitions_of
-from broker.command.client.offsets import ends
-from broker.command.client.refusals import Refused
-from broker.command.groups.committed import committed_offsets
-from broker.command.groups.groups import listed
+from broker.command.client.cluster import Cluster
+from broker.command.live.looking import look, seen_topics
 from broker.command.live.rates import Sample, group_rates, screen, topic_rates
-from broker.command.topics.topics import log_sizes, visible
-from protocol.messages.metadata import MetadataResponseTopic
 
 _CLEAR = "\x1b[H\x1b[2J"
 _LINES_IN_A_PIPE = 60
@@ -61,22 +56,7 @@ def top(
 
 
 def _look(cluster: Cluster, *, internal: bool) -> Sample:
-    names = visible(cluster.metadata(None).topics, internal=internal)
-    try:
-        topics = cluster.topics(names) if names else {}
-    except Refused:  # one was deleted since
-        return _look(cluster, internal=internal)
-    first, last = ends(cluster, topics, partitions_of(topics))
-    sizes = {
-        at: by_broker.get(_leader(topics[at[0]], at[1]), 0)
-        for at, by_broker in log_sizes(cluster, topics).items()
-    }
-    committed = {one.group: committed_offsets(cluster, one.group) for one in listed(cluster)}
-    return Sample(time.monotonic(), first, last, sizes, committed)
-
-
-def _leader(topic: MetadataResponseTopic, index: int) -> int:
-    return next((one.leader_id for one in topic.partitions if one.partition_index == index), -1)
+    return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
 
 
 def _print(before: Sample, now: Sample, *, as_json: bool) -> None:

@@ -1,0 +1,1 @@
+"""How the cluster is, and what goes on in it now."""

@@ -1,0 +1,1 @@
+"""Topics: all of them in a list, one of them whole, and what may be changed."""

@@ -1,0 +1,38 @@
+"""The list of topics is one answer of the cluster; what takes longer comes apart from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.command.live.rates import Sample
+from broker.console.endpoints import BadAsk
+from broker.console.overview import sampler
+from broker.console.topics.endpoints import ENDPOINTS
+from protocol.messages.list_groups import ListGroupsResponse
+from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
+
+
+def test_ten_thousand_topics_are_one_question() -> None:
+    cluster = ScriptedCluster([topic_of(f"t{one:05}") for one in range(10_000)])
+    found = answer_of(ENDPOINTS, "/api/topics")(OneCluster(cluster), ask())
+    assert len(found["topics"]) == 10_000
+    assert found["topics"][0] == ["t00000", 1, 2, False, 0, 0]
+    assert len(cluster.asked) == 1
+
+
+def test_sizes_and_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Sample(1.0, ends={("t", 0): 5}, sizes={("t", 0): 50})
+    monkeypatch.setattr(sampler, "look", lambda *_: sample)
+    cluster = ScriptedCluster([topic_of("t")], {"ListGroupsRequest": ListGroupsResponse()})
+    found = answer_of(ENDPOINTS, "/api/live-topics")(OneCluster(cluster), ask())
+    assert found["topics"] == {"t": [5, 50, None, None]}
+
+
+@pytest.mark.parametrize("path", ["", "/{topic}/partitions", "/{topic}/configs"])
+def test_changes_are_checked(path: str) -> None:
+    change: Any = answer_of(ENDPOINTS, f"/api/topics{path}", writes=True)
+    with pytest.raises(BadAsk):
+        change(OneCluster(ScriptedCluster([topic_of("t")])), ask(topic="t"))
