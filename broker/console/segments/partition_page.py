@@ -244,7 +244,7 @@ def _compaction_json(
         "isOverdue": found.is_overdue,
         "isDue": found.is_due(config),
         "records": sum(one.records for one in scans),
-        "offsets": sum(one.next_offset - one.base_offset for one in scans),
+        "offsets": sum(one.end_offset - one.files.base_offset for one in seen if one.scan),
         "isWhole": len(scans) == len(seen) and all(one.is_whole for one in scans),
         "tombstones": sum(one.tombstones for one in counted) if counted else None,
         "batchesWithHorizon": sum(one.batches_with_horizon for one in scans),

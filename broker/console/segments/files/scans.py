@@ -53,9 +53,12 @@ class Cells:
             self.width *= 2
         low, high = ((at - self.base_offset) // self.width for at in (first, last))
         self.records += [0] * (high + 1 - len(self.records))
-        share, rest = divmod(records, high + 1 - low)
+        span, told = last + 1 - first, 0
         for cell in range(low, high + 1):
-            self.records[cell] += share + (cell - low < rest)
+            covered = min(self.base_offset + (cell + 1) * self.width - first, span)
+            share = records * covered // span
+            self.records[cell] += share - told
+            told = share
 
 
 @dataclass(slots=True)

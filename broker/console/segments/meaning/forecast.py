@@ -28,7 +28,7 @@ class Why(StrEnum):
     NEVER = "never"
     """Retention has no limit, or the topic is only compacted."""
     HIGH_WATERMARK = "high watermark"
-    """Followers have not all of it yet."""
+    """It is old enough, and followers have not all of it yet."""
     EMPTY = "empty"
     """An active segment without a record stays."""
 
@@ -85,19 +85,20 @@ def _later(
     """Of the segments from number `start` on, of which none is due."""
     found: list[Fate] = []
     left = sum(one.size for one in segments[start:])
-    latest, latest_base, held = now_ms, -1, False
+    latest, latest_base, is_held = now_ms, -1, False
     for one in segments[start:]:
         left -= one.size
         grows = _grows(config, left)
         if one.is_last and not one.size:
             found.append(Fate(Why.EMPTY))
-        elif held or one.end_offset > watermark:
-            held = True
-            found.append(Fate(Why.HIGH_WATERMARK, grows_bytes=grows))
         elif not config.delete or config.retention_ms < 0:
             found.append(Fate(Why.NEVER if grows is None else Why.SIZE, grows_bytes=grows))
         else:
             own = one.largest_ms + config.retention_ms + 1
+            is_held = is_held or (one.end_offset > watermark and own <= latest == now_ms)
+            if is_held:
+                found.append(Fate(Why.HIGH_WATERMARK, grows_bytes=grows))
+                continue
             waits = latest_base if latest > own and latest_base >= 0 else None
             if own > latest:
                 latest, latest_base = own, one.base_offset

@@ -48,7 +48,7 @@ def test_bars_marks_and_fates(tmp_path: Path) -> None:
     }
     first, last = (one["fate"] for one in found["segments"])
     assert (first["why"], first["at"], first["due"]) == ("time", 3012, False)
-    assert last["why"] == "high watermark"
+    assert (last["why"], last["at"]) == ("time", 4012)
     assert found["epochs"] == [{"epoch": 0, "start": 0}, {"epoch": 3, "start": 9}]
     assert found["compaction"] is None and found["size"] == sum(
         one["size"] for one in found["segments"]

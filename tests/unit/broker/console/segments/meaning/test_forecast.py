@@ -61,8 +61,10 @@ def test_what_lies_before_the_log_start_goes_first() -> None:
 
 
 def test_nothing_goes_that_followers_may_lack() -> None:
-    found = of(LogConfig(retention_ms=NOW), watermark=15)
+    found = of(LogConfig(retention_ms=NOW), watermark=15, now=1_007_001)
     assert [one.why for one in found] == [Why.TIME, Why.HIGH_WATERMARK, Why.HIGH_WATERMARK]
+    early = of(LogConfig(retention_ms=NOW), watermark=15)
+    assert [one.why for one in early] == [Why.TIME] * 3, "they will have it by then"
 
 
 def test_an_empty_active_segment_stays() -> None:
