@@ -12,6 +12,7 @@ from broker.command.client.cluster import Cluster
 from broker.command.client.refusals import Refused, why
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -20,8 +21,13 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 
-TOPIC, BROKER, GROUP = 2, 4, 32
-RESOURCE_WORDS = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
+TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
+RESOURCE_WORDS = {
+    TOPIC: "topic",
+    BROKER: "broker",
+    CLIENT_METRICS: "client metrics",
+    GROUP: "group",
+}
 _SET, _DELETE = 0, 1
 
 SOURCES = {
@@ -34,7 +40,7 @@ SOURCES = {
     7: "client metrics",
     8: "group",
 }
-OWN_SOURCES = {TOPIC: (1,), BROKER: (2, 3), GROUP: (8,)}
+OWN_SOURCES = {TOPIC: (1,), BROKER: (2, 3), CLIENT_METRICS: (7,), GROUP: (8,)}
 """By type of resource: what somebody has set for it while the cluster ran."""
 
 
@@ -94,6 +100,27 @@ def configs_by_name(
             raise Refused(f"{resource}: {reason}")
         found[one.resource_name] = sorted(one.configs, key=_name)
     return found
+
+
+def client_metrics(cluster: Cluster) -> list[str] | None:
+    """The names of the subscriptions to clients' metrics (KIP-714), in order; None where the
+    cluster does not serve them. Raises Refused."""
+    from protocol.messages.list_config_resources import (
+        ListConfigResourcesRequest,
+        ListConfigResourcesResponse,
+    )
+
+    if not cluster.serves(ApiKey.LIST_CONFIG_RESOURCES):
+        return None
+    # Before version 1 there are no types to ask for: it lists these and no others.
+    request = ListConfigResourcesRequest([CLIENT_METRICS])
+    answer = cluster.call(request, ListConfigResourcesResponse)
+    if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
+        return None
+    if answer.error_code:
+        raise Refused(why(answer.error_code, None, "DescribeConfigs on the cluster"))
+    kind = CLIENT_METRICS
+    return sorted(one.resource_name for one in answer.config_resources if one.resource_type == kind)
 
 
 def alter_configs(

@@ -1,0 +1,1 @@
+"""Configs in the console: values, where they come from, what they mean; changed on request."""

@@ -1,0 +1,70 @@
+"""Configs as rows of a table: value, source, what it overrides, what it means.
+
+Pure. Owns that a secret is never shown, whatever a broker sends, and where the documentation comes
+from: the cluster's own sentence, or Ottla's where the cluster sent none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.command.configs.settings import BROKER, SOURCES
+from broker.config.documentation import config_documentation
+from broker.config.keys import is_sensitive
+from protocol.messages.describe_configs import DescribeConfigsResourceResult
+
+TYPES = {
+    0: "unknown",
+    1: "boolean",
+    2: "string",
+    3: "int",
+    4: "short",
+    5: "long",
+    6: "double",
+    7: "list",
+    8: "class",
+    9: "password",
+}
+_PASSWORD = 9
+_DEFAULT = 5
+VALUE_CHARACTERS_MAX = 4096
+
+
+def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[dict[str, object]]:
+    """One for each config, in the order given."""
+    return [_row(kind, one) for one in found]
+
+
+def _row(kind: int, one: DescribeConfigsResourceResult) -> dict[str, object]:
+    secret = one.is_sensitive or one.config_type == _PASSWORD or _is_secret(kind, one.name)
+    meaning = one.documentation or config_documentation(kind, one.name)
+    return {
+        "key": one.name,
+        "value": None if secret else _cut(one.value),
+        "secret": secret,
+        "source": SOURCES.get(one.config_source, str(one.config_source)),
+        "is_default": one.config_source == _DEFAULT,
+        "read_only": one.read_only,
+        "type": TYPES.get(one.config_type, "unknown"),
+        "documentation": meaning,
+        "by_ottla": bool(meaning) and not one.documentation,
+        "synonyms": [
+            {
+                "key": each.name,
+                "value": None if secret or is_sensitive(each.name) else _cut(each.value),
+                "source": SOURCES.get(each.source, str(each.source)),
+            }
+            for each in one.synonyms
+        ],
+    }
+
+
+def _is_secret(kind: int, name: str) -> bool:
+    """A broker of another version may not know that a key is one."""
+    return kind == BROKER and is_sensitive(name)
+
+
+def _cut(value: str | None) -> str | None:
+    if value is None or len(value) <= VALUE_CHARACTERS_MAX:
+        return value
+    return value[:VALUE_CHARACTERS_MAX] + " …"
