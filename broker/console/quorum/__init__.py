@@ -1,0 +1,1 @@
+"""The metadata quorum in the console: voters, epochs, records, features."""

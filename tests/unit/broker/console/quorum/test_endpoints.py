@@ -1,0 +1,96 @@
+"""The quorum's view: what a login may not see is told, and files are no way around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.command.client.refusals import Refused
+from broker.console.quorum import endpoints
+from broker.console.quorum.endpoints import ENDPOINTS
+from protocol.api_keys import ApiKey
+from protocol.messages.api_versions import ApiVersionsResponse
+from protocol.messages.describe_cluster import DescribeClusterResponse
+from protocol.messages.describe_quorum import DescribeQuorumResponse
+from protocol.messages.metadata_records import NoOpRecord, TopicRecord
+from tests.unit.broker.command.client.scripted import ScriptedCluster
+from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
+from tests.unit.broker.console.quorum.test_metadata_folder import batch, leader_batch, log_in
+from tests.unit.broker.console.quorum.test_metadata_quorum import answer
+
+CLUSTER_ACTION = 1 << 9
+
+
+class Serving(ScriptedCluster):
+    """A cluster that names these APIs."""
+
+    apis: tuple[int, ...] = (ApiKey.DESCRIBE_QUORUM,)
+
+    def serves(self, api_key: int) -> bool:
+        return api_key in self.apis
+
+
+def cluster_of(rights: int = CLUSTER_ACTION, **answers: Any) -> Serving:
+    known = {
+        "DescribeQuorumRequest": answer(),
+        "ApiVersionsRequest": ApiVersionsResponse(),
+        "DescribeClusterRequest": DescribeClusterResponse(
+            cluster_id="C", cluster_authorized_operations=rights
+        ),
+    }
+    return Serving([], known | answers)
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints.time, "sleep", lambda _: None)
+
+
+def test_how_the_quorum_stands() -> None:
+    found = answer_of(ENDPOINTS, "/api/quorum")(OneCluster(cluster_of()), ask())
+    assert found["quorum"]["leader"] == 1
+    assert found["features"]["rows"] == []
+
+
+def test_who_may_not_describe_it_still_sees_the_features() -> None:
+    cluster = cluster_of(DescribeQuorumRequest=DescribeQuorumResponse(error_code=31))
+    found = answer_of(ENDPOINTS, "/api/quorum")(OneCluster(cluster), ask())
+    assert "Describe on the cluster" in found["absent"]
+    assert "features" in found
+    with pytest.raises(Refused):
+        answer_of(ENDPOINTS, "/api/quorum/epochs")(OneCluster(cluster), ask())
+
+
+def test_a_cluster_without_a_quorum_says_so() -> None:
+    cluster = cluster_of()
+    cluster.apis = ()
+    found = answer_of(ENDPOINTS, "/api/quorum")(OneCluster(cluster), ask())
+    assert "no metadata quorum" in found["absent"]
+
+
+def test_the_newest_records_without_no_ops_and_then_heartbeats(tmp_path: Path) -> None:
+    log_in(tmp_path, leader_batch(0, 1, 1), batch(1, NoOpRecord(), TopicRecord("t", bytes(16))))
+    console = OneCluster(cluster_of(), data=(tmp_path,))
+    stream = answer_of(ENDPOINTS, "/api/quorum/records")(console, ask())
+    assert [one["offset"] for one in next(stream)["records"]] == [0, 2]
+    assert next(stream) is None
+    every = answer_of(ENDPOINTS, "/api/quorum/records")(console, ask(noops="1"))
+    assert [one["offset"] for one in next(every)["records"]] == [0, 1, 2]
+
+
+def test_who_may_not_act_for_the_cluster_sees_no_records(tmp_path: Path) -> None:
+    log_in(tmp_path, leader_batch(0, 1, 1))
+    console = OneCluster(cluster_of(rights=1 << 8), data=(tmp_path,))
+    with pytest.raises(Refused, match="ClusterAction"):
+        next(answer_of(ENDPOINTS, "/api/quorum/records")(console, ask()))
+
+
+def test_files_of_another_cluster_are_left_alone(tmp_path: Path) -> None:
+    log_in(tmp_path, leader_batch(0, 1, 1), cluster="D")
+    console = OneCluster(cluster_of(), data=(tmp_path,))
+    assert "--data" in next(answer_of(ENDPOINTS, "/api/quorum/records")(console, ask()))["absent"]
+    found = answer_of(ENDPOINTS, "/api/quorum/epochs")(console, ask())
+    assert found["rows"] == []
+    assert "--data" in found["absent"]
