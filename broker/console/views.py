@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.console.access import endpoints as access
+from broker.console.configs import endpoints as configs
 from broker.console.endpoints import Ask, Console, Endpoint, get
 from broker.console.groups import endpoints as groups
 from broker.console.messages import endpoints as messages
 from broker.console.overview import endpoints as overview
+from broker.console.quorum import endpoints as quorum
 from broker.console.replicas import endpoints as replicas
 from broker.console.segments import endpoints as segments
 from broker.console.topics import endpoints as topics
@@ -25,12 +28,15 @@ def _about(console: Console, _ask: Ask) -> object:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
-    *overview.ENDPOINTS,
-    *topics.ENDPOINTS,
+    *access.ENDPOINTS,
+    *configs.ENDPOINTS,
     *groups.ENDPOINTS,
     *messages.ENDPOINTS,
+    *overview.ENDPOINTS,
+    *quorum.ENDPOINTS,
     *replicas.ENDPOINTS,
     *segments.ENDPOINTS,
+    *topics.ENDPOINTS,
 )
 
 AT_START: tuple[Callable[[Console], object], ...] = (*groups.AT_START,)

@@ -1,6 +1,105 @@
-import { html } from "../vendor/preact.js";
-import { Empty, Page } from "../parts/index.js";
+// Who may come in, what they may do, and how much: users, ACLs, quotas, tokens.
 
-export function Access() {
-  return html`<${Page} title="Access"><${Empty} title="Not built yet" /><//>`;
+import { html, useState } from "../vendor/preact.js";
+import { path, post, useGet } from "../api.js";
+import { Badge, Button, Confirm, ErrorLine, Note, Page, Panel, SearchBox, Table, Waiting, count, time } from "../parts/index.js";
+import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
+
+export function Access({ about }) {
+  const [word, setWord] = useState("");
+  const { data, error, again } = useGet(path("/api/access", { q: word }));
+  const [dialog, setDialog] = useState(null);
+  const [said, setSaid] = useState(null);
+  function done(words) {
+    setSaid(words);
+    setDialog(null);
+    again();
+  }
+  const shared = { writes: about.writes, onOpen: setDialog };
+  return html`<${Page} title="Users and ACLs" about="Who can log in, what each may do, and how much."
+    actions=${html`<${SearchBox} label="Find a user or a topic" value=${word} onInput=${setWord} />`}>
+    <${ErrorLine} error=${error} />
+    ${said && html`<div role="status"><${Note}>${said}<//></div>`}
+    ${!data && !error && html`<${Waiting} />`}
+    ${data && html`
+      <${Part} ...${shared} title="ACLs" part=${data.acls} columns=${ACLS} none="No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set" add="acl" what="Add an ACL…" remove=${removeAcl} />
+      <${Part} ...${shared} title="Users who log in by SCRAM" part=${data.users} columns=${USERS} none="No users: nobody logs in by SCRAM" add="user" what="Add a user…" remove=${removeUser} />
+      <${Part} ...${shared} title="Quotas" part=${data.quotas} columns=${QUOTAS} none="No quotas: everybody may use what there is" add="quota" what="Set a quota…" remove=${removeQuota} />
+      <${Part} ...${shared} title="Delegation tokens" part=${data.tokens} columns=${TOKENS} none="No tokens" />`}
+    ${dialog?.kind === "acl" && html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`}
+    ${dialog?.kind === "user" && html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`}
+    ${dialog?.kind === "quota" && html`<${NewQuota} onClose=${() => setDialog(null)} onDone=${done} />`}
+    ${dialog?.remove && html`<${Confirm} title="Remove it" action="Remove" danger onClose=${() => setDialog(null)}
+      onConfirm=${async () => done((await post(...dialog.remove)).done)}><p>${dialog.words}</p><//>`}
+  <//>`;
+}
+
+function Part({ title, part, columns, none, add, what, remove, writes, onOpen }) {
+  const canChange = writes && !part.absent;
+  const shown = canChange && remove
+    ? [...columns, { name: "", label: "Remove", show: (row) => html`<div class="right"><${Button} kind="plain" onClick=${() => onOpen(remove(row))}>Remove…<//></div>` }]
+    : columns;
+  return html`<${Panel} title=${title} inside=${false}
+    actions=${html`${!part.absent && html`<span class="quiet">${part.count === part.of ? count(part.of) : `${count(part.count)} of ${count(part.of)}`}</span>`}
+      ${canChange && add && html`<${Button} onClick=${() => onOpen({ kind: add })}>${what}<//>`}`}>
+    ${part.absent
+      ? html`<p class="absent quiet">${capital(part.absent)}</p>`
+      : html`<${Table} label=${title} rows=${part.rows} columns=${shown} id=${(row) => row.join("\u0000")} empty=${html`<p class="absent quiet">${part.of ? "None has that word" : none}</p>`} />
+        ${part.count > part.rows.length && html`<p class="meta-foot quiet">the first ${count(part.rows.length)}: search for the others</p>`}`}
+  <//>`;
+}
+
+const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+const small = (words) => words.toLowerCase().replaceAll("_", " ");
+
+// [principal, permission, operation, host, resource, pattern, name]
+const ACLS = [
+  { name: "Principal", wide: true, value: (row) => row[0], show: (row) => html`<b>${row[0]}</b>` },
+  { name: "May", value: (row) => row[1], show: (row) => html`<${Badge} kind=${row[1] === "ALLOW" ? "good" : "bad"}>${small(row[1])}<//>` },
+  { name: "Operation", value: (row) => row[2], show: (row) => small(row[2]) },
+  { name: "On", value: (row) => row[4], show: (row) => html`<span class="quiet">${small(row[4])}</span>` },
+  { name: "Name", wide: true, value: (row) => row[6], show: (row) => html`<code>${row[6]}${row[5] === "PREFIXED" ? "…" : ""}</code>` },
+  { name: "Pattern", value: (row) => row[5], show: (row) => html`<span class="quiet">${small(row[5])}</span>` },
+  { name: "From", value: (row) => row[3], show: (row) => html`<span class="quiet">${row[3] === "*" ? "anywhere" : row[3]}</span>` },
+];
+const USERS = [
+  { name: "User", wide: true, value: (row) => row[0], show: (row) => html`<b>${row[0]}</b>` },
+  { name: "Logs in by", value: (row) => row[1] },
+  { name: "Iterations", number: true, value: (row) => row[2], show: (row) => count(row[2]) },
+];
+// [user, client id, ip, quota, value]
+const QUOTAS = [
+  { name: "User", wide: true, value: (row) => row[0] ?? "", show: (row) => whose(row[0]) },
+  { name: "Client id", wide: true, value: (row) => row[1] ?? "", show: (row) => whose(row[1]) },
+  { name: "Address", value: (row) => row[2] ?? "", show: (row) => whose(row[2]) },
+  { name: "Quota", value: (row) => row[3], show: (row) => html`<code>${row[3]}</code>` },
+  { name: "Value", number: true, value: (row) => row[4], show: (row) => count(row[4]) },
+];
+// [id, owner, renewers, issued, expires, at most]
+const TOKENS = [
+  { name: "Token", wide: true, value: (row) => row[0], show: (row) => html`<code>${row[0]}</code>` },
+  { name: "Owner", value: (row) => row[1] },
+  { name: "Renewed by", wide: true, value: (row) => row[2] },
+  { name: "Issued", value: (row) => row[3], show: (row) => time(row[3], { millis: false }) },
+  { name: "Expires", value: (row) => row[4], show: (row) => time(row[4], { millis: false }) },
+  { name: "At most", value: (row) => row[5], show: (row) => time(row[5], { millis: false }) },
+];
+
+function whose(name) {
+  if (name === null) return html`<span class="quiet">any</span>`;
+  return name === "*" ? html`<i>the default</i>` : name;
+}
+
+function removeAcl(row) {
+  const [principal, permission, operation, host, resource, pattern, name] = row;
+  return { remove: ["/api/access/acls/remove", { principal, permission, operation, host, resource, pattern, name }],
+    words: `${principal} ${permission === "ALLOW" ? "is no longer allowed" : "is no longer denied"} ${small(operation)} on the ${small(resource)} ${name}.` };
+}
+
+function removeUser([user, mechanism]) {
+  return { remove: ["/api/access/users/remove", { user, mechanism }], words: `${user} can no longer log in by ${mechanism}. Connections that are open stay so.` };
+}
+
+function removeQuota([user, client, ip, quota]) {
+  return { remove: ["/api/access/quotas", { user, "client-id": client, ip, unset: [quota] }], words: `${quota} of ${[user, client, ip].filter((one) => one !== null).join(", ")} is set no more.` };
 }

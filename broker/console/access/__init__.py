@@ -1,0 +1,1 @@
+"""Users, ACLs, delegation tokens and quotas in the console."""
