@@ -8,7 +8,7 @@ import click
 
 from broker.command.admin.options import with_bootstrap_server, with_command_config
 from broker.command.console_process import check_console_installed
-from broker.console.options import ConsoleOptions
+from broker.console.options import ConsoleOptions, DecodeOptions
 
 
 @click.command()
@@ -34,6 +34,27 @@ from broker.console.options import ConsoleOptions
     help="A name by which browsers may reach it, behind a proxy for example.",
 )
 @click.option("--allow-writes", is_flag=True, help="Let the page change something, too.")
+@click.option(
+    "--avro-schema",
+    "avro",
+    multiple=True,
+    metavar="[TOPIC=]FILE",
+    help="An .avsc file by which values are decoded, of a topic or of all.",
+)
+@click.option(
+    "--proto-descriptors",
+    "descriptors",
+    metavar="FILE",
+    help="Of protoc --include_imports --descriptor_set_out.",
+)
+@click.option(
+    "--proto-message",
+    "messages",
+    multiple=True,
+    metavar="[TOPIC=]NAME",
+    help="The message in it that values are, with its package.",
+)
+@click.option("--registry", metavar="URL", help="A schema registry, asked by ids in the records.")
 @click.option("--while-stdin", is_flag=True, hidden=True)
 def console(
     bootstrap_server: str,
@@ -44,6 +65,10 @@ def console(
     allowed_hosts: tuple[str, ...],
     allow_writes: bool,
     while_stdin: bool,
+    avro: tuple[str, ...],
+    descriptors: str | None,
+    messages: tuple[str, ...],
+    registry: str | None,
 ) -> None:
     """Serve a web page in which the cluster is looked at, of Ottla or of Apache Kafka.
 
@@ -58,6 +83,13 @@ def console(
     from broker.console.server import run
 
     options = ConsoleOptions(
-        bootstrap_server, command_config, data, allow_writes, host, port, allowed_hosts
+        bootstrap_server,
+        command_config,
+        data,
+        allow_writes,
+        host,
+        port,
+        allowed_hosts,
+        DecodeOptions(avro, descriptors, messages, registry),
     )
     run(options, while_stdin=while_stdin)

@@ -7,6 +7,20 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
+class DecodeOptions:
+    """What explains values; `TOPIC=` before it, or for all topics."""
+
+    avro: tuple[str, ...] = ()
+    """Files of Avro schemas."""
+    descriptors: str | None = None
+    """A file of Protobuf descriptors, as protoc writes it."""
+    messages: tuple[str, ...] = ()
+    """Names of messages in it."""
+    registry: str | None = None
+    """The URL of a schema registry; a login may be in it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConsoleOptions:
     """As `ottla console` was given them."""
 
@@ -20,5 +34,4 @@ class ConsoleOptions:
     """0: one that is free."""
     allowed_hosts: tuple[str, ...] = ()
     """Names by which browsers may reach it, beside those of this machine."""
-    extra: dict[str, str] = field(default_factory=dict)
-    """Options of single views, by name: those of decoding."""
+    decode: DecodeOptions = field(default_factory=DecodeOptions)

@@ -16,12 +16,13 @@ from broker.command.client.refusals import Refused
 from broker.command.records.reading import Position, Reader
 from broker.console.endpoints import Ask, Console, Download, NotHere, get, post, stream
 from broker.console.messages.asking import ends_of, level_of, matcher_asked, part_of
+from broker.console.messages.decoding.decoding import Decoding
 from broker.console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from broker.console.messages.producing import produce, record_asked
 from broker.console.messages.searching import FINDS_MAX, Search
-from broker.console.messages.shown import WHOLE_BYTES, Json, record_shown
+from broker.console.messages.shown import WHOLE_BYTES, Json
 from broker.console.messages.tailing import LOOK_EVERY_S, Tail
-from broker.console.messages.windows import read_windows, records_in
+from broker.console.messages.windows import Show, read_windows, records_in
 from protocol.record_batch import CorruptBatch
 from protocol.records import Record
 
@@ -38,7 +39,7 @@ def _page(console: Console, ask: Ask) -> object:
     topic, level = ask.text("topic"), level_of(ask)
     with console.cluster() as cluster:
         part = part_of(cluster, ask, _now_ms(), newest=newest)
-        read = partial(read_windows, cluster, topic, level=level, show=record_shown)
+        read = partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
         page = page_of(read, part.meant, count, newest=newest)
     return {
         "records": page.records,
@@ -55,7 +56,7 @@ def _record(console: Console, ask: Ask) -> object:
     """One record, with more of it than a page has."""
     with console.cluster() as cluster:
         partition, record = _one(cluster, ask)
-        return record_shown(partition, record, WHOLE_BYTES)
+        return console.state(Decoding).shown(ask.text("topic"), partition, record, WHOLE_BYTES)
 
 
 def _download(console: Console, ask: Ask) -> object:
@@ -107,7 +108,7 @@ def _search(console: Console, ask: Ask) -> Iterator[object]:
     try:
         with console.cluster() as cluster:
             part = part_of(cluster, ask, _now_ms(), newest=False)
-            search = Search(part.meant, matcher, record_shown, time.monotonic, most)
+            search = Search(part.meant, matcher, _show(console, topic), time.monotonic, most)
             positions = {
                 (topic, index): Position(span.first, span.last)
                 for index, span in part.meant.items()
@@ -131,7 +132,9 @@ def _tail(console: Console, ask: Ask) -> Iterator[object]:
         def ends() -> dict[int, int]:
             return ends_of(cluster, topics, ask)
 
-        tail = Tail(ends, partial(read_windows, cluster, topic, level=level, show=record_shown))
+        tail = Tail(
+            ends, partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
+        )
         yield {"records": [], "dropped": 0}  # from here on nothing is missed
         told = time.monotonic()
         while True:
@@ -154,6 +157,10 @@ def _produce(console: Console, ask: Ask) -> object:
         return produce(cluster, topic, record, _now_ms())
 
 
+def _show(console: Console, topic: str) -> Show:
+    return partial(console.state(Decoding).shown, topic)
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -166,3 +173,6 @@ ENDPOINTS = (
     stream("/api/topics/{topic}/tail", _tail),
     post("/api/topics/{topic}/messages", _produce),
 )
+
+AT_START = (Decoding,)
+"""What is wrong with a schema's file is said before anybody looks."""

@@ -70,7 +70,7 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
           ${several && html`<td class="number">${one.partition}</td>`}
           <td class="number">${count(one.offset)}</td>
           <td class="nowrap" title=${ago(one.timestamp)}>${time(one.timestamp)}</td>
-          <td class="key"><${Line} data=${one.key} what="key" /></td>
+          <td class="key"><${Line} data=${one.decoded?.key ?? one.key} what="key" /></td>
           <td class="value">${one.value === null
             ? html`<${Badge} kind="warn" plain title="No value: a compacted topic forgets the key">${one.key === null ? "null" : "tombstone"}<//>`
             : html`<${Line} data=${one.decoded?.value ?? one.value} what="value" />`}</td>

@@ -1,0 +1,53 @@
+"""How serializers with a schema registry put its id before what they wrote.
+
+A zero byte, the id in four bytes, and with Protobuf which message of the schema it is. Follows the
+wire format of Confluent's serializers. Pure.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import NamedTuple
+
+from protocol.record_batch import CorruptBatch
+from protocol.record_scan import read_varint
+
+_HEAD = Struct(">bI")
+HEAD_SIZE = _HEAD.size
+_MAGIC = 0
+_INDEXES_MAX = 32
+
+
+class Undecodable(ValueError):
+    """Bytes that the schema does not explain; `str()` is one line."""
+
+
+class Framed(NamedTuple):
+    """The id of the schema, and what was written by it."""
+
+    schema_id: int
+    payload: bytes
+
+
+def framed(data: bytes) -> Framed | None:
+    """None where it does not begin so."""
+    if len(data) <= HEAD_SIZE or data[0] != _MAGIC:
+        return None
+    _, schema_id = _HEAD.unpack_from(data)
+    return Framed(schema_id, data[HEAD_SIZE:])
+
+
+def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes]:
+    """Which message of a Protobuf file, by its place among those of its level; and the message.
+    Raises Undecodable."""
+    try:
+        count, pos = read_varint(payload, 0)
+        if not 0 <= count <= _INDEXES_MAX:
+            raise Undecodable("it names no message of the schema")
+        indexes = []
+        for _ in range(count):
+            index, pos = read_varint(payload, pos)
+            indexes.append(index)
+    except (IndexError, CorruptBatch):
+        raise Undecodable("it ends before it names a message of the schema") from None
+    return tuple(indexes) or (0,), payload[pos:]
