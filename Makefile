@@ -20,7 +20,7 @@ ARGS ?=
 COMPILE = $(BIN)/python -m compileall -q broker controller log_format ottla protocol storage
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check check-types check-style check-tests test-portable sim compat differential chaos bench format clean
+.PHONY: help setup run demo test check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -72,6 +72,12 @@ chaos: $(VENV)/.tests-installed ## ten minutes of faults upon three nodes under 
 bench: $(VENV)/.tests-installed ## the same load on Ottla and on Apache Kafka: some 16 minutes; ARGS="--list", ARGS="--scenarios a,b"
 	$(BIN)/python -m bench $(ARGS)
 
+docs: $(VENV)/.docs-installed ## the pages of docs/ as a site in build/docs, every link checked
+	rm -rf build/docs
+	$(BIN)/sphinx-build -q -E -W --keep-going -c docs/site -d build/.doctrees . build/docs
+	$(BIN)/python docs/site/check.py build/docs
+	@echo "open build/docs/index.html"
+
 format: $(VENV)/.tests-installed ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -100,6 +106,10 @@ $(VENV)/.pipeline-installed: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[pipeline]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.broker-installed
+
+$(VENV)/.docs-installed: pyproject.toml setup.py | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	@touch $@
 
 $(VENV)/.tests-installed: pyproject.toml setup.py | $(BIN)/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev,connect]'
