@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 START_WITHIN_S = 60
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 DESK, PHONE = (1360, 850), (390, 844)
 
 

@@ -1,0 +1,89 @@
+"""`python -m tests.compat.console.large`: the console in front of much, and of a broker that dies.
+
+Ten thousand topics' names, a million records of about 200 bytes that are searched, three nodes of
+which one is killed while the page of replicas is looked at. Tells how long each took in Chromium.
+`--peer kafka`: the same in front of Apache Kafka 4.3. The status is 1 where something went wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.compat.console.scene import ORDERS, make_scene
+from tests.tools.cluster_processes import ClusterProcesses
+from tests.tools.console import Tab, chromium, running_console, wait_until
+
+SEARCH_WITHIN_MS = 120_000
+
+
+def main() -> int:
+    """0, or an assertion."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--topics", type=int, default=10_000)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--peer", choices=("ottla", "kafka"), default="ottla")
+    asked = parser.parse_args()
+    with ClusterProcesses(3, peer=asked.peer, heap="768m") as cluster:
+        with _timed("made the scene"):
+            make_scene(cluster.bootstrap, replicas=3, orders=asked.records, topics=asked.topics)
+        with running_console(cluster.bootstrap) as link, chromium() as browser:
+            tab = Tab(browser, link)
+            _look(tab, asked.topics)
+            _search(tab, asked.records)
+            _watch_a_death(tab, cluster)
+            tab.close()
+    return 0
+
+
+def _look(tab: Tab, topics: int) -> None:
+    with _timed("overview"):
+        tab.wait("Healthy")
+    with _timed(f"{topics:,} topics, filtered to one"):
+        tab.go("/topics")
+        tab.wait(ORDERS)
+        tab.page.keyboard.press("/")
+        name = f"shop.events.{topics - 1:05}"
+        tab.page.keyboard.type(name)
+        tab.page.get_by_role("link", name=name).wait_for()
+    with _timed("replicas of all of them"):
+        tab.go("/replicas")
+        tab.wait("broker 2")
+
+
+def _search(tab: Tab, records: int) -> None:
+    page = tab.go(f"/topics/{ORDERS}/messages")
+    tab.wait("The newest 50")
+    page.get_by_role("searchbox").first.fill(f'"order": {records // 2},')
+    with _timed(f"{records:,} records searched"):
+        page.get_by_role("button", name="Search").click()
+        page.get_by_text("1 find of").first.wait_for(timeout=SEARCH_WITHIN_MS)
+
+
+def _watch_a_death(tab: Tab, cluster: ClusterProcesses) -> None:
+    tab.go("/replicas")
+    tab.wait("broker 2")
+    cluster.kill(2)
+    with _timed("a death is seen"):
+        wait_until(
+            lambda: tab.page.get_by_text("broker 2 left").count() > 0, "nobody said that it left"
+        )
+    cluster.start_node(2)
+    with _timed("its return is seen"):
+        wait_until(
+            lambda: tab.page.get_by_text("broker 2 is there").count() > 0, "it did not return"
+        )
+
+
+@contextmanager
+def _timed(what: str) -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    print(f"{what}: {time.monotonic() - begun:.2f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

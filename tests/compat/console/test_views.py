@@ -1,0 +1,98 @@
+"""Each view in Chromium: it shows what is there, at a desk and on a phone, and nothing goes wrong.
+
+`python -m tests.compat.console.large` does the same with ten thousand topics and a million records,
+and while a broker dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.compat.console.scene import LAGGING, ORDERS, make_scene
+from tests.tools.console import DESK, PHONE, Tab, chromium, running_console
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+ORDERS_MADE = 400
+VIEWS = {
+    "/": "Healthy",
+    "/topics": ORDERS,
+    f"/topics/{ORDERS}": "Partitions",
+    f"/topics/{ORDERS}/messages": "The newest 50 of 401 offsets",
+    "/groups": LAGGING,
+    f"/groups/{LAGGING}": "Lag over the last hour",
+    "/replicas": f"{ORDERS}-0",
+    "/segments": f"{ORDERS}-0",
+    f"/segments/{ORDERS}/0": "high watermark",
+    "/flow": "How a record flows",
+    "/quorum": "Leader",
+    "/configs": "log.retention.hours",
+    "/access": "no authorizer",
+}
+"""What each shows once it has its answer."""
+
+
+@pytest.fixture(scope="module")
+def link(request: pytest.FixtureRequest) -> Iterator[str]:
+    broker = request.getfixturevalue("ottla_broker_factory")()
+    make_scene(broker.bootstrap_servers, orders=ORDERS_MADE)
+    with running_console(
+        broker.bootstrap_servers, ["--allow-writes"], [broker.data_dir]
+    ) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESK, "light"), (PHONE, "dark")])
+def test_each_view(link: str, size: tuple[int, int], scheme: str) -> None:
+    with chromium() as browser:
+        tab = Tab(browser, link, size=size, scheme=scheme)
+        for address, text in VIEWS.items():
+            tab.go(address)
+            tab.wait(text)
+            assert not tab.is_wider_than_its_window(), address
+            unnamed = tab.page.locator("button:not([aria-label])").evaluate_all(
+                "all => all.filter(one => !one.innerText.trim()).length"
+            )
+            assert unnamed == 0, f"{address}: a button without a name"
+        tab.close()
+
+
+def test_what_records_hold_is_shown_and_never_run(link: str) -> None:
+    with chromium() as browser:
+        tab = Tab(browser, link)
+        page = tab.go(f"/topics/{ORDERS}/messages")
+        tab.wait('<img src=x onerror="window.bad=1">')
+        assert page.locator("main img").count() == 0
+        page.get_by_role("searchbox").first.fill('"city": "Quito"')
+        page.get_by_role("button", name="Search").click()
+        tab.wait("finds of")
+        assert page.evaluate("window.bad") is None
+        tab.close()
+
+
+def test_a_stranger_finds_the_record_that_a_group_hangs_on(link: str) -> None:
+    """Who lags, since when, and what is in the record: three clicks from the overview."""
+    with chromium() as browser:
+        tab = Tab(browser, link)
+        tab.page.get_by_role("link", name=LAGGING).first.click()
+        tab.wait("behind since")
+        tab.page.locator(f'a[href*="/topics/{ORDERS}/messages?"]').first.click()
+        tab.wait('"order"')
+        tab.close()
+
+
+def test_keys_lead_from_view_to_view(link: str) -> None:
+    with chromium() as browser:
+        tab = Tab(browser, link)
+        tab.wait("Healthy")
+        tab.page.keyboard.press("g")
+        tab.page.keyboard.press("t")
+        tab.page.get_by_role("heading", name="Topics", level=1).wait_for()
+        tab.wait(ORDERS)
+        tab.page.keyboard.press("/")
+        tab.page.keyboard.type("paym")
+        tab.page.get_by_role("link", name="payments").wait_for()
+        tab.page.get_by_role("link", name=ORDERS, exact=True).wait_for(state="detached")
+        tab.close()
