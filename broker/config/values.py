@@ -254,3 +254,4 @@ class BrokerConfig(NamedTuple):
     ottla_reserved_file_descriptors: int
     ottla_throttled_connections_max: int
     ottla_tls_handshakes_max: int
+    ottla_trace_requests: bool

@@ -24,11 +24,21 @@ CHUNK_BYTES = 256 * 1024
 PROBE_BYTES = 1024 * 1024
 """What one look at its first and last page speaks for, and what one sendfile may take."""
 
+IN_ONE_CALL, BY_SENDFILE, ENCRYPTED = "in one call", "by sendfile", "encrypted"
+
 _CANNOT_TELL = (errno.EAGAIN, errno.EOPNOTSUPP)
 _PROBE = [bytearray(1)]
 _SINK = bytearray(CHUNK_BYTES)
 """Where read-ahead puts bytes that only had to come into the page cache. Nobody reads it, so
 threads may share it."""
+
+
+def way_of(size: int, is_plain: bool) -> str:
+    """How a slice of so many bytes leaves (`broker.network.file_send`): read and sent in one call
+    with what stands before it, by sendfile, or read and given to TLS."""
+    if not is_plain:
+        return ENCRYPTED
+    return IN_ONE_CALL if size <= SMALL_SLICE_BYTES else BY_SENDFILE
 
 
 class FileSlice(Protocol):

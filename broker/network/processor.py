@@ -103,7 +103,7 @@ class Processor:
         self._opening: dict[asyncio.Task[None], tuple[socket.socket, str]] = {}
         self._held_sockets, self._stopping = 0, False
         self._idle_s = config.connections_max_idle_ms / 1000.0
-        self._is_timed = config.ottla_metrics_port >= 0
+        self._is_timed = config.ottla_metrics_port >= 0 or config.ottla_trace_requests
         self._partial_s = config.ottla_partial_frame_timeout_ms / 1000.0
         self._idle = DeadlineWheel[Connection](max(self._idle_s / _TICKS, 0.01))
         self._login_s = config.ottla_authentication_timeout_ms / 1000.0

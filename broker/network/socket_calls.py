@@ -6,6 +6,7 @@ up here, once, with what takes its place elsewhere.
 | `os.sendfile` | Linux, macOS | the bytes are read and sent |
 | `MSG_MORE` | Linux | a header leaves in a packet of its own |
 | `TCP_CONGESTION` | Linux | the system's own choice stays |
+| `/proc/self/fd` | Linux | a Unix socket has no address where its path is too long |
 | `pthread_getcpuclockid` | Linux | a thread is told of its own CPU time alone |
 
 The C library's `sendfile` has its arguments in another order on macOS, where zero bytes mean the
@@ -18,11 +19,12 @@ Owns nothing. Never: waits.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _COPIED_BYTES = 64 * 1024
 
@@ -30,6 +32,29 @@ MORE: int = getattr(socket, "MSG_MORE", 0)
 """A flag of `send`: more follows at once, so a packet that is not full may wait for it."""
 TCP_CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)
 """The socket option that names a congestion control; None where there is none."""
+
+
+ADDRESS_MAX_BYTES = 103
+"""Of a Unix socket's path: as long as it may be on macOS; Linux has 107."""
+DESCRIPTORS = "/proc/self/fd"
+
+
+@contextlib.contextmanager
+def address_in(folder: str, name: str) -> Iterator[str]:
+    """The address of a Unix socket of that name in a folder, as long as this lasts. Where the path
+    is too long it goes through a descriptor of the folder. Raises OSError, also if there is no such
+    way here."""
+    path = os.path.join(folder, name)
+    if len(os.fsencode(path)) <= ADDRESS_MAX_BYTES:
+        yield path
+        return
+    if not os.path.isdir(DESCRIPTORS):
+        raise OSError(f"the path has more than {ADDRESS_MAX_BYTES} bytes")
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield f"{DESCRIPTORS}/{descriptor}/{name}"
+    finally:
+        os.close(descriptor)
 
 
 def _send_copied(out: int, file: int, position: int, count: int) -> int:

@@ -226,6 +226,7 @@ def _replicate(
         NodeRefusals(
             own_principal(config.inter_broker_security), ports.between_nodes.monotonic_ms
         ).refused,
+        ports.tracer,
     )
 
 

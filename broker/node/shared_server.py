@@ -28,6 +28,7 @@ from broker.quotas.client_quotas import NodeQuotas
 from broker.quotas.limits import SetLimits
 from broker.quotas.sampled_rate import Window
 from broker.requests.context import RequestContext, Respond
+from broker.requests.tracer import Tracer
 from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
@@ -82,6 +83,8 @@ class NodePorts:
     """Makes large buffers."""
     plugins: NodePlugins | None = None
     """What the configuration names of somebody's own; None: nothing."""
+    tracer: Tracer | None = None
+    """Who follows requests that ask for it; None: nobody does."""
     validate_security: SecurityValidator = nothing_to_load
     """Whether the stores that a change to a listener names can be loaded."""
 

@@ -42,6 +42,7 @@ from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
 from broker.process.loop_watch import LoopWatch
 from broker.process.standard_streams import is_heard
+from broker.process.trace_socket import TraceSocket, new_tracer, shown_traces
 from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
@@ -189,6 +190,7 @@ class Server:
             allocate=frame_buffer,
             open_files_max=open_files_max(),
             plugins=self._plugins,
+            tracer=new_tracer(config, scheduler),
             validate_security=self._validator(),
         )
         try:
@@ -210,6 +212,7 @@ class Server:
             self.node.controller.add_listener(self._ways.metadata_changed)
         self.node.shared.reconfiguration.add(self._reconfigure)
         self._metrics_server: MetricsServer | None = None
+        self._trace_socket: TraceSocket | None = None
         self._started = False
         self._serving = False
         self._stopping = False
@@ -344,6 +347,7 @@ class Server:
             ", ".join(self.config.log_dirs),
         )
         self._start_metrics()
+        self._trace_socket = await shown_traces(self.node)
         bound: dict[str, int] = {}
         try:
             for sockets in self._both():
@@ -389,8 +393,7 @@ class Server:
         self._ways.close()
         if self.guards is not None:
             self.guards.close()
-        if self._metrics_server is not None:
-            self._metrics_server.stop()
+        self._show_nothing()
         for pool in (self.io_pool, self._controller_pool, self._plugins_pool):
             if pool is not None:
                 own = pool is self._plugins_pool
@@ -402,6 +405,11 @@ class Server:
         await self._watch.stop()
         if self._started:
             self.node.finish_stop()
+
+    def _show_nothing(self) -> None:
+        for view in (self._metrics_server, self._trace_socket):
+            if view is not None:
+                view.stop()
 
     async def _run(self, step: Callable[[Callable[[], None]], None]) -> None:
         """One step of the stop; the node bounds the time that it may take."""

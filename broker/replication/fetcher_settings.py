@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.replication.partition import Partition
+from broker.requests.tracer import Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,5 @@ class FetcherSettings:
     """Told of each leader, by its id, that does not let this broker fetch."""
     truncated: Callable[[], None]
     """Told after a log was cut: recovery points on disk must not lie beyond it for long."""
+    tracer: Tracer | None = None
+    """Told of each append; None: nobody asks."""

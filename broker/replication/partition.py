@@ -30,6 +30,8 @@ from broker.replication.partition_reads import (
 )
 from broker.replication.replica import Replica
 from broker.replication.transaction_marker import TransactionMarkerRequest
+from broker.requests.request_trace import RequestTrace
+from broker.requests.traced_appends import PartitionWatch
 from controller.metadata.image import RECOVERED, PartitionRegistration
 from controller.metadata.topic_names import is_internal
 from protocol.errors import ErrorCode
@@ -80,6 +82,7 @@ class Partition:
         "replicas",
         "topic",
         "topic_id",
+        "watch",
     )
 
     def __init__(
@@ -112,6 +115,7 @@ class Partition:
         self._alone = False  # whether it leads, and is the only replica
         self.deleted = False
         self.listeners: dict[PartitionListener, None] = {}
+        self.watch: PartitionWatch | None = None  # while an append of a traced request is followed
         self._on_change = on_change
         self._view = view
 
@@ -263,6 +267,10 @@ class Partition:
             self._on_change(self)
         self._expand_isr(followers)  # another may have waited for this answer
 
+    def watch_by(self, watch: PartitionWatch | None) -> None:
+        """Who hears of followers' fetches and of the high watermark; None: nobody does."""
+        self.watch = watch
+
     def changed(self) -> None:
         """Wake what waits for this partition: after an append, once its answer is on its way."""
         self._on_change(self)
@@ -279,9 +287,12 @@ class Partition:
         return ErrorCode.NONE
 
     def _advance_high_watermark(self) -> bool:
-        if self.followers is not None:
-            return self.followers.advance_high_watermark()
-        self.log.update_high_watermark(self.log.log_end_offset)
+        if self.followers is None:
+            self.log.update_high_watermark(self.log.log_end_offset)
+        elif not self.followers.advance_high_watermark():
+            return False
+        if self.watch is not None:
+            self.watch.high_watermark(self.log.high_watermark)
         return True
 
     # --- what is written -------------------------------------------------------------------------
@@ -295,6 +306,7 @@ class Partition:
         verification_guard: VerificationGuard | None = None,
         internal_allowed: bool = False,
         looked_at: LookedAt | None = None,
+        trace: RequestTrace | None = None,
     ) -> LogAppendInfo | ErrorCode:
         """Append batches, which are patched in place, with acks -1 (all), 0 or 1; the first of a
         transaction with the guard of its verification. `internal_allowed`: the coordinator that
@@ -322,6 +334,8 @@ class Partition:
             self.counts.produce_failed(len(records))
             return info
         self.counts.produced(info.last_offset - info.first_offset + 1, info.size)
+        if trace is not None:
+            trace.appended(self, info)
         self._advance_high_watermark()
         return info
 
@@ -504,11 +518,15 @@ class Partition:
             and not log.offline
         ):
             bounds = log.high_watermark, log.last_stable_offset, log.log_start_offset
-            return PartitionRead(ErrorCode.NONE, tail.batch, *bounds, None, len(tail.batch))
-        epoch = self.leader_epoch
-        return read_log(
-            log, epoch, fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch
-        )
+            read = PartitionRead(ErrorCode.NONE, tail.batch, *bounds, None, len(tail.batch))
+        else:
+            epoch = self.leader_epoch
+            read = read_log(
+                log, epoch, fetch_offset, max_bytes, end, min_one_message, last_fetched_epoch
+            )
+        if self.watch is not None and read.size:
+            self.watch.read_by(replica_id, fetch_offset, read.records)
+        return read
 
     def has_nothing_for_follower(
         self,
@@ -546,6 +564,9 @@ class Partition:
         if replica_id not in followers.isr:
             self._propose_expansion(followers, replica)
         moved = had != fetch_offset and followers.advance_high_watermark()
+        if self.watch is not None:
+            self.watch.held_by(replica_id, fetch_offset)
+            self.watch.high_watermark(self.log.high_watermark)
         # Backwards: it was truncated, or this fetch is late. A session of it that rests tells
         # where it is with its next fetch.
         return moved or fetch_offset < had or started != log_start_offset

@@ -28,6 +28,7 @@ from broker.replication.followed_partition import (
 )
 from broker.replication.leader_log_bounds import LeaderLogBounds
 from broker.replication.partition import Partition
+from broker.requests.tracer import FollowerFetch
 from protocol.errors import ErrorCode
 from protocol.frames.replica_fetch_codec import OneFetched
 from protocol.messages.fetch import FetchResponse, PartitionData
@@ -78,6 +79,8 @@ class ReplicaFetcher:
         self._busy = False
         self._waits_for_data = False
         self._failures = 0
+        self._traced: FollowerFetch | None = None
+        """The Fetch whose answer is being taken, where somebody asks for its times."""
         self._interrupted_ms = float("-inf")
         self._step_soon = False
         self._retry: Timer | None = None
@@ -202,11 +205,15 @@ class ReplicaFetcher:
     def _send(self, request: Any, answered: Callable[[Any], None]) -> None:
         generation = self._generation
         self._busy = True
+        tracer = self._settings.tracer
+        asked_s = 0.0 if tracer is None else tracer.clock_s()
 
         def done(response: Any, failure: ChannelFailure | None) -> None:
             if generation != self._generation:
                 return
             self._busy = self._waits_for_data = False
+            if tracer is not None:
+                self._traced = FollowerFetch(self.leader_id, asked_s, tracer.clock_s())
             if failure is not None:
                 self._request_failed(failure)
             else:
@@ -334,7 +341,13 @@ class ReplicaFetcher:
     def _append(self, followed: FollowedPartition, data: PartitionData | OneFetched) -> ErrorCode:
         if data.records:
             self._settings.count_bytes(followed.partition, len(data.records))  # type: ignore[arg-type]
-        return followed.take(data)
+        if self._settings.tracer is None or self._traced is None:
+            return followed.take(data)
+        before = followed.partition.log.log_end_offset
+        error = followed.take(data)
+        if followed.partition.log.log_end_offset > before:
+            self._settings.tracer.copied(followed.partition, before, self._traced)
+        return error
 
     def _note_denial(self, error: ErrorCode) -> None:
         """Followers need no right on a topic: it is the broker that is not let in."""

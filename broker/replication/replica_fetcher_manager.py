@@ -18,6 +18,7 @@ from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher import ReplicaFetcher
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.tracer import Tracer
 from storage.ports import Network, Scheduler
 
 _METRICS = "kafka_server_replicafetchermanager"
@@ -42,11 +43,13 @@ class ReplicaFetcherManager:
         metrics: Metrics,
         broker_epoch: Callable[[], int],
         refused_by: Callable[[int, str], None] = lambda _leader_id, _request: None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Makes itself known to `replicas`, whose followed partitions come here from then on.
 
         `broker_epoch()` is the epoch of this broker's registration, which its fetches name;
-        `refused_by(leader, request)` is told of leaders that do not let it fetch.
+        `refused_by(leader, request)` is told of leaders that do not let it fetch; `tracer` of
+        each append.
         """
         self._network = network
         self._scheduler = scheduler
@@ -67,6 +70,7 @@ class ReplicaFetcherManager:
             self._count,
             refused_by,
             replicas.log_manager.checkpoint_soon,
+            tracer,
         )
         self._fetchers: dict[FetcherId, ReplicaFetcher] = {}
         self._endpoints: dict[FetcherId, tuple[str, int]] = {}

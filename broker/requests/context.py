@@ -15,6 +15,7 @@ from struct import Struct
 from typing import Any, Protocol
 
 from broker.requests.request_times import RequestTimes
+from broker.requests.request_trace import RequestTrace
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.frame_shape import Shape, Values
@@ -174,6 +175,8 @@ class RequestContext:
     """Whether it was a delegation token of the principal that logged in (KIP-48)."""
     quota: RequestQuota | None = None
     """None where nothing limits the sender."""
+    trace: RequestTrace | None = None
+    """Who follows this request; None: nobody does."""
 
 
 class Expected(Protocol):

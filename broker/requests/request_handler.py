@@ -47,6 +47,7 @@ from broker.requests.context import (
 from broker.requests.interference import Interference, Meeting, Reply
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
 from broker.requests.request_times import RequestMetrics
+from broker.requests.tracer import Tracer
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.framing import SIZE_BYTES
@@ -138,6 +139,7 @@ class RequestHandler:
         self._prepares = prepared_max_bytes > 0
         self._served: dict[int, _Served] = {}
         self._interference: Interference | None = None
+        self._tracer: Tracer | None = None
         self.serve(apis)
 
     def serve(self, apis: Iterable[Api]) -> None:
@@ -149,6 +151,10 @@ class RequestHandler:
     def interfere_by(self, interference: Interference | None) -> None:
         """Who comes between each request and its API from now on; None: nobody."""
         self._interference = interference
+
+    def trace_by(self, tracer: Tracer | None) -> None:
+        """Who follows requests of clients that ask for it; None: nobody does."""
+        self._tracer = tracer
 
     def limit_by(self, quotas: Quotas) -> None:
         """From now on by these."""
@@ -252,6 +258,8 @@ class RequestHandler:
             context.quota = quota
         request = decode(served.request, frame, pos, version)
         metrics = served.counted(connection, request)
+        tracer, times = self._tracer, connection.times
+        context.trace = None if tracer is None else tracer.request(context, len(frame), times)
         if self._interference is not None and failure is None:
             self._meet(self._interference, served, connection, context, request, reply)
             return
@@ -262,6 +270,7 @@ class RequestHandler:
             quota.handled()
             return
         prepares = self._prepares and served.api.prepare is not None and failure is None
+        prepares = prepares and context.trace is None  # who is followed comes by here each time
         if not prepares or self.prepared.find(connection, frame) is not None:
             self._ask(served, context, request, respond, failure)
             return

@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from enum import Enum
 from itertools import accumulate
+from typing import Protocol
 
 BOUNDS_S = (
     0.0,
@@ -61,6 +62,19 @@ class Stage(Enum):
 
 STAGES = tuple(Stage)
 _LOCAL, _SEND, _TOTAL = map(STAGES.index, (Stage.LOCAL, Stage.RESPONSE_SEND, Stage.TOTAL))
+
+
+class TimedTrace(Protocol):
+    """Somebody who follows one request, and wants to know when it was where."""
+
+    def came(self, received_s: float, taken_s: float | None) -> None:
+        """It was there, and had a handler slot; None: at once."""
+
+    def answered(self, handled_s: float, answered_s: float, *, leaves: bool) -> None:
+        """Its handler was through, and it had its answer."""
+
+    def sent(self, sending_s: float, sent_s: float) -> None:
+        """The answer left."""
 
 
 class Times:
@@ -157,7 +171,15 @@ class RequestMetrics:
 class _Answer:
     """A request that is answered, and whose answer has not left yet."""
 
-    __slots__ = ("answered_s", "begun_s", "handled_s", "metrics", "received_s", "throttle_s")
+    __slots__ = (
+        "answered_s",
+        "begun_s",
+        "handled_s",
+        "metrics",
+        "received_s",
+        "throttle_s",
+        "trace",
+    )
 
     def __init__(
         self,
@@ -167,7 +189,9 @@ class _Answer:
         handled_s: float,
         answered_s: float,
         throttle_s: float,
+        trace: TimedTrace | None = None,
     ) -> None:
+        self.trace = trace
         self.metrics = metrics
         self.received_s = received_s
         self.begun_s = begun_s
@@ -185,13 +209,23 @@ class _Answer:
             self.throttle_s,
             now_s - self.received_s,
         )
+        if self.trace is not None:
+            self.trace.sent(sending_s, now_s)
 
 
 class RequestTimes:
     """The request that a connection has under way, and those whose answers have not left. To be
     read only: `metrics`, where the last one is counted; None: nowhere."""
 
-    __slots__ = ("_begun_s", "_handled_s", "_leaving", "_received_s", "_sending", "metrics")
+    __slots__ = (
+        "_begun_s",
+        "_handled_s",
+        "_leaving",
+        "_received_s",
+        "_sending",
+        "_trace",
+        "metrics",
+    )
 
     def __init__(self) -> None:
         self.metrics: RequestMetrics | None = None
@@ -201,10 +235,16 @@ class RequestTimes:
         self._leaving: list[_Answer] = []
         self._sending: list[tuple[float, list[_Answer]]] = []
         """Since when, and which."""
+        self._trace: TimedTrace | None = None
 
     def of(self, metrics: RequestMetrics) -> None:
         """The request that has come is counted there."""
         self.metrics = metrics
+
+    def traced(self, trace: TimedTrace) -> None:
+        """The request under way is followed."""
+        trace.came(self._received_s, self._begun_s)
+        self._trace = trace
 
     def received(self, now_s: float) -> None:
         """All of it is there."""
@@ -229,7 +269,19 @@ class RequestTimes:
         begun_s = self._received_s if self._begun_s is None else self._begun_s
         handled_s = now_s if self._handled_s is None else self._handled_s
         self._handled_s = now_s  # the handler may go on behind its answer
-        answer = _Answer(self.metrics, self._received_s, begun_s, handled_s, now_s, throttle_s)
+        trace = None
+        if self._trace is not None:
+            trace, self._trace = self._trace, None
+            trace.answered(handled_s, now_s, leaves=leaves)
+        answer = _Answer(
+            self.metrics,
+            self._received_s,
+            begun_s,
+            handled_s,
+            now_s,
+            throttle_s,
+            trace if leaves else None,
+        )
         if leaves:
             self._leaving.append(answer)
         else:

@@ -16,7 +16,8 @@ import signal
 import socket
 from typing import cast
 
-from broker.process.server import loop_factory, raise_descriptor_limit
+from broker.process.descriptor_limit import raise_descriptor_limit
+from broker.process.server import loop_factory
 from broker.testing.control import answer
 from broker.testing.operations import clock, faults, lifecycle, of_clients
 from broker.testing.served import Served

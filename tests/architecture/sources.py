@@ -66,6 +66,7 @@ SHELL = (
     "broker/process/server.py",
     "broker/process/loop_watch.py",
     "broker/process/standard_streams.py",
+    "broker/process/trace_socket.py",
     "broker/process/turn_hook.py",
     "broker/testing/",
     "broker/console/",

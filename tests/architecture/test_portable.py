@@ -41,6 +41,7 @@ HOMES = {
     "broker/network/socket_calls.py": {
         "MSG_MORE",
         "TCP_CONGESTION",
+        "proc",
         "pthread_getcpuclockid",
         "sendfile",
     },

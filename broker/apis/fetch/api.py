@@ -26,6 +26,7 @@ from __future__ import annotations
 from broker.apis.fetch.prepared import PreparedFetch
 from broker.apis.fetch.prepared_follower import PreparedFollowerFetch
 from broker.apis.fetch.reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
+from broker.apis.fetch.traced import answer_traced
 from broker.config.values import BrokerConfig
 from broker.purgatory.delayed_operations import DelayedFetch
 from broker.replication.fetch_session import (
@@ -105,7 +106,10 @@ class FetchApi:
         if context.quota is not None:
             max_bytes = int(min(max_bytes, context.quota.most_fetched()))
         fetch = kind(self._replicas, context, request, session, max_bytes)
-        if fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
+        if context.trace is not None:
+            wait_ms = request.max_wait_ms
+            answer_traced(context.trace, fetch, wait_ms, lambda: respond(_limited(fetch)))
+        elif fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
             respond(_limited(fetch))
         else:
             self._park(fetch, request, respond)

@@ -134,6 +134,8 @@ class ProduceApi:
                 append.pending, lambda: self._replicated(context, response, respond)
             )
             if self._replicas.wait_for_replicas(waiting, append.appended, request.timeout_ms):
+                if context.trace is not None:
+                    context.trace.waits("Produce", request.timeout_ms)
                 return
         try:
             self._answer(request, response, respond)
@@ -258,6 +260,8 @@ class ProduceApi:
     def _replicated(
         self, context: RequestContext, response: ProduceResponse, respond: Respond
     ) -> None:
+        if context.trace is not None:
+            context.trace.woken(expired=_has_timed_out(response))
         self._name_leaders(context.api_version, context.listener_name, response)
         respond(response)
 
@@ -311,6 +315,7 @@ class _Append:
         self.request = request
         self.verified = verified
         self.looked = looked
+        self.trace = context.trace
         self.by_topic_id = context.api_version >= TOPIC_IDS_FROM
         self.knows_zstd = context.api_version >= ZSTD_FROM
         self.internal_allowed = context.client_id == ADMIN_CLIENT_ID
@@ -351,14 +356,7 @@ class _Append:
             if refusal is not None:
                 return _failed(data.index, *refusal)
             guard = self._guard(partition)
-        info = partition.append_as_leader(
-            records,
-            self.request.acks,
-            now_ms,
-            verification_guard=guard,
-            internal_allowed=self.internal_allowed,
-            looked_at=self.looked.get(id(data)),
-        )
+        info = self._append(partition, records, data, guard, now_ms)
         if isinstance(info, ErrorCode):
             self.failed = True
             return _not_tried(partition, data.index, records, info)
@@ -373,6 +371,30 @@ class _Append:
                 info.last_offset + 1, lambda verdict: _settle(answer, verdict)
             )
         return answer
+
+    def _append(
+        self,
+        partition: Partition,
+        records: memoryview,
+        data: PartitionProduceData,
+        guard: VerificationGuard | None,
+        now_ms: int,
+    ) -> LogAppendInfo | ErrorCode:
+        trace = self.trace
+        if trace is not None:
+            trace.begins()
+        info = partition.append_as_leader(
+            records,
+            self.request.acks,
+            now_ms,
+            verification_guard=guard,
+            internal_allowed=self.internal_allowed,
+            looked_at=self.looked.get(id(data)),
+            trace=trace,
+        )
+        if trace is not None and (error := _error_of(info)):
+            trace.refused(partition, error.name)
+        return info
 
     def _refusal(
         self, partition: Partition, attributes: int
@@ -440,6 +462,20 @@ def _not_tried(
 def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
     """An append stays where it is: its offset is told also where it was not replicated in time."""
     answer.error_code = int(verdict)
+
+
+def _has_timed_out(response: ProduceResponse) -> bool:
+    """Whether some partition was not replicated in time."""
+    timed_out = ErrorCode.REQUEST_TIMED_OUT
+    return any(
+        one.error_code == timed_out
+        for topic in response.responses
+        for one in topic.partition_responses
+    )
+
+
+def _error_of(info: LogAppendInfo | ErrorCode) -> ErrorCode:
+    return info if isinstance(info, ErrorCode) else info.error
 
 
 def _failed(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher import ReplicaFetcher
+from broker.requests.tracer import Tracer
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import answer_to
 from protocol.messages.fetch import (
@@ -142,7 +144,7 @@ class ScriptedLeader:
 class Follower:
     """Broker 1, which follows broker 2, and its fetcher."""
 
-    def __init__(self, folder: str, wait_max_ms: int = 500) -> None:
+    def __init__(self, folder: str, wait_max_ms: int = 500, tracer: Tracer | None = None) -> None:
         self.replicas = Replicas(folder)
         self.scheduler = self.replicas.scheduler
         self.leader = ScriptedLeader()
@@ -156,6 +158,7 @@ class Follower:
             wait_max_ms,
             lambda *refusal: self.refusals.append(refusal),
         )
+        settings = replace(settings, tracer=tracer)
         self.fetcher = ReplicaFetcher("f", LEADER, lambda: self.leader, self.scheduler, settings)
 
     def follow(self, *topics: str) -> Partition:

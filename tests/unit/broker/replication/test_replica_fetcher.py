@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.requests.tracer import Tracer
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse
 from storage.ports import ChannelFailure
@@ -470,3 +471,30 @@ def test_a_leader_that_does_not_let_this_broker_in_is_named(
     else:
         follower.leader.give(("a", data(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
     assert follower.refusals == [(LEADER, "FETCH")]
+
+
+# --- traces --------------------------------------------------------------------------------------
+
+
+def test_a_tracer_is_told_of_each_append_and_of_the_fetch_that_brought_it(tmp_path: Path) -> None:
+    now_s = iter(range(100))
+    tracer = Tracer(lambda: float(next(now_s)), lambda: 0, lambda *_: "")
+    follower = Follower(str(tmp_path), tracer=tracer)
+    partition = follower.follow("a")
+    follower.leader.give(("a", data(records(0, 0, 3), 0)))
+    follower.leader.give(("a", data(high_watermark=3)))
+    (copy,) = [one.told() for one in tracer.news(0)]
+    assert copy == {
+        "kind": "copy",
+        "revision": 1,
+        "leader": LEADER,
+        "topic": "a",
+        "partition": 0,
+        "first_offset": 0,
+        "end_offset": 3,
+        "segment": 0,
+        "segment_bytes": partition.log.active.size,
+        "asked_s": 0.0,
+        "answered_s": 1.0,
+        "appended_s": 2.0,
+    }

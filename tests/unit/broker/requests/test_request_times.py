@@ -142,3 +142,48 @@ def test_who_is_not_counted_leaves_nothing() -> None:
     times.answered(2.0)
     times.leaves_late(1.0, 2.0)
     assert not times._leaving
+
+
+class Followed:
+    """What a trace hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[object, ...]] = []
+
+    def came(self, received_s: float, taken_s: float | None) -> None:
+        self.heard.append(("came", received_s, taken_s))
+
+    def answered(self, handled_s: float, answered_s: float, *, leaves: bool) -> None:
+        self.heard.append(("answered", handled_s, answered_s, leaves))
+
+    def sent(self, sending_s: float, sent_s: float) -> None:
+        self.heard.append(("sent", sending_s, sent_s))
+
+
+def test_who_follows_a_request_hears_of_that_one_only() -> None:
+    metrics, times, trace = RequestMetrics(), RequestTimes(), Followed()
+    times.received(10.0)
+    times.begun(11.0)
+    times.of(metrics)
+    times.traced(trace)
+    times.handled(13.0)
+    times.answered(17.0)
+    times.sending(25.0)
+    assert trace.heard == [("came", 10.0, 11.0), ("answered", 13.0, 17.0, True)]
+    times.sent(41.0)
+    assert trace.heard[2:] == [("sent", 25.0, 41.0)]
+    times.received(50.0)
+    times.of(metrics)
+    times.answered(51.0)
+    times.sending(52.0)
+    times.sent(53.0)
+    assert len(trace.heard) == 3
+
+
+def test_without_an_answer_its_end_is_that() -> None:
+    metrics, times, trace = RequestMetrics(), RequestTimes(), Followed()
+    times.received(10.0)
+    times.of(metrics)
+    times.traced(trace)
+    times.answered(12.0, leaves=False)
+    assert trace.heard == [("came", 10.0, None), ("answered", 12.0, 12.0, False)]
