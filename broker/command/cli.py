@@ -189,7 +189,9 @@ def serve(
     \b
     ottla serve --port 19092 --data /tmp/second
     """
-    config = _loaded(config_file, (*overrides, *_placed(config_file, overrides, port, data)))
+    placed = _placed(config_file, overrides, port, data)
+    traced = {} if console_port is None else {"ottla.trace.requests": "true"}
+    config = _loaded(config_file, (*overrides, *placed), traced)
     console = _console(config, console_port, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import format_folders, run
@@ -425,10 +427,12 @@ def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: st
     raise click.exceptions.Exit(code)
 
 
-def _loaded(config_file: str | None, overrides: tuple[str, ...]) -> BrokerConfig:
+def _loaded(
+    config_file: str | None, overrides: tuple[str, ...], below: dict[str, str] | None = None
+) -> BrokerConfig:
     from broker.config.file import load_config
 
-    config = load_config(config_file, overrides)
+    config = load_config(config_file, overrides, below)
     if config.profile_name is not None:
         say(
             f"ottla: no --config: using the {config.profile_name} profile "

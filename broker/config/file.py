@@ -25,8 +25,11 @@ from broker.config.values import BrokerConfig
 from storage.config_def import ConfigError
 
 
-def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
-    """The configuration of `path` with `overrides` (`key=value`) above it.
+def load_config(
+    path: str | None, overrides: Iterable[str], below: Mapping[str, str] | None = None
+) -> BrokerConfig:
+    """The configuration of `path` with `overrides` (`key=value`) above it, and `below` where
+    neither says anything.
 
     Without a path the single-node profile applies. Raises StartError with one line that names the
     file and the key.
@@ -38,13 +41,13 @@ def load_config(path: str | None, overrides: Iterable[str]) -> BrokerConfig:
     warnings = _given_twice([key for key, _ in given])
     try:
         if path is None:
-            texts = _filled(above)
+            texts = _filled({**(below or {}), **above})
             return single_node_config(texts, warnings)
         text = _text(path, " (conf/server.properties is an example of such a file)")
         texts, repeated = _parsed(path, text)
         lines = lines_of_keys(text)
         warnings = [*repeated, *warnings]
-        texts = _filled({**texts, **above})
+        texts = _filled({**(below or {}), **texts, **above})
         return parse_config(texts, warnings=warnings)
     except ConfigError as error:
         faults = all_faults(texts, error, known_keys(texts))

@@ -73,6 +73,9 @@ def wait_for_answers(clients: Sequence[BlockingClient], timeout_s: float) -> lis
     return readable
 
 
+CLIENT_ID = "ottla"
+
+
 class BlockingClient:
     """A connection; every call raises OSError or ProtocolError where the broker does not answer."""
 
@@ -81,7 +84,7 @@ class BlockingClient:
         host: str,
         port: int,
         timeout_s: float,
-        client_id: str = "ottla",
+        client_id: str = CLIENT_ID,
         guard: ClientGuard = PLAINTEXT_GUARD,
     ) -> None:
         """Connect, get in and ask which APIs are served; each wait takes at most `timeout_s`."""

@@ -24,7 +24,7 @@ from broker.command.client.connection import (
 )
 from broker.command.client.refusals import Refused, why
 from broker.config.start_error import StartError
-from broker.network.blocking_client import ApiNotServed, BlockingClient, Request
+from broker.network.blocking_client import CLIENT_ID, ApiNotServed, BlockingClient, Request
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message import Message
@@ -55,9 +55,14 @@ class Cluster:
     """`with Cluster(servers, config) as cluster: cluster.call(request, Response)`."""
 
     def __init__(
-        self, bootstrap_servers: str, command_config: str | None, timeout_s: float = TIMEOUT_S
+        self,
+        bootstrap_servers: str,
+        command_config: str | None,
+        timeout_s: float = TIMEOUT_S,
+        client_id: str = CLIENT_ID,
     ) -> None:
         """Connect to the first address that answers. Raises StartError."""
+        self._client_id = client_id
         self._timeout_s = timeout_s
         self._bootstrap = parse_addresses(bootstrap_servers)
         self._guard = command_guard(command_config)
@@ -243,7 +248,7 @@ class Cluster:
         unanswered = Unanswered(self._timeout_s, self._guard)
         for host, port in dict.fromkeys(addresses):
             try:
-                client = BlockingClient(host, port, self._timeout_s, guard=self._guard)
+                client = BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)
             except (OSError, ProtocolError) as error:
                 unanswered.add((host, port), error)
             else:
@@ -253,7 +258,7 @@ class Cluster:
     def _connected(self, node_id: int, address: Address) -> BlockingClient:
         host, port = address
         try:
-            return BlockingClient(host, port, self._timeout_s, guard=self._guard)
+            return BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)
         except (OSError, ProtocolError) as error:
             reason = explain(error, self._timeout_s, self._guard, host)
             raise StartError(

@@ -173,3 +173,12 @@ def test_the_client_half_of_a_command(tmp_path: Path) -> None:
         load_client_security(str(file))
     with pytest.raises(StartError, match="No such file"):
         load_client_security(str(tmp_path / "none"))
+
+
+def test_what_stands_below_counts_where_nothing_else_is_said(tmp_path: Path) -> None:
+    below = {"ottla.trace.requests": "true"}
+    assert load_config(None, [], below).ottla_trace_requests
+    assert not load_config(None, ["ottla.trace.requests=false"], below).ottla_trace_requests
+    file = tmp_path / "server.properties"
+    file.write_text("process.roles=broker,controller\nnode.id=1\nottla.trace.requests=false\n")
+    assert not load_config(str(file), [], below).ottla_trace_requests
