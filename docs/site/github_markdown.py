@@ -6,23 +6,24 @@ The pages are written for GitHub, so they hold nothing that is for the site alon
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from navigation import HOME, toctrees
-from sphinx.application import Sphinx
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 # One picture in two themes, as GitHub has it: the dark one, the light one and what they show.
 PICTURE = re.compile(
     r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
-    r'<img (?:width="\d+" )?(?:src="(?P<light>[^"]+)" )?alt="(?P<alt>[^"]*)"'
-    r'(?: src="(?P<last>[^"]+)")?>\s*</picture>'
+    r'<img src="(?P<light>[^"]+)" alt="(?P<alt>[^"]*)">\s*</picture>'
 )
 
 
 def themed(found: re.Match[str]) -> str:
     """A `<picture>` as two images, of which the theme's switch shows one."""
-    light = found["light"] or found["last"]
-    alt = found["alt"].replace("\n", " ")
-    return f"![{alt}]({light}){{.only-light}}\n![{alt}]({found['dark']}){{.only-dark}}\n"
+    light, dark, alt = found["light"], found["dark"], found["alt"].replace("\n", " ")
+    return f"![{alt}]({light}){{.only-light}}\n![{alt}]({dark}){{.only-dark}}\n"
 
 
 def adapt(_app: Sphinx, docname: str, source: list[str]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+
+import pytest
 
 from docs.site import check
 from docs.site.repository_files import is_page, located
+from tests.architecture.sources import ROOT
 
 
 def test_a_code_span_that_names_a_file_leads_to_it() -> None:
@@ -25,6 +29,21 @@ def test_a_code_span_that_names_a_file_leads_to_it() -> None:
 def test_what_has_a_page() -> None:
     assert is_page("storage/log/unified_log.py") and is_page("bench/results")
     assert not is_page("storage/gone.py") and not is_page("../etc") and not is_page(".git/HEAD")
+
+
+def test_a_picture_of_two_themes_follows_the_switch_of_the_site(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    markdown = importlib.import_module("github_markdown")
+    page = [(ROOT / "docs" / "console.md").read_text()]
+    pictures = page[0].count("<picture>")
+    markdown.adapt(None, "docs/console", page)
+    assert pictures > 0 and "<picture>" not in page[0]
+    assert page[0].count("-dark.png){.only-dark}") == page[0].count("{.only-light}") == pictures
+    home = [""]
+    markdown.adapt(None, markdown.HOME, home)
+    assert "/docs/how-it-works\n" in home[0]
 
 
 def test_the_check_of_a_site_sees_what_is_broken(tmp_path: Path) -> None:
