@@ -22,7 +22,7 @@ from protocol.record_batch import (
 _SMALL_BATCH_BYTES = 2048
 _READ_BYTES = 4096
 _READ_MANY_BYTES = 64 * 1024
-HEADERS_MAX = 200_000
+HEADERS_MAX = 100_000
 """Passed on the way to a position: without an index a walk is not to go on for ever."""
 
 

@@ -23,9 +23,10 @@ from protocol.compression import Codec, decompress
 from protocol.record_batch import HEADER_SIZE, CorruptBatch
 from protocol.record_scan import scan_records
 
-HEADERS_A_LOOK = 40_000
-RECORDS_A_LOOK = 100_000
-"""Where records are looked at: some 0.2 s."""
+HEADERS_A_LOOK = 10_000
+RECORDS_A_LOOK = 50_000
+"""Where records are looked at. Either is some 0.15 s of a core."""
+_CODECS = {one.value: one.name.lower() for one in Codec}
 BATCH_BYTES_MAX = 16 * 1024 * 1024
 """A larger one's tombstones are not counted."""
 CELLS = 96
@@ -131,7 +132,7 @@ class Scan:
             self.batches_with_horizon += 1
             low, high = self.horizons or (horizon, horizon)
             self.horizons = min(low, horizon), max(high, horizon)
-        name = Codec(header.compression).name.lower()
+        name = _CODECS[header.compression]
         batches, size = self.codecs.get(name, (0, 0))
         self.codecs[name] = batches + 1, size + header.size_in_bytes
         epoch = header.partition_leader_epoch
