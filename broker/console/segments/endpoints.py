@@ -30,7 +30,9 @@ _OFFSET_MAX = 2**63 - 1
 _ROWS = 500
 _ROWS_MAX = 2_000
 _INDEXES = {"offsets": INDEX_SUFFIX, "times": TIME_INDEX_SUFFIX}
-_NO_CONFIGS = Rules(None, why_not="the metadata log is cut behind its snapshots, not by the configs of a topic")
+_NO_CONFIGS = Rules(
+    None, why_not="the metadata log is cut behind its snapshots, not by the configs of a topic"
+)
 
 
 class SegmentsView:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from broker.console.segments.disk import Disk, Marks
@@ -80,6 +81,8 @@ def seen_segments(
     """Of a folder, oldest first; those that vanish meanwhile are left out."""
     counts = is_compacted and listing.size <= COUNTED_BYTES_MAX
     deadline = time.monotonic() + LOOK_S
+    if listing.segments:  # first: where the log ends is to be known before what is left of it
+        _look_at_active(disk, listing.segments[-1], counts, time.monotonic() + LOOK_S / 2)
     found: list[Seen] = []
     for segment in listing.segments[-SEGMENTS_SHOWN_MAX:]:
         end = listing.end_of(segment)
@@ -90,6 +93,11 @@ def seen_segments(
             continue
         found.append(Seen(segment, facts, scan, _end(end, facts, scan), end is None))
     return found
+
+
+def _look_at_active(disk: Disk, active: SegmentFiles, counts: bool, deadline: float) -> None:
+    with suppress(LogError):
+        _scan(disk, active, counts, deadline, wanted=True)
 
 
 def _scan(

@@ -96,3 +96,22 @@ def test_keys_lead_from_view_to_view(link: str) -> None:
         tab.page.get_by_role("link", name="payments").wait_for()
         tab.page.get_by_role("link", name=ORDERS, exact=True).wait_for(state="detached")
         tab.close()
+
+
+def test_a_segment_opens_down_to_its_bytes(link: str) -> None:
+    with chromium() as browser:
+        tab = Tab(browser, link)
+        page = tab.go(f"/segments/{ORDERS}/0")
+        page.locator(".seg-box").first.click()
+        page.get_by_role("table", name="Batches").locator("tbody button").first.click()
+        tab.wait("The header: 61 bytes")
+        page.locator(".seg-fields button", has_text="crc").click()
+        tab.wait("It fits the bytes.")
+        page.get_by_role("table", name="Records of the batch").locator("tbody button").first.click()
+        tab.wait("timestampDelta")
+        page.locator(".seg-dump").last.locator("i").first.hover()
+        page.locator(".seg-fields").last.locator("button.on", has_text="length").wait_for()
+        page.get_by_role("button", name="Look it up").click()
+        tab.wait("The offset index")
+        assert not tab.is_wider_than_its_window()
+        tab.close()
