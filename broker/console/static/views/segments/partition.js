@@ -109,7 +109,7 @@ function Density({ segment }) {
 function Fate({ segment, log }) {
   const fate = fateOf(segment.fate, log.now, log);
   const title = fateAtLength(segment.fate, log.now, log);
-  return html`<span class="row nowrap" title=${title}>${segment.active && html`<${Badge} kind="info">active<//>`}
+  return html`<span class="row nowrap seg-fate" title=${title}>${segment.active && html`<${Badge} kind="info">active<//>`}
     ${fate.kind ? html`<${Badge} kind=${fate.kind}>${fate.text}<//>` : html`<span>${fate.text}</span>`}</span>`;
 }
 

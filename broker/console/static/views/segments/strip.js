@@ -13,6 +13,8 @@ const MARKS = [
   ["logEnd", "log end", "The offset that the next record will have."],
 ];
 const NARROWEST = 10;
+// Labels of marks beyond this percentage of the width stand left of their line.
+const ASIDE = innerWidth < 760 ? 42 : 70;
 
 export function Strip({ log, selected, onSelect }) {
   const [scale, setScale] = useState("size");
@@ -29,7 +31,7 @@ export function Strip({ log, selected, onSelect }) {
     <div class="seg-scroll">
       <div class="seg-strip" style=${{ minWidth: `${log.segments.length * (NARROWEST + 2)}px` }}>
         <div class="seg-marks" style=${{ height: `${rows * 20 + 4}px` }}>
-          ${marks.map((one) => html`<div key=${one.name} class="seg-mark ${one.id} ${one.place > 70 ? "toleft" : ""}" style=${{ left: `${one.place}%`, top: `${one.row * 20}px` }} title=${one.note}>
+          ${marks.map((one) => html`<div key=${one.name} class="seg-mark ${one.id} ${one.place > ASIDE ? "toleft" : ""}" style=${{ left: `${one.place}%`, top: `${one.row * 20}px` }} title=${one.note}>
             <span>${one.name} <b>${count(one.offset)}</b></span></div>`)}
         </div>
         <div class="seg-boxes">
@@ -119,8 +121,8 @@ function placedMarks(log, boxes) {
     .sort((one, other) => one.place - other.place)
     .map((one) => {
       // Labels left of their line, where that is far to the right, must not cover each other either.
-      const room = 17;
-      const [from, to] = one.place > 70 ? [one.place - room, one.place] : [one.place, one.place + room];
+      const room = innerWidth < 760 ? 58 : 17;
+      const [from, to] = one.place > ASIDE ? [one.place - room, one.place] : [one.place, one.place + room];
       let row = ends.findIndex((taken) => taken.every(([low, high]) => to <= low || from >= high));
       if (row < 0) row = ends.push([]) - 1;
       ends[row].push([from, to]);
