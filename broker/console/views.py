@@ -7,6 +7,7 @@ from collections.abc import Callable
 from broker.console.access import endpoints as access
 from broker.console.configs import endpoints as configs
 from broker.console.endpoints import Ask, Console, Endpoint, get
+from broker.console.flow import endpoints as flow
 from broker.console.groups import endpoints as groups
 from broker.console.messages import endpoints as messages
 from broker.console.overview import endpoints as overview
@@ -28,8 +29,10 @@ def _about(console: Console, _ask: Ask) -> object:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     get("/api/about", _about),
+    # a view a line: *topics.endpoints.ENDPOINTS
     *access.ENDPOINTS,
     *configs.ENDPOINTS,
+    *flow.ENDPOINTS,
     *groups.ENDPOINTS,
     *messages.ENDPOINTS,
     *overview.ENDPOINTS,

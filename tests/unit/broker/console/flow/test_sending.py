@@ -1,0 +1,38 @@
+"""What may be sent; that it is sent, `tests/compat/console/test_record_flow.py` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.console.endpoints import BadAsk
+from broker.console.flow.sending import CONSUMER_ID, PRODUCER_ID, VALUE_MAX_BYTES, Asked, asked
+from broker.requests.tracer import CLIENT_PREFIX
+
+
+def test_what_is_asked_for() -> None:
+    assert asked({"topic": "t"}) == Asked("t", 0, -1, b"")
+    body = {"topic": "t", "partition": 2, "acks": "1", "value": "\u00e9"}
+    assert asked(body) == Asked("t", 2, 1, b"\xc3\xa9")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (None, "choose a topic"),
+        ({"topic": ""}, "choose a topic"),
+        ({"topic": ["t"]}, "choose a topic"),
+        ({"topic": "t", "partition": -1}, "whole number"),
+        ({"topic": "t", "partition": True}, "whole number"),
+        ({"topic": "t", "acks": "2"}, "acks is 0, 1 or all"),
+        ({"topic": "t", "value": "x" * (VALUE_MAX_BYTES + 1)}, "and may have"),
+    ],
+)
+def test_what_cannot_be(body: Any, why: str) -> None:
+    with pytest.raises(BadAsk, match=why):
+        asked(body)
+
+
+def test_both_call_themselves_what_brokers_trace() -> None:
+    assert PRODUCER_ID.startswith(CLIENT_PREFIX) and CONSUMER_ID.startswith(CLIENT_PREFIX)
