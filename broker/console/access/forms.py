@@ -7,7 +7,7 @@ Pure. Follows KIP-140 and KIP-290 for which operations a resource knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from broker.command.admin.acl_words import operation_of
 from broker.command.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
@@ -27,6 +27,8 @@ RESOURCES = {one.name: one for one in Resource if one in OPERATIONS_OF}
 PATTERNS = {"LITERAL": PatternType.LITERAL, "PREFIXED": PatternType.PREFIXED}
 PERMISSIONS = {"ALLOW": Permission.ALLOW, "DENY": Permission.DENY}
 PASSWORD_CHARACTERS_MIN = 1
+
+T = TypeVar("T")
 
 
 class NewPassword(NamedTuple):
@@ -53,7 +55,7 @@ def choices() -> dict[str, object]:
     }
 
 
-def acl_of(body: Any) -> Acl:
+def acl_of(body: object) -> Acl:
     """Raises BadAsk."""
     fields = _texts(body)
     resource = _chosen(fields, "resource", RESOURCES)
@@ -81,7 +83,7 @@ def acl_of(body: Any) -> Acl:
     )
 
 
-def password_of(body: Any) -> NewPassword:
+def password_of(body: object) -> NewPassword:
     """Raises BadAsk."""
     fields = _texts(body)
     user, mechanism = user_of(body)
@@ -97,7 +99,7 @@ def password_of(body: Any) -> NewPassword:
     return NewPassword(user, mechanism, iterations, password)
 
 
-def user_of(body: Any) -> tuple[str, ScramMechanism]:
+def user_of(body: object) -> tuple[str, ScramMechanism]:
     """Raises BadAsk."""
     fields = _texts(body)
     user = fields.get("user", "")
@@ -106,7 +108,7 @@ def user_of(body: Any) -> tuple[str, ScramMechanism]:
     return user, _chosen(fields, "mechanism", SCRAM_MECHANISMS)
 
 
-def quota_of(body: Any) -> tuple[Entity, dict[str, float], list[str]]:
+def quota_of(body: object) -> tuple[Entity, dict[str, float], list[str]]:
     """Whose, what is set and what removed. Raises BadAsk."""
     fields = body if isinstance(body, dict) else {}
     names = {kind: fields.get(kind) or None for kind in (USER, CLIENT_ID, IP)}
@@ -121,12 +123,12 @@ def quota_of(body: Any) -> tuple[Entity, dict[str, float], list[str]]:
     return entity, rates, [str(one) for one in removed]
 
 
-def _texts(body: Any) -> dict[str, str]:
+def _texts(body: object) -> dict[str, str]:
     fields = body if isinstance(body, dict) else {}
     return {str(name): str(value) for name, value in fields.items() if value is not None}
 
 
-def _chosen(fields: Mapping[str, str], name: str, known: Mapping[str, Any]) -> Any:
+def _chosen(fields: Mapping[str, str], name: str, known: Mapping[str, T]) -> T:
     found = known.get(fields.get(name, ""))
     if found is None:
         raise BadAsk(f"{name} is to be one of {', '.join(known)}")

@@ -5,7 +5,7 @@ A change is sent to be checked first; the page shows what the cluster says, and 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from broker.command.client.refusals import Refused
 from broker.command.configs.settings import (
@@ -76,14 +76,14 @@ def _change(console: Console, ask: Ask) -> object:
     return {"changed": execute, "resource": str(resource)}
 
 
-def _values(body: dict[str, Any]) -> dict[str, str]:
+def _values(body: Mapping[str, object]) -> dict[str, str]:
     found = body.get("set") or {}
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
         raise BadAsk("set is to be keys with texts as values")
     return {key.strip(): value for key, value in found.items() if key.strip()}
 
 
-def _removed(body: dict[str, Any]) -> list[str]:
+def _removed(body: Mapping[str, object]) -> list[str]:
     found = body.get("unset") or []
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise BadAsk("unset is to be a list of keys")

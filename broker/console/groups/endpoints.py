@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from broker.command.client.cluster import Cluster, Partition
 from broker.command.client.places import Place, parse_place
@@ -279,7 +278,7 @@ def _reset(console: Console, ask: Ask) -> object:
     return {"moved": execute, "rows": [one._asdict() for one in rows]}
 
 
-def _wanted(body: Any) -> dict[Partition, Place]:
+def _wanted(body: object) -> dict[Partition, Place]:
     moves = body.get("moves") if isinstance(body, dict) else None
     if not isinstance(moves, list) or not moves:
         raise BadAsk("moves: name at least one partition to move")

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from broker.command.client.cluster import Partition
 from protocol.messages.metadata import MetadataResponse
 
-SINGLY_MAX = 8
-"""Changes of one kind in one look that are told one by one; more are told by topic."""
+SINGLY_MAX = 3
+"""Partitions of a topic to which the same happened in one look that are told one by one."""
+TOPICS_MAX = 20
+"""Of one kind of change: if it happened to more topics, one line is for all."""
 NOBODY = -1
 
 
@@ -147,37 +149,20 @@ Moves = Sequence[tuple[Partition, Placed, Placed]]
 
 def _leaders(both: Moves) -> list[Change]:
     moved = [(at, now) for at, before, now in both if before.leader != now.leader]
-    lost = [at for at, now in moved if now.leader == NOBODY]
-    led = [(at, now) for at, now in moved if now.leader != NOBODY]
-    told = _told(lost, "bad", " has no leader", " have no leader")
-    if len(led) <= SINGLY_MAX:
-        told += [
-            Change("news", f"{_named(at)} led by {now.leader} now; ISR {_ids(now.isr)}")
-            for at, now in led
-        ]
-        return told
-    by_leader: dict[tuple[str, int], int] = {}
-    for (topic, _), now in led:
-        by_leader[topic, now.leader] = by_leader.get((topic, now.leader), 0) + 1
-    told += [
-        Change("news", f"{_count(number)} of {topic} led by {leader} now")
-        for (topic, leader), number in by_leader.items()
-    ]
-    return told
+    told = _told("bad", [(at, "has no leader") for at, now in moved if now.leader == NOBODY])
+    isr = {at: _ids(now.isr) for at, now in moved}
+    led = [(at, f"led by {now.leader} now") for at, now in moved if now.leader != NOBODY]
+    return told + _told("news", led, {at: f"; ISR {text}" for at, text in isr.items()})
 
 
 def _in_sync(both: Moves) -> list[Change]:
     """Of those whose leader stayed: the others are told with their new leader."""
     stayed = [(at, old, now) for at, old, now in both if old.leader == now.leader]
-    out = [(at, now) for at, old, now in stayed if len(now.isr) < len(old.isr)]
-    back = [(at, now) for at, old, now in stayed if len(now.isr) > len(old.isr)]
     told = []
-    for kind, verb, rows in (("bad", "shrank", out), ("good", "grew", back)):
-        if len(rows) <= SINGLY_MAX:
-            text = "ISR of {} " + verb + " to {}"
-            told += [Change(kind, text.format(_named(at), _ids(now.isr))) for at, now in rows]
-        else:
-            told += _told([at for at, _ in rows], kind, "", f": ISR {verb}")
+    for kind, verb, sign in (("bad", "ISR shrank", -1), ("good", "ISR grew", 1)):
+        rows = [one for one in stayed if sign * (len(one[2].isr) - len(one[1].isr)) > 0]
+        more = {at: f" to {_ids(now.isr)}" for at, _, now in rows}
+        told += _told(kind, [(at, verb) for at, _, _ in rows], more)
     return told
 
 
@@ -186,25 +171,37 @@ def _topics(before: Look, now: Look) -> Iterator[Change]:
     made = [name for name in new if name not in old]
     gone = [name for name in old if name not in new]
     for names, word in ((made, "made"), (gone, "deleted")):
-        if len(names) > SINGLY_MAX:
-            yield Change("news", f"{len(names)} topics {word}")
+        if len(names) > TOPICS_MAX:
+            yield Change("news", f"{len(names):,} topics {word}")
         else:
             yield from (Change("news", f"topic {name} {word}") for name in names)
 
 
-def _told(places: Sequence[Partition], kind: str, one: str, many: str) -> list[Change]:
-    if len(places) <= SINGLY_MAX:
-        return [Change(kind, f"{_named(at)}{one}") for at in places]
-    by_topic: dict[str, int] = {}
-    for topic, _ in places:
-        by_topic[topic] = by_topic.get(topic, 0) + 1
-    return [
-        Change(kind, f"{_count(number)} of {topic}{many}") for topic, number in by_topic.items()
-    ]
-
-
-def _named(at: Partition) -> str:
-    return f"{at[0]}-{at[1]}"
+def _told(
+    kind: str,
+    rows: Sequence[tuple[Partition, str]],
+    more: Mapping[Partition, str] | None = None,
+) -> list[Change]:
+    """`rows`: partitions and what happened to them; `more` is told of those that stand alone."""
+    by_topic: dict[tuple[str, str], list[Partition]] = {}
+    for at, text in rows:
+        by_topic.setdefault((at[0], text), []).append(at)
+    if len(by_topic) > TOPICS_MAX:
+        totals: dict[str, list[str]] = {}
+        for (topic, text), places in by_topic.items():
+            totals.setdefault(text, []).extend([topic] * len(places))
+        return [
+            Change(kind, f"{_count(len(names))} of {len({*names}):,} topics: {text}")
+            for text, names in totals.items()
+        ]
+    told = []
+    for (topic, text), places in by_topic.items():
+        if len(places) > SINGLY_MAX:
+            told.append(Change(kind, f"{_count(len(places))} of {topic}: {text}"))
+        else:
+            rest = more or {}
+            told += [Change(kind, f"{at[0]}-{at[1]} {text}{rest.get(at, '')}") for at in places]
+    return told
 
 
 def _ids(ids: Sequence[int]) -> str:

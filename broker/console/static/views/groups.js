@@ -45,12 +45,12 @@ function Figures({ data }) {
 
 const COLUMNS = [
   { name: "Group", wide: true, show: (row) => html`<a class="strong" href=${`#/groups/${encodeURIComponent(row.group)}`}>${row.group || "(no name)"}</a>` },
+  { name: "Lag", number: true, show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${count(row.lag)}</span>` },
+  { name: "Since when", show: (row) => html`<span class="since ${row.since_ms ? "late" : "quiet"}"><${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} /></span>` },
+  { name: "Last hour", show: (row) => html`<${Spark} values=${row.spark} width=${110} label=${`Lag of ${row.group} over the last hour`} />` },
   { name: "State", show: (row) => html`<${State} name=${row.state} />` },
   { name: "Type", show: (row) => html`<span class="quiet">${row.type}${row.protocol && row.protocol !== "consumer" ? ` · ${row.protocol}` : ""}</span>` },
   { name: "Members", number: true, show: (row) => count(row.members) },
-  { name: "Lag", number: true, show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${count(row.lag)}</span>` },
-  { name: "Last hour", show: (row) => html`<${Spark} values=${row.spark} width=${110} label=${`Lag of ${row.group} over the last hour`} />` },
-  { name: "Since when", show: (row) => html`<span class=${row.since_ms ? "late" : "quiet"}><${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} /></span>` },
 ];
 
 /** A group's state. */

@@ -6,7 +6,7 @@ import { count, plural } from "../parts/index.js";
 
 const ROW = 28;
 const AHEAD = 10;
-const FRESH_MS = 6000;
+export const FRESH_MS = 6000;
 
 export function Rows({ rows, brokers }) {
   const box = useRef(null);

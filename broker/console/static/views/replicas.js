@@ -3,7 +3,7 @@
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { useStream } from "../api.js";
 import { Check, Empty, ErrorLine, Page, Panel, SearchBox, Tile, Tiles, Waiting, count, plural, time } from "../parts/index.js";
-import { Rows } from "./replica_rows.js";
+import { FRESH_MS, Rows } from "./replica_rows.js";
 
 const EVENTS_MAX = 300;
 
@@ -19,6 +19,7 @@ export function Replicas({ params }) {
     if (event.number) {
       take(state.current, event);
       again();
+      if (!event.everything) setTimeout(again, FRESH_MS + 500);
     }
   });
   const { brokers, counts, events } = state.current;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from broker.console.replicas.replica_map import (
     NOBODY,
     SINGLY_MAX,
+    TOPICS_MAX,
     Change,
     Look,
     Placed,
@@ -74,8 +75,8 @@ def test_a_broker_that_dies_is_told_with_what_follows() -> None:
 
 def test_a_leader_that_is_lost_and_an_isr_that_grows_back() -> None:
     assert changes(look(t=[WELL]), look(t=[HEADLESS])) == [Change("bad", "t-0 has no leader")]
-    assert changes(look(t=[WELL]), look(t=[SHORT])) == [Change("bad", "ISR of t-0 shrank to 1,2")]
-    assert changes(look(t=[SHORT]), look(t=[WELL])) == [Change("good", "ISR of t-0 grew to 1,2,3")]
+    assert changes(look(t=[WELL]), look(t=[SHORT])) == [Change("bad", "t-0 ISR shrank to 1,2")]
+    assert changes(look(t=[SHORT]), look(t=[WELL])) == [Change("good", "t-0 ISR grew to 1,2,3")]
 
 
 def test_a_broker_that_comes_back_and_topics_that_come_and_go() -> None:
@@ -93,11 +94,21 @@ def test_many_changes_are_told_by_topic() -> None:
     before = look(a=[WELL] * many, b=[WELL] * many)
     now = look(a=[LED_BY_3] * many, b=[SHORT] * many)
     assert changes(before, now) == [
-        Change("news", f"{many} partitions of a led by 3 now"),
+        Change("news", f"{many} partitions of a: led by 3 now"),
         Change("bad", f"{many} partitions of b: ISR shrank"),
     ]
     lost = look(a=[HEADLESS] * many, b=[SHORT] * many)
-    assert changes(now, lost) == [Change("bad", f"{many} partitions of a have no leader")]
+    assert changes(now, lost) == [Change("bad", f"{many} partitions of a: has no leader")]
+
+
+def test_a_change_of_many_topics_is_one_line() -> None:
+    many = TOPICS_MAX + 1
+    before = look(**{f"t{index}": [WELL, WELL] for index in range(many)})
+    now = look(**{f"t{index}": [LED_BY_3, WELL] for index in range(many)})
+    assert changes(before, now) == [
+        Change("news", f"{many} partitions of {many} topics: led by 3 now")
+    ]
+    assert changes(look(), now) == [Change("news", f"{many} topics made")]
 
 
 def test_nothing_changed() -> None:

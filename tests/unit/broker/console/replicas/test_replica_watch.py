@@ -56,7 +56,7 @@ def test_a_new_tab_gets_everything_and_then_what_changed() -> None:
     second = watch.news(first.number, 0)
     assert second is not None
     assert (second.number, second.everything, list(second.partitions)) == (2, False, [("t", 0)])
-    assert [one.text for one in second.events] == ["ISR of t-0 shrank to 1"]
+    assert [one.text for one in second.events] == ["t-0 ISR shrank to 1"]
     assert (second.counts.under_replicated, second.counts.under_min_isr) == (1, 1)
     assert watch.news(2, second.events[-1].number) is None
 
