@@ -28,6 +28,7 @@ RESOURCE_WORDS = {
     CLIENT_METRICS: "client metrics",
     GROUP: "group",
 }
+_NEWER_KINDS = (CLIENT_METRICS, GROUP)
 _SET, _DELETE = 0, 1
 
 SOURCES = {
@@ -95,6 +96,8 @@ def configs_by_name(
     found = {}
     for one in answer.results:
         resource = Resource(kind, one.resource_name)
+        if one.error_code == ErrorCode.INVALID_REQUEST and kind in _NEWER_KINDS:
+            raise Refused(f"{resource}: the cluster is too old to have configs of this kind")
         if one.error_code:
             reason = why(one.error_code, one.error_message, f"DescribeConfigs on {resource}")
             raise Refused(f"{resource}: {reason}")

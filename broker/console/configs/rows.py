@@ -6,11 +6,13 @@ from: the cluster's own sentence, or Ottla's where the cluster sent none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from html import unescape
 
 from broker.command.configs.settings import BROKER, SOURCES
 from broker.config.documentation import config_documentation
-from broker.config.keys import is_sensitive
+from broker.config.keys import is_sensitive, key_of
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
 TYPES = {
@@ -28,6 +30,7 @@ TYPES = {
 _PASSWORD = 9
 _DEFAULT = 5
 VALUE_CHARACTERS_MAX = 4096
+_TAG = re.compile(r"<(/?[a-zA-Z]+)(?:\s[^<>]*)?/?>")
 
 
 def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[dict[str, object]]:
@@ -37,7 +40,7 @@ def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[dict
 
 def _row(kind: int, one: DescribeConfigsResourceResult) -> dict[str, object]:
     secret = one.is_sensitive or one.config_type == _PASSWORD or _is_secret(kind, one.name)
-    meaning = one.documentation or config_documentation(kind, one.name)
+    meaning = plain_text(one.documentation or "") or config_documentation(kind, one.name)
     return {
         "key": one.name,
         "value": None if secret else _cut(one.value),
@@ -51,7 +54,7 @@ def _row(kind: int, one: DescribeConfigsResourceResult) -> dict[str, object]:
         "synonyms": [
             {
                 "key": each.name,
-                "value": None if secret or is_sensitive(each.name) else _cut(each.value),
+                "value": None if secret or _is_secret(kind, each.name) else _cut(each.value),
                 "source": SOURCES.get(each.source, str(each.source)),
             }
             for each in one.synonyms
@@ -59,9 +62,19 @@ def _row(kind: int, one: DescribeConfigsResourceResult) -> dict[str, object]:
     }
 
 
+def plain_text(documentation: str) -> str:
+    """Apache Kafka documents its configs in HTML: only the words of it."""
+    words = _TAG.sub(_instead, documentation)
+    return " ".join(unescape(words).split())
+
+
+def _instead(tag: re.Match[str]) -> str:
+    return {"li": " • ", "p": " ", "br": " ", "ul": " "}.get(tag[1].lower(), "")
+
+
 def _is_secret(kind: int, name: str) -> bool:
-    """A broker of another version may not know that a key is one."""
-    return kind == BROKER and is_sensitive(name)
+    """A broker may not call one of the keys known here a secret; of others it knows better."""
+    return kind == BROKER and key_of(name) is not None and is_sensitive(name)
 
 
 def _cut(value: str | None) -> str | None:

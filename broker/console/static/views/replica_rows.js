@@ -1,11 +1,13 @@
 // The map itself: a row a partition, or, where there are many, a block a topic. Only what is in sight
 // is in the page.
 
-import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { count, plural } from "../parts/index.js";
 
 const ROW = 28;
 const AHEAD = 10;
+const STRIP_FROM = 400;
+const BLOCKS_MAX = 1500;
 export const FRESH_MS = 6000;
 
 export function Rows({ rows, brokers }) {
@@ -20,8 +22,9 @@ export function Rows({ rows, brokers }) {
   const from = Math.min(seen.from, Math.max(0, rows.length - 1));
   const shown = rows.slice(from, seen.to);
   const columns = brokers.map((one) => one.id);
-  return html`<div class="table-box replica-box" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="Map of replicas">
-    ${rows.length > 400 && html`<${Strip} rows=${rows} onGo=${(at) => { box.current.scrollTop = at * ROW; }} />`}
+  // Made once for these rows: scrolling leaves its thousand blocks alone.
+  const strip = useMemo(() => rows.length > STRIP_FROM && html`<${Strip} rows=${rows} onGo=${(at) => { box.current.scrollTop = at * ROW; }} />`, [rows]);
+  return html`${strip}<div class="table-box replica-box" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="Map of replicas">
     <table class="replica-map" aria-label="Replicas by partition and broker" aria-rowcount=${rows.length}>
       <thead><tr><th scope="col">Partition</th>${brokers.map((one) => html`<th scope="col" class=${one.alive ? "" : "gone"} title=${one.host ? `${one.host}:${one.port}${one.rack ? `, rack ${one.rack}` : ""}` : "not there"}>
         ${one.id}${one.alive ? "" : html`<span class="away">away</span>`}</th>`)}<th scope="col">ISR</th></tr></thead>
@@ -57,9 +60,9 @@ function Strip({ rows, onGo }) {
     if (one.leader < 0) topic.headless += 1;
     else if (one.isr.length < one.replicas.length) topic.short += 1;
   });
-  if (topics.length > 1500) topics.sort((a, b) => b.headless + b.short - a.headless - a.short);
-  const left = Math.max(0, topics.length - 1500);
-  return html`<div class="topic-strip" role="group" aria-label="Topics">${topics.slice(0, 1500).map((one) => {
+  if (topics.length > BLOCKS_MAX) topics.sort((a, b) => b.headless + b.short - a.headless - a.short);
+  const left = Math.max(0, topics.length - BLOCKS_MAX);
+  return html`<div class="topic-strip" role="group" aria-label="Topics">${topics.slice(0, BLOCKS_MAX).map((one) => {
     const said = `${one.topic}: ${plural(one.many, "partition")}${one.headless ? `, ${one.headless} without a leader` : ""}${one.short ? `, ${one.short} under-replicated` : ""}`;
     const kind = one.headless ? "off" : one.short ? "out" : "sync";
     return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${said} aria-label=${said} onClick=${() => onGo(one.at)}></button>`;

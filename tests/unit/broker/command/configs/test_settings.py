@@ -9,6 +9,7 @@ import pytest
 from broker.command.client.refusals import Refused
 from broker.command.configs.settings import (
     BROKER,
+    GROUP,
     TOPIC,
     Resource,
     alter_configs,
@@ -56,6 +57,13 @@ def test_configs_that_may_not_be_seen() -> None:
     cluster = ScriptedCluster(answers={"DescribeConfigsRequest": refused})
     with pytest.raises(Refused, match="topic t: this takes DescribeConfigs on topic t"):
         configs_of(cluster, Resource(TOPIC, "t"))
+
+
+def test_a_cluster_that_is_too_old_for_configs_of_groups() -> None:
+    refused = DescribeConfigsResponse(results=[DescribeConfigsResult(42, None, GROUP, "g", [])])
+    cluster = ScriptedCluster(answers={"DescribeConfigsRequest": refused})
+    with pytest.raises(Refused, match="group g: the cluster is too old"):
+        configs_of(cluster, Resource(GROUP, "g"))
 
 
 def test_what_is_set_and_what_is_removed() -> None:

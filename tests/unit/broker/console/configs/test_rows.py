@@ -40,6 +40,14 @@ def test_the_clusters_own_words_come_first() -> None:
     assert row(name="no.such.key", documentation=None)["documentation"] is None
 
 
+def test_documentation_in_html_is_told_in_its_words() -> None:
+    text = (
+        "The <i>minimum</i> of <code>a &lt; b</code>.<br>Or:<ul><li>x</li><li class='y'>z</li></ul>"
+    )
+    assert row(documentation=text)["documentation"] == "The minimum of a < b. Or: • x • z"
+    assert row(documentation="1 < 2 and 3 > 2")["documentation"] == "1 < 2 and 3 > 2"
+
+
 def test_a_secret_is_never_shown_whatever_the_broker_sends() -> None:
     synonyms = [DescribeConfigsSynonym(SECRET, "hunter2", 4)]
     for fields in (
@@ -50,6 +58,11 @@ def test_a_secret_is_never_shown_whatever_the_broker_sends() -> None:
         found = row(BROKER, value="hunter2", synonyms=synonyms, **fields)
         assert found["secret"]
         assert "hunter2" not in str(found)
+
+
+def test_a_key_of_another_version_is_no_secret_unless_its_broker_says_so() -> None:
+    assert row(BROKER, name="auto.include.jmx.reporter", value="true")["value"] == "true"
+    assert row(BROKER, name="some.key", value="x", is_sensitive=True)["value"] is None
 
 
 def test_a_long_value_is_cut() -> None:
