@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from docs.site.navigation import HOME, pages
 from tests.architecture.sources import ROOT
-from tests.architecture.test_tree import tracked
+from tests.architecture.tracked_files import tracked
 
 FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)

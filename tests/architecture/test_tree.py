@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
-
-import pytest
 
 from tests.architecture.sources import ROOT
+from tests.architecture.tracked_files import tracked
 
 FILE_BYTES_MAX = 1_000_000
 # A user's or a build machine's own folders; put together so that this file does not hold them.
@@ -18,15 +16,6 @@ ALLOWED = ("/home/kafka",)
 # What a visitor reads first stays short.
 LINES_MAX = {"README.md": 190, "ARCHITECTURE.md": 200, "bench/LESSONS.md": 80}
 RESULTS_MAX = 9
-
-
-def tracked() -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if listed.returncode != 0:
-        pytest.skip("not a git repository")
-    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
 
 
 def test_no_paths_of_one_machine() -> None:
