@@ -38,6 +38,8 @@ LINES_MAX = 12
 """Partitions with a line of their own in the chart of a group."""
 UNREAD_MAX = 8
 """Partitions of which the record is looked at that the group hangs on."""
+FRESH_MS = 10_000
+"""A record that waits for less is on its way."""
 MOVES_MAX = 10_000
 FIRST_LOOK_S = 3.0
 
@@ -191,7 +193,7 @@ def _of_group(
         return "has read everything" if rows else "has committed nothing"
     said = since(worst, now_ms)
     oldest = min(unread.values(), default=None)
-    if oldest is None:
+    if oldest is None or now_ms - oldest < FRESH_MS:
         return said
     waits = f"its oldest unread record was written {{{oldest}}}, {lasting(now_ms - oldest)} ago"
     return f"{said}; {waits}" if said else waits
