@@ -90,7 +90,7 @@ function Fates({ log, chosen, open }) {
     { name: "From", value: (one) => one.firstTime, show: (one) => html`<span class="nowrap">${time(one.firstTime, { millis: false })}</span>` },
     { name: "Span", number: true, value: (one) => one.largestTime - one.firstTime, show: (one) => (one.firstTime >= 0 && one.largestTime >= 0 ? duration(Math.max(0, one.largestTime - one.firstTime)) : "–") },
     { name: "Index", number: true, value: (one) => one.density?.perMiB ?? 0, show: (one) => html`<${Density} segment=${one} />` },
-    ...(log.compaction ? [{ name: "Left", number: true, value: (one) => left(one) ?? -1, show: (one) => (left(one) === null ? "…" : `${Math.round(left(one) * 100)} %`) }] : []),
+    ...(log.compaction ? [{ name: "Left", number: true, value: (one) => left(one) ?? -1, show: (one) => (left(one) === null ? "…" : share(left(one))) }] : []),
     { name: "What becomes of it", value: (one) => one.fate?.at ?? Infinity, show: (one) => html`<${Fate} segment=${one} log=${log} />` },
   ];
   return html`<${Panel} title="Segments, and what becomes of them" inside=${false}>
@@ -98,6 +98,10 @@ function Fates({ log, chosen, open }) {
     <${Table} label="Segments" columns=${columns} rows=${log.segments} id=${(one) => one.base} selected=${chosen} />
     ${log.left_out > 0 && html`<p class="seg-more quiet">The newest ${count(log.segments.length)}; ${count(log.left_out)} older ones are left out.</p>`}
   <//>`;
+}
+
+function share(part) {
+  return part > 0 && part < 0.01 ? "under 1 %" : `${Math.round(part * 100)} %`;
 }
 
 function Density({ segment }) {
@@ -151,7 +155,7 @@ function Compaction({ log }) {
       <dl class="facts">
         <dt>Records left</dt><dd><b>${count(found.records)}</b> of ${count(found.offsets)} offsets${found.isWhole ? "" : ", still counting"}${gone > 0 ? `: ${Math.round((100 * gone) / found.offsets)} % are gone, and their offsets stay unused` : ""}</dd>
         <dt>Tombstones</dt><dd>${found.tombstones === null ? "not counted: the log is too large" : count(found.tombstones)}</dd>
-        <dt>Go</dt><dd>${found.horizons === null ? "with the first cleaning that sees them they get a time to stay: delete.retention.ms" : `${plural(found.batchesWithHorizon, "batch", "batches")} have a delete horizon, from ${time(found.horizons[0], { millis: false })} to ${time(found.horizons[1], { millis: false })}: the first cleaning after it drops their tombstones`}</dd>
+        <dt>Go</dt><dd>${found.tombstones === 0 && found.horizons !== null ? `none is left; ${plural(found.batchesWithHorizon, "batch", "batches")} still have the delete horizon that was set for theirs` : found.horizons === null ? "with the first cleaning that sees them they get a time to stay: delete.retention.ms" : `${plural(found.batchesWithHorizon, "batch", "batches")} have a delete horizon, from ${time(found.horizons[0], { millis: false })} to ${time(found.horizons[1], { millis: false })}: the first cleaning after it drops their tombstones`}</dd>
         <dt>delete.retention.ms</dt><dd>${duration(found.deleteRetention)}</dd>
       </dl>
     </div>

@@ -71,6 +71,7 @@ function Batches({ log, root, q, turn, bar }) {
     <${ErrorLine} error=${error} />
     <${Film} page=${page} at=${at} turn=${turn} />
     ${page.damage && html`<${Note} kind="warn">Damage at ${page.damage}<//>`}
+    <${Torn} bar=${bar} end=${page.next === null && !page.damage && page.batches.length ? page.batches.at(-1).position + page.batches.at(-1).size : null} />
     <div class="seg-sunk"><${Table} label="Batches" columns=${columns} rows=${page.batches} id=${(one) => one.position} selected=${at}
       empty=${html`<${Empty} title="No batch"><span>${bar.active ? "Nothing was written to this segment yet." : "The segment ends before this place."}</span><//>`} /></div>
     ${at !== null && html`<${Batch} key=${at} log=${log} root=${root} at=${at} q=${q} turn=${turn} />`}
@@ -196,6 +197,12 @@ function Bytes({ title, log, root, at, record }) {
     ${data && html`<${HexView} data=${data} onMore=${setFrom} />`}</div>`;
 }
 
+/** A closed segment ends with its last batch; an active one may be in the middle of being written. */
+function Torn({ bar, end }) {
+  if (end === null || bar.active || end >= bar.fileSize) return null;
+  return html`<${Note} kind="warn">The last ${bytes(bar.fileSize - end)} of the file, from byte ${count(end)} on, are no whole batch.<//>`;
+}
+
 // --- indexes and counts ---------------------------------------------------------------------------
 
 function Indexes({ log, root, bar }) {
@@ -249,6 +256,7 @@ function Inside({ log, root, bar }) {
   return html`
     ${!scan.isWhole && html`<div class="progress" role="progressbar" aria-label="Read so far" aria-valuenow=${Math.round((100 * scan.position) / bar.fileSize)}><div style=${{ width: `${(100 * scan.position) / Math.max(1, bar.fileSize)}%` }}></div></div>`}
     ${scan.damage && html`<${Note} kind="warn">Damage at ${scan.damage}<//>`}
+    <${Torn} bar=${bar} end=${scan.isWhole && !scan.damage ? scan.position : null} />
     <div class="seg-cellbox"><${Cells} segment=${{ ...bar, scan }} /></div>
     <p class="quiet">Each cell is ${plural(scan.cells.width, "offset")} wide, and as strong as records are left in it: ${count(scan.records)} of ${count(span)}.</p>
     <div class="seg-two">
