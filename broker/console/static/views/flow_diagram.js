@@ -8,7 +8,7 @@ const WIDTH = 1076;
 const STEP_LEAST = 54;
 const STEP_MOST = 90;
 const LANE = 50;
-const LEFT = 124;
+const LEFT = 132;
 const TOP = 8;
 
 /** `zero`: seconds that times are told from; `title`, `about`. */

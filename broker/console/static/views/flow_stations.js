@@ -12,7 +12,7 @@ const STATIONS = {
   handled: ["Returned", "handler", "broker/network/request_channel.py", "The handler is free for other requests, though this one has no answer yet."],
   follower_read: ["Given", "follower", "broker/apis/fetch/api.py", "The follower's Fetch, which waited at the leader, is answered with the batch."],
   copied: ["Copied", "follower", "broker/replication/replica_fetcher.py", "The follower has appended the batch to its own log, as it is."],
-  follower_has: ["Confirmed", "follower", "broker/replication/partition.py", "The follower's next Fetch asks for what comes behind it: so the leader knows that it has it."],
+  follower_has: ["Acked", "follower", "broker/replication/partition.py", "The follower's next Fetch asks for what comes behind it: so the leader knows that it has it."],
   high_watermark: ["Committed", "log", "broker/replication/followers.py", "All in-sync replicas have it: the high watermark rises, and consumers may read it."],
   woken: ["Woken", "purgatory", "broker/purgatory/purgatory.py", "What it waited for is there: it leaves the purgatory."],
   expired: ["Expired", "purgatory", "broker/purgatory/deadlines.py", "Its time is up: it leaves the purgatory with what there is."],
