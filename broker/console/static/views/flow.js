@@ -24,7 +24,7 @@ export function Flow() {
 
 function Away({ why }) {
   return html`<${Panel} title="There is nothing to see from here"><div class="stack">
-    <p>${why}.</p>
+    <p>${why[0].toUpperCase() + why.slice(1)}.</p>
     <p class="quiet">Brokers tell of their traces on a socket in their log directory, on their own machine and to their own user alone.
       Start a console there, as that user:</p>
     <pre>ottla console --bootstrap-server localhost:9092 --data DIR</pre>
