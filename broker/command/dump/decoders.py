@@ -94,11 +94,11 @@ def _metadata(record: Record) -> Decoded | None:
     except (MetadataRecordError, *_UNREADABLE):
         return None
     data = plain(found)
-    name = _kafka_name(record_name(found))
+    name = kafka_name(record_name(found))
     return Decoded(None, {"type": name, "version": version, "data": data})
 
 
-def _kafka_name(name: str) -> str:
+def kafka_name(name: str) -> str:
     """`TopicRecord` → `TOPIC_RECORD`, as Kafka's `MetadataRecordType` has it."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
 

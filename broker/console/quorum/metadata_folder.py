@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from broker.command.cluster_status import METADATA_TOPIC
-from broker.command.dump.decoders import METADATA, decode_by, fields_of
+from broker.command.dump.decoders import METADATA, decode_by, fields_of, kafka_name
 from controller.metadata.control_records import decode_control_record
 from controller.metadata.records import MetadataRecordError
 from protocol.control_records import ControlRecordType
@@ -199,6 +199,6 @@ def _record(epoch: int, record: Record) -> Shown:
         )
     if isinstance(value, str):  # hidden: what stands for it begins with its name
         name, _, words = value.partition(" ")
-        return Shown(record.offset, epoch, record.timestamp, name, None, words)
+        return Shown(record.offset, epoch, record.timestamp, kafka_name(name), None, words)
     size = len(record.value or b"")
     return Shown(record.offset, epoch, record.timestamp, "UNKNOWN", None, f"{size} bytes")

@@ -86,8 +86,8 @@ function columnsOf(members, most) {
     { name: "Lag", number: true, value: (row) => row.lag ?? -1,
       show: (row) => html`<span class="lag-cell"><span class="lag-bar ${row.late ? "late" : ""}" style=${{ width: `${Math.round(((row.lag ?? 0) / most) * 64)}px` }}></span>
         <span class=${row.late ? "late" : ""}>${count(row.lag)}</span></span>` },
-    { name: "Hangs on", show: (row) => (row.lag ? html`<a href=${messageOf(row)} title="See the record it reads next">offset ${count(row.committed)}</a>` : html`<span class="quiet">–</span>`) },
-    { name: "Written", value: (row) => row.unread_ms ?? 0, show: (row) => (row.unread_ms ? html`<span title=${time(row.unread_ms)}>${ago(row.unread_ms)}</span>` : html`<span class="quiet">–</span>`) },
+    { name: "Hangs on", show: (row) => (row.lag ? html`<a class="nowrap" href=${messageOf(row)} title="See the record it reads next">offset ${count(row.committed)}</a>` : html`<span class="quiet">–</span>`) },
+    { name: "Written", value: (row) => row.unread_ms ?? 0, show: (row) => (row.unread_ms ? html`<span class="nowrap" title=${time(row.unread_ms)}>${ago(row.unread_ms)}</span>` : html`<span class="quiet">–</span>`) },
     { name: "Since when", show: (row) => html`<span class="since ${row.late ? "late" : "quiet"}"><${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} /></span>` },
     { name: "Committed", number: true, value: (row) => row.committed ?? -1, show: (row) => count(row.committed) },
     { name: "End", number: true, value: (row) => row.end ?? -1, show: (row) => count(row.end) },

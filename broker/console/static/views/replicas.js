@@ -60,7 +60,8 @@ function take(state, event) {
   }
   state.brokers = event.brokers;
   state.counts = event.counts;
-  state.events = [...event.events.reverse(), ...state.events].slice(0, EVENTS_MAX);
+  // Everything comes again when the stream was opened anew: events then, too.
+  state.events = [...event.events.reverse(), ...(event.everything ? [] : state.events)].slice(0, EVENTS_MAX);
 }
 
 function chosen(state, word, internal, lacking) {

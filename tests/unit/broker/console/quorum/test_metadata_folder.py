@@ -79,7 +79,7 @@ def test_secrets_stay_hidden(tmp_path: Path) -> None:
     (shown,) = MetadataTail(log_in(tmp_path, batch(0, secret))).read()
     assert "alice" in str(shown.data)
     assert "salts" not in str(shown)
-    assert shown.type == "UserScramCredentialRecord"
+    assert shown.type == "USER_SCRAM_CREDENTIAL_RECORD"
 
 
 def test_only_the_end_of_a_large_log_is_read(tmp_path: Path) -> None:
