@@ -1,4 +1,4 @@
-"""What a console was started with."""
+"""What a console was started with: where it connects, who may reach it, what explains values."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ The words are those of `ottla consume --json`: `key`, `value`, `headers`, each a
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.command.client.cluster import Cluster
 from broker.command.records.batching import Batching, Settings
@@ -25,7 +25,7 @@ class Asked(NamedTuple):
     partition: int | None
 
 
-def record_asked(body: Any) -> Asked:
+def record_asked(body: object) -> Asked:
     """Raises BadAsk."""
     if not isinstance(body, dict):
         raise BadAsk('a record is an object with a "value", such as {"value": "hello"}')

@@ -43,7 +43,7 @@ def text_shown(text: str, size: int, most: int = PREVIEW_BYTES) -> Json:
     return shown
 
 
-def headers_shown(headers: Headers) -> list[list[Any]]:
+def headers_shown(headers: Headers) -> list[list[object]]:
     """Pairs of a name and a value, so many at most."""
     return [
         [_name(name), bytes_shown(value, _HEADER_BYTES)] for name, value in headers[:HEADERS_MAX]

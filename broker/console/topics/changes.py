@@ -6,7 +6,6 @@ Owns no connection. Everything here is refused without --allow-writes, before it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from broker.command.client.cluster import Cluster
 from broker.command.configs.settings import TOPIC, Resource, alter_configs
@@ -19,7 +18,7 @@ PARTITIONS_MAX = 100_000
 REPLICAS_MAX = 32_767
 
 
-def make(cluster: Cluster, body: Any) -> Json:
+def make(cluster: Cluster, body: object) -> Json:
     """A topic of a `name`, and what else is said of `partitions`, `replicas`, `configs`."""
     asked = _object(body)
     name = asked.get("name")
@@ -45,7 +44,7 @@ def remove(cluster: Cluster, topic: str) -> Json:
     return {"topic": gone}
 
 
-def grow(cluster: Cluster, topic: str, body: Any) -> Json:
+def grow(cluster: Cluster, topic: str, body: object) -> Json:
     """To `count` partitions."""
     count = _number(_object(body), "count", PARTITIONS_MAX)
     if count is None:
@@ -54,7 +53,7 @@ def grow(cluster: Cluster, topic: str, body: Any) -> Json:
     return {"topic": topic, "partitions": count}
 
 
-def configure(cluster: Cluster, topic: str, body: Any) -> Json:
+def configure(cluster: Cluster, topic: str, body: object) -> Json:
     """`set` configs to values, and take back to the default what `unset` lists."""
     asked = _object(body)
     values, removed = _texts(asked.get("set") or {}), asked.get("unset") or []
@@ -67,13 +66,13 @@ def configure(cluster: Cluster, topic: str, body: Any) -> Json:
     return {"topic": topic}
 
 
-def _object(body: Any) -> Mapping[str, Any]:
+def _object(body: object) -> Mapping[str, object]:
     if not isinstance(body, dict):
         raise BadAsk("what is to be done is said in an object")
     return body
 
 
-def _number(asked: Mapping[str, Any], name: str, most: int) -> int | None:
+def _number(asked: Mapping[str, object], name: str, most: int) -> int | None:
     found = asked.get(name)
     if found is None:
         return None
@@ -82,7 +81,7 @@ def _number(asked: Mapping[str, Any], name: str, most: int) -> int | None:
     return found
 
 
-def _texts(found: Any) -> dict[str, str]:
+def _texts(found: object) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
         raise BadAsk("configs are to be keys with texts")
     return found

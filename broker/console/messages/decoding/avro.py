@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from struct import error as StructError
-from typing import Any
 
 from broker.console.messages.decoding.wire import Undecodable
 
@@ -19,6 +18,8 @@ _FAILURES = (
     TypeError,
     ValueError,
 )
+_NAMED = ("record", "enum", "fixed", "error")
+"""Types that define a name."""
 
 
 class AvroSchema:
@@ -33,12 +34,14 @@ class AvroSchema:
         try:
             known = {_full_name(one, ""): one for one in map(json.loads, references)}
             whole = _with_references(json.loads(text), "", known, {})
+            if not isinstance(whole, str | list | dict):
+                raise TypeError("a schema is an object, a list or a name")
             self._schema = fastavro.parse_schema(whole)
         except (SchemaParseException, *_FAILURES) as error:
             raise Undecodable(f"this is no Avro schema ({_line(error)})") from None
         self.name = _name_of(self._schema)
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: bytes) -> object:
         """All of the bytes as one value. Raises Undecodable."""
         stream = io.BytesIO(data)
         try:
@@ -52,8 +55,8 @@ class AvroSchema:
 
 
 def _with_references(
-    schema: Any, namespace: str, known: Mapping[str, Any], used: dict[str, None]
-) -> Any:
+    schema: object, namespace: str, known: Mapping[str, object], used: dict[str, None]
+) -> object:
     """A schema in which each name of `known` is defined where it is used first."""
     if isinstance(schema, list):
         return [_with_references(one, namespace, known, used) for one in schema]
@@ -65,26 +68,26 @@ def _with_references(
             else value
             for key, value in schema.items()
         }
-    for name in (f"{namespace}.{schema}", schema):
-        if name in known and name not in used:
-            used[name] = None
-            return _with_references(known[name], "", known, used)
+    if isinstance(schema, str):
+        for name in (f"{namespace}.{schema}", schema):
+            if name in known and name not in used:
+                used[name] = None
+                return _with_references(known[name], "", known, used)
     return schema
 
 
-def _full_name(schema: Any, namespace: str) -> str:
+def _full_name(schema: object, namespace: str) -> str:
     """Of a definition; of what defines no name: the namespace and a dot."""
-    name = schema.get("name", "") if isinstance(schema, dict) and "type" in schema else ""
-    is_defined = name and schema["type"] in ("record", "enum", "fixed", "error")
-    if not is_defined:
+    if not isinstance(schema, dict) or schema.get("type") not in _NAMED:
         return f"{namespace}."
+    name = schema["name"]
     if "." in name:
         return str(name)
     own = schema.get("namespace", namespace)
     return f"{own}.{name}" if own else str(name)
 
 
-def _name_of(schema: Any) -> str:
+def _name_of(schema: object) -> str:
     if isinstance(schema, dict):
         return str(schema.get("name") or schema.get("type"))
     return "union" if isinstance(schema, list) else str(schema)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from broker.command.dump.decoders import NONE, decode_by, decoder_of
 from broker.config.start_error import StartError
@@ -37,14 +37,14 @@ class Decodes(Protocol):
 
     name: str
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: bytes) -> object:
         """Raises Undecodable."""
 
 
 class Explained(NamedTuple):
     """A value and what explained it."""
 
-    value: Any
+    value: object
     schema: str
 
 
@@ -149,7 +149,7 @@ def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
     return AvroSchema(schema.text, schema.references)
 
 
-def _by_file(schema: Decodes, data: bytes) -> Any:
+def _by_file(schema: Decodes, data: bytes) -> object:
     """By the whole value, or by what is behind the id of a registry that is not asked."""
     try:
         return schema.decode(data)
@@ -162,7 +162,7 @@ def _by_file(schema: Decodes, data: bytes) -> Any:
     return schema.decode(payload)
 
 
-def _text(value: Any, size: int, most: int) -> Json:
+def _text(value: object, size: int, most: int) -> Json:
     return text_shown(json.dumps(value, ensure_ascii=False, default=_plain), size, most)
 
 

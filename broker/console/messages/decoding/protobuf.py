@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from broker.console.messages.decoding.wire import Undecodable
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
 
 _KNOWN_TYPES = (
     "any",
@@ -70,7 +75,7 @@ class ProtoFiles:
             level = list(found.nested_types)
         return ProtoMessage(self._pool, found)
 
-    def _add(self, files: dict[str, Any]) -> None:
+    def _add(self, files: dict[str, FileDescriptorProto]) -> None:
         """Each after those that it imports."""
         known = _well_known()
         added: set[str] = set()
@@ -96,14 +101,14 @@ class ProtoFiles:
 class ProtoMessage:
     """`message.decode(data)`."""
 
-    def __init__(self, pool: Any, descriptor: Any) -> None:
+    def __init__(self, pool: DescriptorPool, descriptor: Descriptor) -> None:
         from google.protobuf.message_factory import GetMessageClass
 
         self._pool = pool
         self._class = GetMessageClass(descriptor)
         self.name = str(descriptor.full_name)
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: bytes) -> object:
         """Its fields that are set, by their names. Raises Undecodable."""
         from google.protobuf import json_format
         from google.protobuf.message import DecodeError
@@ -117,7 +122,7 @@ class ProtoMessage:
             raise Undecodable(f"it is not of Protobuf's {self.name}") from None
 
 
-def _well_known() -> dict[str, Any]:
+def _well_known() -> dict[str, FileDescriptorProto]:
     from importlib import import_module
 
     from google.protobuf import descriptor_pb2

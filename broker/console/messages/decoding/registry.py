@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from broker.config.start_error import StartError
@@ -95,7 +95,7 @@ class Registry:
             self._kept.popitem(last=False)
         return found
 
-    def _whole(self, answer: Any) -> Schema:
+    def _whole(self, answer: dict[str, object]) -> Schema:
         """With all that it refers to."""
         texts: dict[tuple[str, int], str] = {}
         self._add_references(answer, texts)
@@ -104,21 +104,23 @@ class Registry:
             raise Undecodable("the registry answers with no schema of Avro, Protobuf or JSON")
         return Schema(kind, text, tuple(texts.values()))
 
-    def _add_references(self, answer: Any, texts: dict[tuple[str, int], str]) -> None:
-        for one in answer.get("references") or ():
-            place = (str(one.get("subject")), int(one.get("version", 0)))
+    def _add_references(self, answer: dict[str, object], texts: dict[tuple[str, int], str]) -> None:
+        for place in _references_of(answer):
             if place in texts:
                 continue
             if len(texts) >= REFERENCES_MAX:
                 raise Undecodable(f"the schema refers to more than {REFERENCES_MAX} others")
             subject = quote(place[0], safe="")
             found = self._get(f"/subjects/{subject}/versions/{place[1]}")
-            if found is None or not isinstance(found.get("schema"), str):
+            text = None if found is None else found.get("schema")
+            if found is None or not isinstance(text, str):
                 raise Undecodable(f"the registry lacks {place[0]}, to which the schema refers")
+            texts[place] = ""  # one that refers to itself is asked for once
             self._add_references(found, texts)
-            texts[place] = found["schema"]
+            del texts[place]
+            texts[place] = text
 
-    def _get(self, path: str) -> Any:
+    def _get(self, path: str) -> dict[str, object] | None:
         """The JSON object of an answer; None where there is no such thing. Raises Undecodable."""
         if self._clock() < self._alone_until:
             raise Undecodable(f"the registry at {self.place} does not answer")
@@ -149,3 +151,14 @@ class Registry:
             return response.status, response.read(ANSWER_BYTES_MAX + 1)
         finally:
             connection.close()
+
+
+def _references_of(answer: dict[str, object]) -> list[tuple[str, int]]:
+    """Subjects and versions."""
+    listed = answer.get("references") or []
+    try:
+        if isinstance(listed, list):
+            return [(str(one["subject"]), int(one["version"])) for one in listed]
+    except (LookupError, TypeError, ValueError):
+        pass  # as any other answer of another kind
+    raise Undecodable("the registry tells references that are none")

@@ -185,7 +185,7 @@ function Search({ topic, q, ...rest }) {
     setCursor(progress.cursor);
   }
   return html`<${ErrorLine} error=${error} />
-    <${Panel} title=${html`${plural(found.length, "find")} of “<${Quoted} text=${q.q} />”`} inside=${false} actions=${html`
+    <${Panel} label="What was found" title=${html`${plural(found.length, "find")} of “<${Quoted} text=${q.q} />”`} inside=${false} actions=${html`
       ${!isOver && html`<${Button} onClick=${() => setStopped(true)}>Stop<//>`}
       ${progress?.ended === "full" && html`<${Button} onClick=${more}>Look on<//>`}`}>
       <div class="inside searched" role="status">

@@ -55,6 +55,17 @@ def test_its_references_come_along_each_after_what_it_needs(server: OneRegistry)
     assert len(server.asked) == 3
 
 
+def test_references_that_are_a_circle_or_none(server: OneRegistry) -> None:
+    refers = [{"name": "a", "subject": "a", "version": 1}]
+    server.answers["/schemas/ids/7"] = (200, {"schema": "c", "references": refers})
+    server.answers["/subjects/a/versions/1"] = (200, {"schema": "a", "references": refers})
+    assert Registry(server.url).schema(7).references == ("a",)
+    for wrong in ("a", [1], [{"subject": "a"}], [{"subject": "a", "version": "x"}]):
+        server.answers["/schemas/ids/7"] = (200, {"schema": "c", "references": wrong})
+        with pytest.raises(Undecodable, match="references that are none"):
+            Registry(server.url).schema(7)
+
+
 def test_what_it_does_not_know_is_asked_again_after_a_while(server: OneRegistry) -> None:
     clock = Clock()
     one = Registry(server.url, clock)
