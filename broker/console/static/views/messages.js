@@ -9,6 +9,7 @@ import { topicTabs } from "./topic.js";
 
 const PAGE = 50;
 const KEPT = 500;
+const LIVE_KEPT = 200;
 const PLACES = [
   ["newest", "Newest"], ["oldest", "Oldest"], ["offset", "From offset…"], ["time", "From time…"],
   ["5m", "Last 5 minutes"], ["1h", "Last hour"], ["1d", "Last day"],
@@ -237,7 +238,7 @@ function Live({ topic, q, ...rest }) {
     const fresh = buffer.current.reverse();
     buffer.current = [];
     setWaiting(0);
-    if (fresh.length) setRecords((before) => [...fresh, ...before].slice(0, KEPT));
+    if (fresh.length) setRecords((before) => [...fresh, ...before].slice(0, LIVE_KEPT));
   }
   useEffect(() => {
     if (!isPaused) show();
@@ -245,9 +246,9 @@ function Live({ topic, q, ...rest }) {
   const { error, open } = useStream(path("/api/topics/{}/tail", topic, { partition: q.partition, uncommitted: q.uncommitted }), (event) => {
     let dropped = event.dropped;
     buffer.current.push(...event.records);
-    if (buffer.current.length > KEPT) {
-      dropped += buffer.current.length - KEPT;
-      buffer.current.splice(0, buffer.current.length - KEPT);
+    if (buffer.current.length > LIVE_KEPT) {
+      dropped += buffer.current.length - LIVE_KEPT;
+      buffer.current.splice(0, buffer.current.length - LIVE_KEPT);
     }
     setCounts((before) => ({ seen: before.seen + event.records.length, dropped: before.dropped + dropped }));
     if (paused.current) setWaiting(buffer.current.length);

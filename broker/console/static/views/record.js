@@ -50,6 +50,26 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
       return after;
     });
   }
+  // A row that is as it was is not looked at again: hundreds of them stand while new ones come.
+  const closed = useMemo(() => new WeakMap(), [several]);
+  function line(one, id, isOpen) {
+    const known = isOpen ? undefined : closed.get(one);
+    if (known) return known;
+    const made = html`<tr key=${id} class="line ${isOpen ? "is-open" : ""}" onClick=${(event) => event.target.closest("button, a") || getSelection().toString() || turn(id)}>
+      <td><button type="button" class="fold" aria-expanded=${isOpen} aria-label="Record ${one.partition}-${one.offset}"
+        onClick=${() => turn(id)}>${isOpen ? "▾" : "▸"}</button></td>
+      ${several && html`<td class="number">${one.partition}</td>`}
+      <td class="number">${count(one.offset)}</td>
+      <td class="nowrap" title=${ago(one.timestamp)}>${time(one.timestamp)}</td>
+      <td class="key"><${Line} data=${one.decoded?.key ?? one.key} what="key" /></td>
+      <td class="value">${one.value === null
+        ? html`<${Badge} kind="warn" plain title="No value: a compacted topic forgets the key">${one.key === null ? "null" : "tombstone"}<//>`
+        : html`<${Line} data=${one.decoded?.value ?? one.value} what="value" />`}</td>
+      <td class="number">${bytes(one.size)}</td>
+    </tr>`;
+    if (!isOpen) closed.set(one, made);
+    return made;
+  }
   return html`<div class="table-box"><table class="data records" aria-label=${label}>
     <thead><tr>
       <th scope="col"><span class="hidden-text">Open</span></th>
@@ -60,23 +80,13 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
       <th scope="col" class="value">Value</th>
       <th scope="col" class="number">Size</th>
     </tr></thead>
-    <tbody>${records.map((one) => {
+    <tbody>${records.flatMap((one) => {
       const id = `${one.partition}:${one.offset}`;
       const isOpen = open.has(id);
+      if (!isOpen) return [line(one, id, isOpen)];
       return [
-        html`<tr key=${id} class="line ${isOpen ? "is-open" : ""}" onClick=${(event) => event.target.closest("button, a") || getSelection().toString() || turn(id)}>
-          <td><button type="button" class="fold" aria-expanded=${isOpen} aria-label="Record ${one.partition}-${one.offset}"
-            onClick=${() => turn(id)}>${isOpen ? "▾" : "▸"}</button></td>
-          ${several && html`<td class="number">${one.partition}</td>`}
-          <td class="number">${count(one.offset)}</td>
-          <td class="nowrap" title=${ago(one.timestamp)}>${time(one.timestamp)}</td>
-          <td class="key"><${Line} data=${one.decoded?.key ?? one.key} what="key" /></td>
-          <td class="value">${one.value === null
-            ? html`<${Badge} kind="warn" plain title="No value: a compacted topic forgets the key">${one.key === null ? "null" : "tombstone"}<//>`
-            : html`<${Line} data=${one.decoded?.value ?? one.value} what="value" />`}</td>
-          <td class="number">${bytes(one.size)}</td>
-        </tr>`,
-        isOpen && html`<tr key="${id}+" class="more"><td colspan=${several ? 7 : 6}>
+        line(one, id, isOpen),
+        html`<tr key="${id}+" class="more"><td colspan=${several ? 7 : 6}>
           <${Whole} topic=${topic} record=${one} uncommitted=${uncommitted} onAgain=${onAgain} /></td></tr>`,
       ];
     })}</tbody>
