@@ -180,5 +180,5 @@ def test_what_stands_below_counts_where_nothing_else_is_said(tmp_path: Path) -> 
     assert load_config(None, [], below).ottla_trace_requests
     assert not load_config(None, ["ottla.trace.requests=false"], below).ottla_trace_requests
     file = tmp_path / "server.properties"
-    file.write_text("process.roles=broker,controller\nnode.id=1\nottla.trace.requests=false\n")
+    file.write_text(WHOLE + "ottla.trace.requests=false\n")
     assert not load_config(str(file), [], below).ottla_trace_requests
