@@ -19,14 +19,17 @@ def _list(console: Console, _ask: Ask) -> object:
     return {"topics": [row(topics[name]) for name in sorted(topics)]}
 
 
-def _live(console: Console, _ask: Ask) -> object:
-    """By topic: records, bytes of the leaders, records and bytes a second (None: not yet known)."""
+def _live(console: Console, ask: Ask) -> object:
+    """By topic, all or one: records, bytes of the leaders, records and bytes a second (None: not
+    yet known)."""
     rates = console.state(Sampler).now()
+    wanted = ask.text("topic", "")
     return {
         "at": rates.looked_at,
         "topics": {
             one.topic: [one.records, one.bytes, one.records_per_s, one.bytes_per_s]
             for one in rates.topics
+            if not wanted or one.topic == wanted
         },
     }
 

@@ -13,7 +13,7 @@ export function topicTabs(topic) {
 export function Topic({ params, about }) {
   const { topic } = params;
   const one = useGet(path("/api/topics/{}", topic), { every: 5000 });
-  const live = useGet("/api/live-topics", { every: 2500 });
+  const live = useGet(path("/api/live-topics", { topic }), { every: 2500 });
   const [dialog, setDialog] = useState(null);
   const [, , recordsRate = null, bytesRate = null] = live.data?.topics[topic] ?? [];
   const close = () => setDialog(null);

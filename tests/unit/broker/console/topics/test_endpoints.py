@@ -24,11 +24,13 @@ def test_ten_thousand_topics_are_one_question() -> None:
 
 
 def test_sizes_and_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = Sample(1.0, ends={("t", 0): 5}, sizes={("t", 0): 50})
+    sample = Sample(1.0, ends={("t", 0): 5, ("u", 0): 1}, sizes={("t", 0): 50})
     monkeypatch.setattr(sampler, "look", lambda *_: sample)
     cluster = ScriptedCluster([topic_of("t")], {"ListGroupsRequest": ListGroupsResponse()})
-    found = answer_of(ENDPOINTS, "/api/live-topics")(OneCluster(cluster), ask())
-    assert found["topics"] == {"t": [5, 50, None, None]}
+    console = OneCluster(cluster)
+    live = answer_of(ENDPOINTS, "/api/live-topics")
+    assert live(console, ask())["topics"] == {"t": [5, 50, None, None], "u": [1, 0, None, None]}
+    assert live(console, ask(topic="t"))["topics"] == {"t": [5, 50, None, None]}
 
 
 @pytest.mark.parametrize("path", ["", "/{topic}/partitions", "/{topic}/configs"])
