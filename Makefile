@@ -33,7 +33,7 @@ demo: $(VENV)/.pipeline-installed ## three brokers and the Spark pipeline, with 
 
 setup: $(VENV)/.tests-installed ## the virtual environment with all that the tests need
 
-test: $(VENV)/.tests-installed ## every test; those that need Java or Go are skipped where it is missing
+test: $(VENV)/.tests-installed ## every test; those that need Java, Go or Chromium are skipped where it is missing
 	$(PYTEST) -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: about a minute
