@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import mimetypes
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 from anyio import CapacityLimiter, to_thread
@@ -74,7 +74,7 @@ def application(console: Console, gate: Gate, endpoints: Sequence[Endpoint]) -> 
     routes.append(Mount("/", _Page(directory=STATIC, html=True)))
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> Any:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await to_thread.run_sync(console.close)
 
@@ -172,8 +172,8 @@ async def _no_such_path(request: Request) -> Response:
 class _Page(StaticFiles):
     """The files of the page: asked for anew each time, and sent where they have changed."""
 
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(*args, **kwargs)
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
         return response
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
+from storage.log.file_records import FileRecords
 from storage.log.log_append_info import LogAppendInfo
 from storage.log.unified_log import UnifiedLog
 
@@ -156,6 +157,10 @@ class RequestTrace:
         self.is_over = False
         """Whether its answer has left, or there is none. Followers may still come."""
 
+    def revised(self, revision: int) -> None:
+        """It has changed, and that is the keeper's number of it."""
+        self.revision = revision
+
     def now_s(self) -> float:
         """The keeper's clock."""
         return self._keeper.clock_s()
@@ -218,7 +223,7 @@ class RequestTrace:
         self,
         partition: TracedPartition,
         offset: int,
-        records: Any,
+        records: FileRecords | bytes,
         high_watermark: int,
         span_s: tuple[float, float],
     ) -> None:
@@ -230,12 +235,12 @@ class RequestTrace:
             "bytes": len(records),
             "high_watermark": high_watermark,
         }
-        if records:
+        if records:  # bytes are held in memory, and have no place in a file
             plain = not self._asks.security_protocol.endswith("SSL")
             segment = partition.log.segments.floor(offset)
             facts |= {
                 "segment": -1 if segment is None else segment.base_offset,
-                "position": records.position,
+                "position": -1 if isinstance(records, bytes) else records.position,
                 "way": self._keeper.way_of(len(records), plain),
             }
         self.add(StationName.READ, span_s[1], span_s[0], **facts)
@@ -270,7 +275,7 @@ class RequestTrace:
             self.left_out += 1
         self._keeper.changed(self)
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """All of it, for JSON; the stations in the order of their times."""
         asks = self._asks
         return {
@@ -290,8 +295,8 @@ class RequestTrace:
         }
 
 
-def _told(station: Station) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": station.name.value, "at_s": round(station.at_s, 7)}
+def _told(station: Station) -> dict[str, object]:
+    told: dict[str, object] = {"name": station.name.value, "at_s": round(station.at_s, 7)}
     if station.since_s is not None:
         told["since_s"] = round(station.since_s, 7)
     return told | station.facts

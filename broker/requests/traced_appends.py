@@ -11,9 +11,10 @@ decides who has what (`broker.replication.followers` does).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from broker.requests.request_trace import RequestTrace, StationName
+from storage.log.file_records import FileRecords
 from storage.log.log_append_info import LogAppendInfo
 from storage.log.unified_log import UnifiedLog
 
@@ -59,7 +60,7 @@ class FollowedAppend:
         """Whether nothing more will be heard of it."""
         return self.committed and not self.missing
 
-    def is_in(self, fetch_offset: int, records: Any) -> bool:
+    def is_in(self, fetch_offset: int, records: FileRecords | bytes) -> bool:
         """Whether a read from that offset has it."""
         if not self.segment <= fetch_offset <= self.first:
             return False
@@ -104,7 +105,7 @@ class PartitionWatch:
                 append.committed = True
                 self._tell(append, StationName.HIGH_WATERMARK, self._clock_s(), offset=offset)
 
-    def read_by(self, broker_id: int, fetch_offset: int, records: Any) -> None:
+    def read_by(self, broker_id: int, fetch_offset: int, records: FileRecords | bytes) -> None:
         """A follower's fetch is given these."""
         for append in self._appends:
             if broker_id in append.missing and append.is_in(fetch_offset, records):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.requests.request_times import RequestTimes
 from broker.requests.request_trace import Asks, RequestTrace, TracedPartition, WayOf
@@ -44,9 +44,9 @@ class _Copy(NamedTuple):
     """One append of a follower."""
 
     revision: int
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         return {"kind": "copy", "revision": self.revision} | self.facts
 
 
@@ -87,7 +87,7 @@ class Tracer:
     def changed(self, trace: RequestTrace) -> None:
         """See `TraceKeeper`."""
         self.revision += 1
-        trace.revision = self.revision
+        trace.revised(self.revision)
 
     def follow(self, trace: RequestTrace, partition: WatchedPartition, info: LogAppendInfo) -> None:
         """See `TraceKeeper`."""

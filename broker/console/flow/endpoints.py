@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from broker.command.client.cluster import Cluster
 from broker.config.start_error import StartError
@@ -71,9 +70,9 @@ class Look:
         self._view = view
         self._since: dict[int, int] = {}
         self._copies = CopiesWanted()
-        self._nodes: list[dict[str, Any]] | None = None
+        self._nodes: list[dict[str, object]] | None = None
 
-    def again(self) -> dict[str, Any] | None:
+    def again(self) -> dict[str, object] | None:
         """What is new since the last look; None: nothing. Raises StartError."""
         view = self._view
         traces, copies, nodes = [], [], []

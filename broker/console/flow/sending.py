@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.command.client.cluster import Cluster
 from broker.command.client.refusals import Refused, why
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
     value: bytes
 
 
-def asked(body: Any) -> Asked:
+def asked(body: object) -> Asked:
     """Raises BadAsk."""
     if not isinstance(body, dict) or not isinstance(body.get("topic"), str) or not body["topic"]:
         raise BadAsk("choose a topic")
@@ -69,7 +69,7 @@ def asked(body: Any) -> Asked:
     return Asked(body["topic"], partition, acks, value)
 
 
-def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> dict[str, Any]:
+def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> dict[str, object]:
     """Send it, and say where it lies, which node leads there, and what the consumer was given.
     `connect(client_id)` gives a cluster of one's own. Raises Refused and StartError."""
     with connect(CONSUMER_ID) as consumer, connect(PRODUCER_ID) as producer:

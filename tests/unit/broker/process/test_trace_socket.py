@@ -27,7 +27,7 @@ from broker.requests.request_trace import StationName
 from broker.requests.tracer import Tracer
 from controller.storage_format import LogDirectories
 from tests.unit.broker.process.server_fixture import config
-from tests.unit.broker.requests.test_request_trace import traced, tracer
+from tests.unit.broker.requests.trace_fixture import traced, tracer
 
 HAS_DESCRIPTORS = Path(socket_calls.DESCRIPTORS).is_dir()
 STORAGE = LogDirectories("cluster", 3, {})

@@ -6,43 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from broker.requests.context import RequestContext
 from broker.requests.request_trace import (
     CLIENT_ID_MAX,
     STATIONS_MAX,
     RequestTrace,
     StationName,
 )
-from broker.requests.tracer import Tracer
-from protocol.rights import UNLIMITED
 from storage.log.file_records import FileRecords
 from tests.unit.broker.replica_fixture import Replicas
-
-
-class Clock:
-    """Each look is a second later."""
-
-    now_s = 100.0
-
-    def __call__(self) -> float:
-        self.now_s += 1.0
-        return self.now_s
-
-
-def tracer() -> Tracer:
-    return Tracer(Clock(), lambda: 5, lambda size, plain: f"{size} {plain}")
-
-
-def asks(client_id: str = "ottla-trace-me", protocol: str = "PLAINTEXT") -> RequestContext:
-    return RequestContext(
-        0, 9, 1, client_id, "here", "L", "c", UNLIMITED, security_protocol=protocol
-    )
-
-
-def traced(keeper: Tracer, context: RequestContext | None = None) -> RequestTrace:
-    trace = keeper.request(context or asks(), 77, None)
-    assert trace is not None
-    return trace
+from tests.unit.broker.requests.trace_fixture import asks, traced, tracer
 
 
 def stations(trace: RequestTrace) -> list[tuple[str, float]]:

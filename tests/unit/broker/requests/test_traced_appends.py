@@ -10,7 +10,7 @@ from broker.requests.request_trace import RequestTrace
 from broker.requests.traced_appends import FOLLOWED_MAX
 from broker.requests.tracer import Tracer
 from tests.unit.broker.replication.leader_fixture import Leader
-from tests.unit.broker.requests.test_request_trace import traced, tracer
+from tests.unit.broker.requests.trace_fixture import traced, tracer
 
 
 def append(leader: Leader, keeper: Tracer, size: int = 5) -> RequestTrace:

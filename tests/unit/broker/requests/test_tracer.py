@@ -16,7 +16,7 @@ from broker.requests.tracer import (
 from protocol.api_keys import ApiKey
 from tests.unit.broker.apis.produce.produce_fixture import Broker, Client, batch, request
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.requests.test_request_trace import Clock, asks, traced, tracer
+from tests.unit.broker.requests.trace_fixture import Clock, asks, traced, tracer
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from broker.requests.request_trace import RequestTrace
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.fetch.fetch_fixture import MIB, Fetch
-from tests.unit.broker.requests.test_request_trace import asks, tracer
+from tests.unit.broker.requests.trace_fixture import asks, tracer
 
 
 class TracedFetch(Fetch):

@@ -25,7 +25,7 @@ from protocol.messages.describe_delegation_token import (
 )
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
 from tests.unit.broker.command.client.scripted import ScriptedCluster
-from tests.unit.broker.console.access.test_forms import ACL
+from tests.unit.broker.console.access.acl_sample import ACL
 from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
 
 SECURITY_DISABLED, TOKENS_DISABLED = 54, 61

@@ -11,16 +11,7 @@ from broker.console.endpoints import BadAsk
 from controller.metadata.acl import Acl, PatternType, Permission
 from controller.metadata.scram_credential import ScramMechanism
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
-
-ACL = {
-    "principal": "User:alice",
-    "permission": "ALLOW",
-    "operation": "READ",
-    "resource": "TOPIC",
-    "pattern": "PREFIXED",
-    "name": "orders",
-    "host": "",
-}
+from tests.unit.broker.console.access.acl_sample import ACL
 
 
 def test_an_acl() -> None:

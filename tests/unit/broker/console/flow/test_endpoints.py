@@ -12,7 +12,7 @@ from broker.console.flow import endpoints
 from broker.console.flow.endpoints import ENDPOINTS, FlowView, Look
 from broker.console.flow.trace_reader import GONE, HOW_TO, NoTraces, Told
 from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
-from tests.unit.broker.console.flow.test_traces import appended, copy, trace
+from tests.unit.broker.console.flow.trace_samples import appended, copy, trace
 from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
 
 

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from broker.console.flow.traces import CopiesWanted, seen_traces, topics_of
-
-
-def trace(number: int, *stations: dict[str, Any]) -> dict[str, Any]:
-    return {"number": number, "stations": [{"name": "received"}, *stations]}
-
-
-def appended(topic: str, offset: int, partition: int = 0) -> dict[str, Any]:
-    return {"name": "appended", "topic": topic, "partition": partition, "first_offset": offset}
-
-
-def copy(topic: str, first: int, end: int, partition: int = 0) -> dict[str, Any]:
-    return {"topic": topic, "partition": partition, "first_offset": first, "end_offset": end}
+from tests.unit.broker.console.flow.trace_samples import appended, copy, trace
 
 
 def test_a_trace_is_shown_if_all_its_topics_may_be_described() -> None:

@@ -17,8 +17,7 @@ from protocol.messages.describe_quorum import DescribeQuorumResponse
 from protocol.messages.metadata_records import NoOpRecord, TopicRecord
 from tests.unit.broker.command.client.scripted import ScriptedCluster
 from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
-from tests.unit.broker.console.quorum.test_metadata_folder import batch, leader_batch, log_in
-from tests.unit.broker.console.quorum.test_metadata_quorum import answer
+from tests.unit.broker.console.quorum.quorum_samples import answer, batch, leader_batch, log_in
 
 CLUSTER_ACTION = 1 << 9
 

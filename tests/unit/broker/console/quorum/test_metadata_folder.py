@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from broker.console.quorum.metadata_folder import (
-    FOLDER,
     Epoch,
     MetadataTail,
     epochs,
     folders,
     position_before,
 )
-from controller.metadata.control_records import control_batch, leader_change
-from controller.metadata.records import encode_record
-from protocol.control_records import ControlRecordType
 from protocol.messages.metadata_records import NoOpRecord, TopicRecord, UserScramCredentialRecord
-from protocol.records import RecordBatchBuilder
 from storage.log.indexes import OFFSET_ENTRY
-
-NOW = 1_000_000
-
-
-def leader_batch(offset: int, epoch: int, leader: int) -> bytes:
-    message = leader_change(leader, (1, 2, 3), (1, 2))
-    return bytes(control_batch([(ControlRecordType.LEADER_CHANGE, message)], offset, epoch, NOW))
-
-
-def batch(offset: int, *records: Any, epoch: int = 1) -> bytes:
-    builder = RecordBatchBuilder(base_offset=offset, leader_epoch=epoch)
-    for one in records:
-        builder.append(None, bytes(encode_record(one, 0)), NOW)
-    return bytes(builder.build())
-
-
-def log_in(folder: Path, *batches: bytes, base: int = 0, cluster: str = "C") -> Path:
-    partition = folder / FOLDER
-    partition.mkdir(parents=True, exist_ok=True)
-    (folder / "meta.properties").write_text(f"#\ncluster.id={cluster}\nnode.id=1\n")
-    (partition / f"{base:020d}.log").write_bytes(b"".join(batches))
-    return partition
+from tests.unit.broker.console.quorum.quorum_samples import NOW, batch, leader_batch, log_in
 
 
 def test_folders_of_a_node_and_of_a_cluster(tmp_path: Path) -> None:

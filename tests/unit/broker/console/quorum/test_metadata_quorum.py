@@ -15,37 +15,8 @@ from protocol.messages.api_versions import (
 )
 from protocol.messages.describe_quorum import (
     DescribeQuorumResponse,
-    DescribeQuorumResponsePartitionData,
-    DescribeQuorumResponseTopicData,
-    Listener,
-    Node,
-    ReplicaState,
 )
-
-NOW = 1_000_000
-
-
-def state(number: int, end: int, fetched: int, caught_up: int) -> ReplicaState:
-    return ReplicaState(number, bytes([number]) * 16, end, fetched, caught_up)
-
-
-def answer(leader: int = 1, **fields: Any) -> DescribeQuorumResponse:
-    partition = DescribeQuorumResponsePartitionData(
-        leader_id=leader,
-        leader_epoch=7,
-        high_watermark=99,
-        current_voters=[
-            state(3, -1, -1, -1),
-            state(1, 100, NOW, NOW),
-            state(2, 60, NOW - 10, NOW - 9_000),
-        ],
-        observers=[state(9, 100, NOW - 20, NOW - 30)],
-        **fields,
-    )
-    topics = [DescribeQuorumResponseTopicData("__cluster_metadata", [partition])]
-    return DescribeQuorumResponse(
-        topics=topics, nodes=[Node(2, [Listener("CONTROLLER", "two", 9093)])]
-    )
+from tests.unit.broker.console.quorum.quorum_samples import answer
 
 
 def test_who_is_how_far() -> None:
