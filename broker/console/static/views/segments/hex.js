@@ -70,6 +70,7 @@ function shown(one) {
   if (one.hidden) return "hidden";
   if (one.value === null) return bytes(one.end - one.start);
   if (one.name === "attributes") return one.type === "int16" ? `0b${(Number(one.value) & 0x7f).toString(2).padStart(7, "0")}` : String(one.value);
+  if (one.name.endsWith("Timestamp") && one.time_ms !== null) return time(one.time_ms, { day: false });
   if (one.name === "crc") return `0x${hex(Number(one.value), 8)}`;
   return typeof one.value === "number" ? count(one.value) : one.value;
 }
