@@ -32,6 +32,14 @@ TOKEN_BYTES = 24
 _STOP_S = 2
 
 
+class _Server(uvicorn.Server):
+    """One that ends when it is told to, as by a signal."""
+
+    def end(self) -> None:
+        """From any thread."""
+        self.should_exit = True
+
+
 def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     """Serve until a signal; `while_stdin`: or until standard input ends. Raises StartError."""
     clusters = Clusters(
@@ -61,7 +69,7 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
         timeout_graceful_shutdown=_STOP_S,
         server_header=False,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     raise_descriptor_limit()  # a tab is a connection or more
     if while_stdin:
         threading.Thread(target=_watch_stdin, args=(server,), daemon=True).start()
@@ -94,7 +102,7 @@ def listening_at(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _watch_stdin(server: uvicorn.Server) -> None:
+def _watch_stdin(server: _Server) -> None:
     while sys.stdin.buffer.read(1):
         pass
-    server.should_exit = True
+    server.end()

@@ -14,6 +14,7 @@ Never: used for expressions of our own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ _WORDS = {
 """What RE2 says, and RE2/J for it."""
 
 
+def re2_options(wanted: Mapping[str, object]) -> re2.Options:
+    """Options of RE2 by their names; all others are its own."""
+    import re2  # not loaded where nobody asks
+
+    options = re2.Options()
+    for name, value in wanted.items():
+        setattr(options, name, value)
+    return options
+
+
 class InvalidPattern(ValueError):
     """It is no expression of RE2, or one that needs too much memory. The text says why."""
 
@@ -54,11 +65,8 @@ class NamePattern:
         """Raises InvalidPattern."""
         import re2  # not loaded where nobody asks
 
-        options = re2.Options()
-        for name, value in _OPTIONS.items():
-            setattr(options, name, value)
         try:
-            self._matcher: re2._Regexp = re2.compile(pattern, options)
+            self._matcher: re2._Regexp = re2.compile(pattern, re2_options(_OPTIONS))
         except re2.error as error:
             raise InvalidPattern(_reason(error)) from error
 

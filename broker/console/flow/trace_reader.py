@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from broker.console.flow.traces import Json
 from broker.network.socket_calls import address_in
 from broker.process.trace_socket import SOCKET_NAME
 
@@ -35,8 +36,8 @@ class Told(NamedTuple):
     node_id: int
     revision: int
     """To be asked for what is newer."""
-    traces: list[dict[str, Any]]
-    copies: list[dict[str, Any]]
+    traces: list[Json]
+    copies: list[Json]
 
 
 def ask(folder: str, since: int = 0) -> Told:
@@ -71,7 +72,7 @@ def _lines(folder: str, since: int) -> list[bytes]:
     return bytes(data).splitlines()
 
 
-def _told(told: list[dict[str, Any]]) -> Told:
+def _told(told: list[Json]) -> Told:
     node, rest = told[0], told[1:]
     traces = [one for one in rest if one["kind"] == "request"]
     copies = [one for one in rest if one["kind"] == "copy"]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import re2
 
+from broker.coordinator.name_pattern import re2_options
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from protocol.record_scan import read_varint
 from protocol.records import Record, records_in
@@ -87,12 +88,15 @@ def matcher_of(
         raise BadPattern("there is nothing to look for: type a text")
     if len(text) > PATTERN_CHARACTERS_MAX:
         raise BadPattern(f"look for {PATTERN_CHARACTERS_MAX} characters at most")
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = with_case
-    options.literal = not is_regex
-    options.never_capture = True
-    options.max_mem = _MEMORY_BYTES_MAX
+    options = re2_options(
+        {
+            "log_errors": False,
+            "case_sensitive": with_case,
+            "literal": not is_regex,
+            "never_capture": True,
+            "max_mem": _MEMORY_BYTES_MAX,
+        }
+    )
     loosened = _TOKEN.sub(_anywhere, text) if is_regex else text
     try:
         strict = re2.compile(text.encode("utf-8", "surrogatepass"), options)
