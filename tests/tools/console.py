@@ -119,8 +119,8 @@ class Tab:
         return self.page
 
     def wait(self, text: str) -> None:
-        """Until the page has that text."""
-        self.page.get_by_text(text).first.wait_for()
+        """Until the view has that text."""
+        self.page.locator("main").get_by_text(text).first.wait_for()
 
     def is_wider_than_its_window(self) -> bool:
         """Whether one would have to scroll the whole page sideways."""

@@ -28,7 +28,7 @@ VIEWS = {
     f"/segments/{ORDERS}/0": "high watermark",
     "/flow": "How a record flows",
     "/quorum": "Leader",
-    "/configs": "log.retention.hours",
+    "/configs": "controller.quorum.voters",
     "/access": "no authorizer",
 }
 """What each shows once it has its answer."""
