@@ -39,6 +39,8 @@ PARKED_S = 0.05
 """Between its Fetch and the record: by then it waits in the purgatory."""
 TIMEOUT_MS = 5_000
 VALUE_MAX_BYTES = 512 * 1024
+KEY = b"ottla-trace"
+"""A compacted topic takes no record without one, and keeps the last of these alone."""
 _BY_NAME = {"produce": 12, "fetch": 12}
 """The last versions that name topics."""
 _ACKS = {"0": 0, "1": 1, "all": -1}
@@ -123,7 +125,7 @@ def _fetch(what: Asked, offset: int) -> FetchRequest:
 
 
 def _produce(cluster: Cluster, leader: int, what: Asked, now_ms: int) -> None:
-    batch = build_batch(records_of([what.value]), 1, now_ms, 0, Producer(-1, -1, -1))
+    batch = build_batch(records_of([what.value], [KEY]), 1, now_ms, 0, Producer(-1, -1, -1))
     data = PartitionProduceData(what.partition, memoryview(batch))
     request = ProduceRequest(
         None, what.acks, TIMEOUT_MS, [TopicProduceData(what.topic, partition_data=[data])]

@@ -26,7 +26,7 @@ def test_a_record_flows(
 ) -> None:
     monkeypatch.setattr(sending, "WAIT_MS", WAIT_MS)
     broker = ottla_broker_factory(properties={"ottla.trace.requests": "true"})
-    broker.topic("flows", partitions=1)
+    broker.topic("flows", configs={"cleanup.policy": "compact"})
     (topic,) = _topics(broker.bootstrap_servers)
     began_s = time.monotonic()
 
