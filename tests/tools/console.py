@@ -43,14 +43,18 @@ def why_no_browser() -> str | None:
 
 @contextmanager
 def running_console(
-    bootstrap: str, words: Sequence[str] = (), data: Sequence[Path] = ()
+    bootstrap: str,
+    words: Sequence[str] = (),
+    data: Sequence[Path] = (),
+    folder: Path | None = None,
 ) -> Iterator[str]:
-    """The link of a console on a free port."""
+    """The link of a console on a free port. `data` may be seen from `folder`."""
     command = ottla_command("console", "--bootstrap-server", bootstrap, "--port", "0", *words)
-    for folder in data:
-        command += ["--data", str(folder)]
+    for one in data:
+        command += ["--data", str(one)]
     process = subprocess.Popen(
         [*command, "--while-stdin"],
+        cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

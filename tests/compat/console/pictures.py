@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.compat.console.scene import LAGGING, ORDERS, make_scene
+from tests.compat.console.scene import LAGGING, ORDERS, make_scene, trickle
 from tests.tools.cluster_processes import ClusterProcesses
 from tests.tools.console import Tab, chromium, running_console
 
@@ -35,9 +35,12 @@ def main() -> int:
     properties = {"ottla.trace.requests": "true"}
     with ClusterProcesses(3, properties=properties) as cluster:
         make_scene(cluster.bootstrap, replicas=3, orders=20_000)
-        data = [node.data_dir for node in cluster.brokers]
+        # A path of this machine is nothing to look at.
+        folder = cluster.brokers[0].folder.parent
+        data = [node.data_dir.relative_to(folder) for node in cluster.brokers]
         with (
-            running_console(cluster.bootstrap, ["--allow-writes"], data) as link,
+            running_console(cluster.bootstrap, ["--allow-writes"], data, folder) as link,
+            trickle(cluster.bootstrap, 250),
             chromium() as browser,
         ):
             for scheme in ("light", "dark"):
@@ -45,6 +48,8 @@ def main() -> int:
                 for name, (address, text) in SHOWN.items():
                     tab.go(address)
                     tab.wait(text)
+                    if name == "flow":
+                        tab.page.get_by_role("button", name="Send a record").click()
                     time.sleep(SETTLES_S)
                     tab.page.screenshot(path=FOLDER / f"console-{name}-{scheme}.png")
                     print(f"console-{name}-{scheme}.png")

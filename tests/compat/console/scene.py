@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -51,6 +54,31 @@ def order(number: int, random_: random.Random) -> dict[str, object]:
         "gift": random_.random() < 0.1,
         "note": None,
     }
+
+
+@contextmanager
+def trickle(bootstrap: str, per_second: int) -> Iterator[None]:
+    """Orders go on coming."""
+    ended = threading.Event()
+
+    def send() -> None:
+        random_ = random.Random(8)
+        producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+        number = 1_000_000
+        while not ended.wait(0.1):
+            for _ in range(per_second // 10):
+                number += 1
+                producer.produce(ORDERS, json.dumps(order(number, random_)), str(number))
+            producer.poll(0)
+        producer.flush(30)
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        sending.join()
 
 
 def _create(admin: AdminClient, topics: list[NewTopic]) -> None:
