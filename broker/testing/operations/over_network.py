@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from broker.testing.operation_error import OperationError
 from broker.testing.operations.port import NoAnswer, Request, Response
 from protocol.api_keys import ApiKey
 from protocol.messages.metadata import MetadataRequest
@@ -66,7 +65,7 @@ class OverNetwork:
             self._addresses = {one.node_id: (one.host, one.port) for one in view.brokers}
         found = self._addresses.get(node_id)
         if found is None:
-            raise OperationError("failed", f"node {node_id} is not in the cluster now")
+            raise NoAnswer(f"node {node_id} is not in the cluster now", was_sent=False)
         return found
 
     async def _send(self, address: Address, message: Request, version: int) -> Response:
