@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -96,16 +97,26 @@ def _produce(bootstrap: str, orders: int) -> None:
         key = str(one["customer"]["id"]).encode()  # type: ignore[index]
         headers = [("trace", f"{number:08x}".encode()), ("source", b"web")]
         value = json.dumps(one)
-        producer.produce(ORDERS, value, key, headers=headers, timestamp=at_ms)
+        _send(producer, ORDERS, value, key, headers=headers, timestamp=at_ms)
         paid = json.dumps({"order": number, "paid": one["total"]})
-        producer.produce(PAYMENTS, paid, str(number), timestamp=at_ms)
+        _send(producer, PAYMENTS, paid, str(number), timestamp=at_ms)
         if number % 10 == 0:
             name = None if number % 70 == 0 else json.dumps({"city": random_.choice(_CITIES)})
-            producer.produce(CUSTOMERS, name, key, timestamp=at_ms)
+            _send(producer, CUSTOMERS, name, key, timestamp=at_ms)
         producer.poll(0)
     producer.produce(ORDERS, HOSTILE, HOSTILE, headers=[(HOSTILE.strip("\0"), b"\xff\x00")])
     producer.produce(CUSTOMERS, b"\x00\x01\xfe\xff", None)
-    assert producer.flush(60) == 0
+    assert producer.flush(120) == 0
+
+
+def _send(producer: Producer, topic: str, value: Any, key: Any, **rest: Any) -> None:
+    """Wait while the producer's queue is full."""
+    while True:
+        try:
+            producer.produce(topic, value, key, **rest)
+            return
+        except BufferError:
+            producer.poll(0.1)
 
 
 def _commit(bootstrap: str, group: str, topic: str, partitions: int, *, behind: int) -> None:
