@@ -51,7 +51,7 @@ def _look(tab: Tab, topics: int) -> None:
         tab.page.get_by_role("link", name=name).wait_for()
     with _timed("replicas of all of them"):
         tab.go("/replicas")
-        tab.wait("broker 2")
+        tab.wait("on 3 brokers")
 
 
 def _search(tab: Tab, records: int) -> None:
@@ -65,7 +65,7 @@ def _search(tab: Tab, records: int) -> None:
 
 def _watch_a_death(tab: Tab, cluster: ClusterProcesses) -> None:
     tab.go("/replicas")
-    tab.wait("broker 2")
+    tab.wait("on 3 brokers")
     cluster.kill(2)
     with _timed("a death is seen"):
         wait_until(
