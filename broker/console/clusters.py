@@ -53,15 +53,6 @@ class Clusters:
         finally:
             self._room.release()
 
-    def close_old(self) -> None:
-        """Hang up what nobody has used for a while."""
-        limit = self._now() - KEPT_S
-        with self._lock:
-            old = [one for at, one in self._idle if at < limit]
-            self._idle = [(at, one) for at, one in self._idle if at >= limit]
-        for one in old:
-            one.close()
-
     def close(self) -> None:
         """Hang up what nobody uses now."""
         with self._lock:
@@ -74,8 +65,14 @@ class Clusters:
             return self._idle.pop()[1] if self._idle else None
 
     def _keep(self, cluster: Cluster) -> None:
+        """Keep it, and hang up what nobody has used for a while."""
+        now = self._now()
         with self._lock:
+            old = [one for at, one in self._idle if at < now - KEPT_S]
+            self._idle = [(at, one) for at, one in self._idle if at >= now - KEPT_S]
             if len(self._idle) < KEPT:
-                self._idle.append((self._now(), cluster))
-                return
-        cluster.close()
+                self._idle.append((now, cluster))
+            else:
+                old.append(cluster)
+        for one in old:
+            one.close()

@@ -70,13 +70,13 @@ def test_an_error_of_the_question_costs_that_connection_alone() -> None:
 
 def test_what_nobody_uses_is_closed_after_a_while() -> None:
     place = Place()
-    place.use()
+    with place.clusters.taken(), place.clusters.taken():
+        pass
+    first = place.use()  # of the two that are kept, the one that was given back last
+    (other,) = (one for one in place.made if one is not first)
     place.now_s = KEPT_S / 2
-    place.clusters.close_old()
-    assert not place.made[0].is_closed
-    place.now_s = KEPT_S * 2
-    place.clusters.close_old()
-    assert place.made[0].is_closed
-    place.use()
+    assert place.use() is first and not other.is_closed
+    place.now_s = KEPT_S + 1
+    assert place.use() is first and other.is_closed
     place.clusters.close()
-    assert place.made[1].is_closed
+    assert first.is_closed
