@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from threading import Lock
 
 from broker.command.client.cluster import Cluster
 from broker.command.client.refusals import Refused
+from broker.console.segments.kept_answers import KeptAnswers
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -71,10 +71,8 @@ class SegmentRights:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster = cluster
-        self._now = now
-        self._lock = Lock()
-        self._all: tuple[float, dict[str, Allowed]] | None = None
-        self._topics: dict[str, tuple[float, Allowed]] = {}
+        self._all = KeptAnswers(self._ask_all, KEPT_S, 1, now)
+        self._topics = KeptAnswers(self._ask_one, KEPT_S, KEPT_TOPICS_MAX, now)
         self._cluster_id: str | None = None
 
     def cluster_id(self) -> str | None:
@@ -86,31 +84,21 @@ class SegmentRights:
     def on_all(self) -> dict[str, Allowed]:
         """On every topic that the login may see, the metadata log with them. One Metadata, whatever
         their number. Raises StartError."""
-        with self._lock:
-            known = self._all
-        if known is not None and self._now() - known[0] < KEPT_S:
-            return known[1]
-        found = self._ask(None)
-        found[METADATA_LOG] = self._on_metadata_log()
-        with self._lock:
-            self._all = self._now(), found
-        return found
+        return self._all.of(None)
 
     def on(self, topic: str) -> Allowed:
         """On one topic. Raises StartError."""
-        with self._lock:
-            known = self._topics.get(topic)
-        if known is not None and self._now() - known[0] < KEPT_S:
-            return known[1]
-        if topic == METADATA_LOG:
-            found = self._on_metadata_log()
-        else:
-            found = self._ask([topic]).get(topic, NOTHING)
-        with self._lock:
-            if len(self._topics) >= KEPT_TOPICS_MAX:
-                self._topics.clear()
-            self._topics[topic] = self._now(), found
+        return self._topics.of(topic)
+
+    def _ask_all(self, _: None) -> dict[str, Allowed]:
+        found = self._ask(None)
+        found[METADATA_LOG] = self._on_metadata_log()
         return found
+
+    def _ask_one(self, topic: str) -> Allowed:
+        if topic == METADATA_LOG:
+            return self._on_metadata_log()
+        return self._ask([topic]).get(topic, NOTHING)
 
     def _ask(self, names: list[str] | None) -> dict[str, Allowed]:
         topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from threading import Lock
 
 from broker.command.client.cluster import Cluster
 from broker.command.client.refusals import Refused
 from broker.command.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
 from broker.config.start_error import StartError
+from broker.console.segments.kept_answers import KeptAnswers
 from storage.log_config import LogConfig
 
 KEPT_S = 5.0
@@ -56,24 +56,14 @@ class TopicRules:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster = cluster
-        self._now = now
-        self._lock = Lock()
-        self._known: dict[tuple[str, int], tuple[float, Rules]] = {}
+        self._known = KeptAnswers(self._ask, KEPT_S, KEPT_MAX, now)
 
     def of(self, topic: str, node_id: int) -> Rules:
         """Of `topic` on `node_id`. Raises StartError where no broker answers."""
-        with self._lock:
-            known = self._known.get((topic, node_id))
-        if known is not None and self._now() - known[0] < KEPT_S:
-            return known[1]
-        found = self._ask(topic, node_id)
-        with self._lock:
-            if len(self._known) >= KEPT_MAX:
-                self._known.clear()
-            self._known[topic, node_id] = self._now(), found
-        return found
+        return self._known.of((topic, node_id))
 
-    def _ask(self, topic: str, node_id: int) -> Rules:
+    def _ask(self, wanted: tuple[str, int]) -> Rules:
+        topic, node_id = wanted
         try:
             with self._cluster() as cluster:
                 found = configs_by_name(cluster, TOPIC, [topic], _OF_TOPIC)[topic]
