@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import select
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 from bench.innocent.client import Trips
 from bench.peers import ROOT
+from broker.network.readiness import readable
 
 END_S = 60.0
 
@@ -39,7 +39,7 @@ class Teller:
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._unread:
             left = max(0.0, deadline - time.monotonic())
-            if not select.select([self._process.stdout], [], [], left)[0]:
+            if not readable([self._process.stdout], left):
                 return None
             part = self._process.stdout.read(1 << 20)
             if not part:

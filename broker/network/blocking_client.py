@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from broker.network.readiness import readable
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin, SpeaksTls
 from protocol.api_keys import ApiKey, messages_of
@@ -65,12 +66,7 @@ def accepts(host: str, port: int) -> bool:
 def wait_for_answers(clients: Sequence[BlockingClient], timeout_s: float) -> list[BlockingClient]:
     """Those of `clients` where an answer begins, once there is one; none after `timeout_s`."""
     begun = [one for one in clients if one.has_unread_bytes]
-    if begun:
-        return begun
-    import select
-
-    readable, _, _ = select.select(clients, [], [], timeout_s)
-    return readable
+    return begun or readable(clients, timeout_s)
 
 
 CLIENT_ID = "ottla"

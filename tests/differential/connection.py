@@ -6,11 +6,12 @@ come. Owns its socket.
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 import time
 from enum import Enum
+
+from broker.network.readiness import readable
 
 
 class Outcome(Enum):
@@ -60,7 +61,7 @@ class Connection:
                     del self._data[: 4 + size]
                     return frame
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._socket], [], [], left)[0]:
+            if left <= 0 or not readable([self._socket], left):
                 return Outcome.NOTHING
             self._take()
         return Outcome.CLOSED
@@ -80,4 +81,4 @@ class Connection:
 
 def first_readable(connections: list[Connection], timeout_s: float) -> bool:
     """Whether something comes on one of them within that time."""
-    return bool(select.select(connections, [], [], timeout_s)[0])
+    return bool(readable(connections, timeout_s))

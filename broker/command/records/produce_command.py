@@ -8,7 +8,6 @@ goes in large batches.
 from __future__ import annotations
 
 import os
-import select
 import stat
 import sys
 import time
@@ -26,6 +25,7 @@ from broker.command.records.batching import Batching, Settings
 from broker.command.records.progress import Progress
 from broker.command.records.writing import Writer
 from broker.config.start_error import StartError
+from broker.network.readiness import readable
 from protocol.compression import Codec
 
 _STDIN = 0
@@ -153,7 +153,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _has_more(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], _MORE_WITHIN_S)[0])
+    return bool(readable([descriptor], _MORE_WITHIN_S))
 
 
 def _bytes_max(cluster: Cluster, topic: str) -> int | None:

@@ -14,7 +14,6 @@ again. An error ends it.
 from __future__ import annotations
 
 import json
-import select
 import ssl
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from broker.network.readiness import readable
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
@@ -149,14 +149,14 @@ def _spell(client: _Client, ways: Iterator[tuple[str, str | None]], orders: Bina
     while True:
         logins.append(client.logs_in(*next(ways)))
         produced.append(client.produces())
-        if select.select([orders], [], [], PAUSE_S)[0]:
+        if readable([orders], PAUSE_S):
             assert orders.readline() == b"end\n"
             return Seen(len(logins), *_p95_and_longest_ms(logins), *_p95_and_longest_ms(produced))
 
 
 def main() -> None:
     client, ways = _Client(Path(sys.argv[1]), json.loads(sys.argv[2])), cycle(WAYS)
-    with open(0, "rb", buffering=0) as orders:  # a buffer would hide a line from `select`
+    with open(0, "rb", buffering=0) as orders:  # a buffer would hide a line from `readable`
         while orders.readline():
             print(json.dumps(asdict(_spell(client, ways, orders))), flush=True)
 
