@@ -257,7 +257,7 @@ def _write_holder(fd: int) -> None:
 
 
 class LocalLock:
-    """A `Lock` by flock, held while its descriptor is open."""
+    """A `Lock` by flock, held while its descriptor is open: at most as long as it is there."""
 
     __slots__ = ("_fd",)
 
@@ -268,6 +268,9 @@ class LocalLock:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:
+        self.release()
 
 
 class LocalFilesystem:

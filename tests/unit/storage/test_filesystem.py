@@ -161,6 +161,14 @@ def test_a_lock_is_held_once(folder: str) -> None:
     assert filesystem.lock(f"{folder}/.lock") is not None
 
 
+def test_a_lock_is_free_once_nobody_has_it(folder: str) -> None:
+    filesystem = LocalFilesystem()
+    lock = filesystem.lock(f"{folder}/.lock")
+    assert lock is not None
+    del lock
+    assert filesystem.lock(f"{folder}/.lock") is not None
+
+
 def test_room_on_the_volume(folder: str) -> None:
     usage = LocalFilesystem().usage(folder)
     assert 0 <= usage.usable_bytes <= usage.total_bytes
