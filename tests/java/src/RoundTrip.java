@@ -19,6 +19,8 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.GroupState;
+import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -37,6 +39,10 @@ public final class RoundTrip {
     private static final long TIMESTAMP_MS = 1_700_000_000_000L;
     private static final Duration POLL = Duration.ofMillis(200);
     private static final long DEADLINE_MS = 30_000;
+    private static final Set<String> TOLD = Set.of(
+        "join-total", "sync-total", "heartbeat-total", "last-heartbeat-seconds-ago",
+        "connection-count", "request-total", "response-total", "fetch-total",
+        "records-consumed-total", "last-poll-seconds-ago");
 
     private final String bootstrap;
     private final int count;
@@ -137,7 +143,10 @@ public final class RoundTrip {
             }
             int received = 0;
             while (received < number) {
-                check(System.currentTimeMillis() < deadline, "only " + received + " of " + number);
+                if (System.currentTimeMillis() > deadline) {
+                    throw new IllegalStateException(
+                        "only " + received + " of " + number + ": " + stateOf(consumer));
+                }
                 for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
                     int i = next.get(record.partition());
                     verify(record, i);
@@ -147,6 +156,27 @@ public final class RoundTrip {
             }
             consumer.commitSync();
         }
+    }
+
+    /** How far a consumer is that gets nothing: its part of the group, its positions, its requests. */
+    private String stateOf(KafkaConsumer<byte[], byte[]> consumer) {
+        StringBuilder state = new StringBuilder(consumer.groupMetadata().toString());
+        for (TopicPartition partition : consumer.assignment()) {
+            state.append(", ").append(partition).append(" lag ").append(consumer.currentLag(partition));
+        }
+        for (Map.Entry<MetricName, ? extends Metric> each : consumer.metrics().entrySet()) {
+            if (TOLD.contains(each.getKey().name()) && each.getKey().tags().size() < 2) {
+                state.append(", ").append(each.getKey().name()).append(" ");
+                state.append(each.getValue().metricValue());
+            }
+        }
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
+            state.append(", ").append(
+                admin.describeConsumerGroups(List.of(group)).all().get(10, TimeUnit.SECONDS));
+        } catch (Exception e) {
+            state.append(", the group cannot be described: ").append(e);
+        }
+        return state.toString();
     }
 
     private static void verify(ConsumerRecord<byte[], byte[]> record, int i) {
