@@ -21,6 +21,7 @@ import ottla
 from tests.compat import feature_matrix
 from tests.plugins import portable, quick_cases, slow_first
 from tests.plugins.quick_collection import QuickCollection
+from tests.tools.class_archives import share_sparks_classes
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.console import why_no_browser
 from tests.tools.java_tools import java_available, program_classpath, spark_jars
@@ -135,12 +136,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _fetch(marker: str) -> str | None:
-    """Jars and compiled programs for these tests, into the cache; why not, on one line."""
+    """Jars, programs and archives for these tests, into the cache; why not, on one line."""
     try:
         if marker == "java":
             program_classpath()
         if marker == "spark":
             spark_jars()
+            share_sparks_classes()
     except (OSError, RuntimeError) as error:
         return str(error).splitlines()[0]
     return None
