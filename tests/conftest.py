@@ -21,7 +21,7 @@ import ottla
 from tests.compat import feature_matrix
 from tests.plugins import portable, quick_cases, slow_first
 from tests.plugins.quick_collection import QuickCollection
-from tests.tools.class_archives import share_sparks_classes
+from tests.tools.class_archives import share_kafkas_classes, share_sparks_classes
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.console import why_no_browser
 from tests.tools.java_tools import java_available, program_classpath, spark_jars
@@ -140,6 +140,7 @@ def _fetch(marker: str) -> str | None:
     try:
         if marker == "java":
             program_classpath()
+            share_kafkas_classes()
         if marker == "spark":
             spark_jars()
             share_sparks_classes()

@@ -28,6 +28,11 @@ JOB_S = 400
 _SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
+def _small() -> str:
+    """What the JVMs are told beside the drivers, which know of the archive by themselves."""
+    return f"{_SMALL} {os.environ.get('SPARK_SUBMIT_OPTS', '')}"
+
+
 class SparkCluster:
     """`with SparkCluster(folder) as cluster: cluster.submit(["load", …], ["audit", …])`."""
 
@@ -45,7 +50,7 @@ class SparkCluster:
             "SPARK_PUBLIC_DNS": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(folder / "scratch"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL} -Dspark.master.rest.enabled=false",
+            "SPARK_DAEMON_JAVA_OPTS": f"{_small()} -Dspark.master.rest.enabled=false",
             # Else executors take the python3 of the PATH, which has no confluent-kafka.
             "PYSPARK_PYTHON": sys.executable,
         }
@@ -92,7 +97,7 @@ class SparkCluster:
             "spark.driver.extraJavaOptions": _SMALL,
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "512m",
-            "spark.executor.extraJavaOptions": _SMALL,
+            "spark.executor.extraJavaOptions": _small(),
             "spark.executor.memory": "512m",
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.enabled": "false",

@@ -1,7 +1,7 @@
-"""An archive of classes that the JVMs of Spark share (JEP 350): read and checked once for all.
+"""Archives of classes that the JVMs of the tests share (JEP 350): read and checked once for all.
 
-Without it Spark's start is 18 s of a slow machine's processor, with it 10. Owns the archive in
-`.cache/`, made once by a JVM that loads what most of Spark's jobs do.
+Without one Spark's start is 18 s of a slow machine's processor, with it 10; Apache Kafka's 9 and 7.
+Owns the archives in `.cache/`, each made once by a JVM that loads what most others do.
 """
 
 from __future__ import annotations
@@ -13,14 +13,29 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.tools.java_tools import CACHE_DIR, PROJECT_DIR, built_once, digest, java_version
+from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.java_tools import (
+    ARCHIVES_DIR,
+    CLASSES,
+    KAFKA_ARCHIVE,
+    PROJECT_DIR,
+    QUICK_JVM,
+    QUIET_ARCHIVE,
+    built_once,
+    digest,
+    java_version,
+    kafka_classpath,
+    run_program,
+)
 
-_ARCHIVE = "classes.jsa"
 _PROGRAM = PROJECT_DIR / "tests" / "tools" / "spark_classes.py"
 _MADE_WITHIN_S = 300
-# A JVM with another class path does without the archive, and would say so on its standard output.
-_QUIET = "-Xlog:cds*=off"
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def share_kafkas_classes() -> None:
+    """Make what `FAST_START` names; OSError, RuntimeError if it cannot be made."""
+    kafka_classpath()
+    built_once(KAFKA_ARCHIVE, _archive_kafkas)
 
 
 def share_sparks_classes() -> None:
@@ -28,8 +43,17 @@ def share_sparks_classes() -> None:
     # The archive holds for these files only: not for the same jars that were installed once more.
     installed = (_spark_home() / "jars").stat().st_mtime_ns
     name = f"spark-java{java_version()}-{digest(_PROGRAM)}-{installed}"
-    archive = built_once(CACHE_DIR / "archives" / name, _make) / _ARCHIVE
-    os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:SharedArchiveFile={archive} {_QUIET}"
+    archive = built_once(ARCHIVES_DIR / name, _archive_sparks) / CLASSES
+    os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:SharedArchiveFile={archive} {QUIET_ARCHIVE}"
+
+
+def _archive_kafkas(folder: Path) -> None:
+    """Of a broker that has served a producer and a consumer."""
+    archiving = f"-XX:ArchiveClassesAtExit={folder / CLASSES}"
+    with ApacheKafka(jvm_options=(*QUICK_JVM, archiving, QUIET_ARCHIVE), heap="512m") as kafka:
+        run_program("RoundTrip", kafka.bootstrap, "10", "gzip")
+    if not (folder / CLASSES).is_file():
+        raise RuntimeError("no archive of Kafka's classes")
 
 
 def _spark_home() -> Path:
@@ -38,19 +62,21 @@ def _spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def _make(folder: Path) -> None:
-    options = f"-XX:ArchiveClassesAtExit={folder / _ARCHIVE} {_QUICK} {_QUIET}"
+def _archive_sparks(folder: Path) -> None:
+    options = (f"-XX:ArchiveClassesAtExit={folder / CLASSES}", *QUICK_JVM, QUIET_ARCHIVE)
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
             [
                 *(str(_spark_home() / "bin" / "spark-submit"), "--master", "local[2]"),
                 *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"),
-                *("--driver-java-options", options, str(_PROGRAM), scratch),
+                *("--conf", "spark.log.level=ERROR"),
+                *("--driver-java-options", " ".join(options), str(_PROGRAM), scratch),
             ],
             env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+            cwd=scratch,
             capture_output=True,
             text=True,
             timeout=_MADE_WITHIN_S,
         )
-    if done.returncode != 0 or not (folder / _ARCHIVE).is_file():
-        raise RuntimeError(f"no archive of Spark's classes: {done.stderr[-2000:]}")
+    if done.returncode != 0 or not (folder / CLASSES).is_file():
+        raise RuntimeError(f"no archive of Spark's classes: {done.stderr[-4000:]}")

@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     )
     read = spark.read.parquet(str(folder / "rows"))
     read.groupBy("key").agg(F.sum("id"), F.countDistinct("text")).orderBy("key").collect()
-    read.join(rows, "id").where("text like '1%'").sort("text").limit(5).collect()
+    read.join(rows.select("id"), "id").where("text like '1%'").sort("text").limit(5).collect()
     parsed = F.from_json(F.concat(F.lit('{"a":'), "text", F.lit("}")), "a bigint")
     read.select(parsed.alias("json"), F.to_json(F.struct("id", "at"))).collect()
     spark.createDataFrame([(1, "a")], "a int, b string").write.json(str(folder / "json"))
