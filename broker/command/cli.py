@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from broker.command.admin.decode_options import DecodeOptions, with_decode_options
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from broker.command.command_list import Commands
@@ -169,6 +170,7 @@ def ottla(context: click.Context) -> None:
 @click.option(
     "--allow-writes", is_flag=True, help="Let the page of --console change something, too."
 )
+@with_decode_options
 @_with_cluster_id
 @_configured
 def serve(
@@ -179,6 +181,7 @@ def serve(
     data: str | None,
     console_port: int | None,
     allow_writes: bool,
+    decode: DecodeOptions,
 ) -> None:
     """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
 
@@ -192,7 +195,7 @@ def serve(
     placed = _placed(config_file, overrides, port, data)
     traced = {} if console_port is None else {"ottla.trace.requests": "true"}
     config = _loaded(config_file, (*overrides, *placed), traced)
-    console = _console(config, console_port, allow_writes=allow_writes)
+    console = _console(config, console_port, decode, allow_writes=allow_writes)
     from broker.process.logging_setup import configure_logging
     from broker.process.server import format_folders, run
 
@@ -219,16 +222,19 @@ def serve(
 
 
 def _console(
-    config: BrokerConfig, port: int | None, *, allow_writes: bool
+    config: BrokerConfig, port: int | None, decode: DecodeOptions, *, allow_writes: bool
 ) -> ConsoleProcess | None:
     """What --console stands for. Raises UsageError, and StartError where it cannot be."""
     if port is None:
         if allow_writes:
             raise click.UsageError("--allow-writes is about the page of --console: name both")
+        if words := decode.words():
+            option = words[0].partition("=")[0]
+            raise click.UsageError(f"{option} is about the page of --console: name both")
         return None
     from broker.command.console_process import ConsoleProcess
 
-    return ConsoleProcess(config.log_dirs, port, allow_writes=allow_writes)
+    return ConsoleProcess(config.log_dirs, port, decode, allow_writes=allow_writes)
 
 
 def _placed(

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from broker.command.admin.decode_options import DecodeOptions
 from broker.config.start_error import StartError
 from ottla.__main__ import ottla_command
 
@@ -28,12 +29,15 @@ def check_console_installed() -> None:
 class ConsoleProcess:
     """Of one broker."""
 
-    def __init__(self, folders: Sequence[str], port: int, *, allow_writes: bool) -> None:
+    def __init__(
+        self, folders: Sequence[str], port: int, decode: DecodeOptions, *, allow_writes: bool
+    ) -> None:
         """`folders`: where the broker has its data. Raises StartError where packages are
         missing."""
         check_console_installed()
         self._folders = folders
         self._port = port
+        self._decode = decode
         self._allow_writes = allow_writes
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -43,7 +47,7 @@ class ConsoleProcess:
         words = ["console", "--bootstrap-server", f"{reached}:{port}"]
         for folder in self._folders:
             words += ["--data", folder]
-        words += ["--port", str(self._port), "--while-stdin"]
+        words += ["--port", str(self._port), "--while-stdin", *self._decode.words()]
         if self._allow_writes:
             words.append("--allow-writes")
         self._process = subprocess.Popen(  # noqa: S603 - this installation's own command

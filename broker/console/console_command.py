@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from broker.command.admin.decode_options import DecodeOptions, with_decode_options
 from broker.command.admin.options import with_bootstrap_server, with_command_config
 from broker.command.console_process import check_console_installed
-from broker.console.options import ConsoleOptions, DecodeOptions
+from broker.console.options import ConsoleOptions
 
 
 @click.command()
@@ -34,27 +35,7 @@ from broker.console.options import ConsoleOptions, DecodeOptions
     help="A name by which browsers may reach it, behind a proxy for example.",
 )
 @click.option("--allow-writes", is_flag=True, help="Let the page change something, too.")
-@click.option(
-    "--avro-schema",
-    "avro",
-    multiple=True,
-    metavar="[TOPIC=]FILE",
-    help="An .avsc file by which values are decoded, of a topic or of all.",
-)
-@click.option(
-    "--proto-descriptors",
-    "descriptors",
-    metavar="FILE",
-    help="Of protoc --include_imports --descriptor_set_out.",
-)
-@click.option(
-    "--proto-message",
-    "messages",
-    multiple=True,
-    metavar="[TOPIC=]NAME",
-    help="The message in it that values are, with its package.",
-)
-@click.option("--registry", metavar="URL", help="A schema registry, asked by ids in the records.")
+@with_decode_options
 @click.option("--while-stdin", is_flag=True, hidden=True)
 def console(
     bootstrap_server: str,
@@ -65,10 +46,7 @@ def console(
     allowed_hosts: tuple[str, ...],
     allow_writes: bool,
     while_stdin: bool,
-    avro: tuple[str, ...],
-    descriptors: str | None,
-    messages: tuple[str, ...],
-    registry: str | None,
+    decode: DecodeOptions,
 ) -> None:
     """Serve a web page in which the cluster is looked at, of Ottla or of Apache Kafka.
 
@@ -90,6 +68,6 @@ def console(
         host,
         port,
         allowed_hosts,
-        DecodeOptions(avro, descriptors, messages, registry),
+        decode,
     )
     run(options, while_stdin=while_stdin)

@@ -5,19 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
-@dataclass(frozen=True, slots=True)
-class DecodeOptions:
-    """What explains values; `TOPIC=` before it, or for all topics."""
-
-    avro: tuple[str, ...] = ()
-    """Files of Avro schemas."""
-    descriptors: str | None = None
-    """A file of Protobuf descriptors, as protoc writes it."""
-    messages: tuple[str, ...] = ()
-    """Names of messages in it."""
-    registry: str | None = None
-    """The URL of a schema registry; a login may be in it."""
+from broker.command.admin.decode_options import DecodeOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
 
+from broker.command.admin.decode_options import DecodeOptions
 from broker.command.dump.decoders import NONE, decode_by, decoder_of
 from broker.config.start_error import StartError
 from broker.console.endpoints import Console
@@ -24,7 +25,6 @@ from broker.console.messages.decoding.protobuf import ProtoFiles
 from broker.console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
 from broker.console.messages.decoding.wire import HEAD_SIZE, Undecodable, framed, message_indexes
 from broker.console.messages.shown import PREVIEW_BYTES, Json, record_shown, text_shown
-from broker.console.options import DecodeOptions
 from protocol.records import Record
 
 DECODED_BYTES_MAX = 1024 * 1024

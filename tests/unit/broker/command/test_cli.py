@@ -139,6 +139,8 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["serve", "--port", "1", "--override", "listeners=x"], "leave one out"),
         (["serve", "--data", "a", "--override", "log.dir=x"], "--data and --override log.dirs"),
         (["serve", "--data", "a,b"], "name one folder"),
+        (["serve", "--allow-writes"], "--allow-writes is about the page of --console: name both"),
+        (["serve", "--registry", "http://r"], "--registry is about the page of --console: name"),
         (["fly"], "No such command 'fly'"),
         (["--fly"], "No such option"),
         (["dump-log", "/no/such/file"], "/no/such/file: No such file"),

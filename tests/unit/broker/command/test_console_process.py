@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from broker.command import console_process
+from broker.command.admin.decode_options import DecodeOptions
 from broker.command.console_process import ConsoleProcess, check_console_installed
 from broker.config.start_error import StartError
 
@@ -32,11 +33,13 @@ def test_it_is_started_with_what_the_broker_knows(
         return [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
     monkeypatch.setattr(console_process, "ottla_command", command)
-    process = ConsoleProcess(["a", "b"], 8081, allow_writes=True)
+    decode = DecodeOptions(("orders=a.avsc",), registry="http://r:8081")
+    process = ConsoleProcess(["a", "b"], 8081, decode, allow_writes=True)
     process.start(host, 9092)
     process.stop()
     where = ("console", "--bootstrap-server", f"{reached}:9092", "--data", "a", "--data", "b")
-    assert started == [(*where, "--port", "8081", "--while-stdin", "--allow-writes")]
+    explains = ("--avro-schema=orders=a.avsc", "--registry=http://r:8081")
+    assert started == [(*where, "--port", "8081", "--while-stdin", *explains, "--allow-writes")]
 
 
 def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +55,7 @@ def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         console_process, "ottla_command", lambda *_: [sys.executable, "-c", "while True: pass"]
     )
-    process = ConsoleProcess([], 0, allow_writes=False)
+    process = ConsoleProcess([], 0, DecodeOptions(), allow_writes=False)
     process.stop()
     process.start("localhost", 1)
     process.stop()

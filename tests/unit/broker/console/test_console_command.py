@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from broker.command.admin.decode_options import DecodeOptions
 from broker.console import server
 from broker.console.console_command import console
 from broker.console.options import ConsoleOptions
@@ -21,6 +22,14 @@ def test_words_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert CliRunner().invoke(console, [*words, "--allow-host", "c.example"]).exit_code == 0
     expected = ConsoleOptions("h:1", None, (tmp_path,), True, "127.0.0.1", 0, ("c.example",))
     assert started == [(expected, False)]
+
+
+def test_what_explains_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[ConsoleOptions] = []
+    monkeypatch.setattr(server, "run", lambda options, *, while_stdin: started.append(options))
+    decode = DecodeOptions(("a.avsc",), "d", ("t=a.B",), "http://r:8081")
+    assert CliRunner().invoke(console, decode.words()).exit_code == 0
+    assert [one.decode for one in started] == [decode]
 
 
 def test_a_folder_that_is_not_there() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2
 
+from broker.command.admin.decode_options import DecodeOptions
 from broker.config.start_error import StartError
 from broker.console.messages.decoding import decoding as decoding_file
 from broker.console.messages.decoding.decoding import DECODED_BYTES_MAX, Decoding
-from broker.console.options import DecodeOptions
 from protocol.records import Record
 from tests.unit.broker.command.client.scripted import ScriptedCluster
 from tests.unit.broker.console.messages.decoding.one_registry import OneRegistry, registry
