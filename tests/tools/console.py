@@ -126,6 +126,11 @@ class Tab:
         """Until the view has that text."""
         self.page.locator("main").get_by_text(text).first.wait_for()
 
+    def said_wrong(self) -> list[str]:
+        """The ends of what went wrong until now, and is expected: it is forgotten."""
+        told, self.wrong = [one.rpartition(": ")[2] for one in self.wrong], []
+        return told
+
     def is_wider_than_its_window(self) -> bool:
         """Whether one would have to scroll the whole page sideways."""
         wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"

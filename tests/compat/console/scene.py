@@ -13,8 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 
 ORDERS, PAYMENTS, CUSTOMERS = "orders", "payments", "customers"
 LAGGING, STEADY = "invoices", "shipping"
@@ -22,9 +30,17 @@ HOSTILE = '<img src=x onerror="window.bad=1">\u202e\x00'
 _CITIES = ("Tallinn", "Porto", "Kyoto", "Quito", "Oslo", "Accra")
 
 
-def make_scene(bootstrap: str, *, replicas: int = 1, orders: int = 2_000, topics: int = 0) -> None:
+def make_scene(
+    bootstrap: str,
+    *,
+    replicas: int = 1,
+    orders: int = 2_000,
+    topics: int = 0,
+    reader: str | None = None,
+) -> None:
     """Fill a cluster: `orders` orders and as many payments, customers in a compacted topic, two
-    groups, and `topics` empty topics more."""
+    groups, and `topics` empty topics more. Where there is an authorizer, the user `reader` may read
+    the orders."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     small = {"segment.bytes": "1048576"}
     wanted = [
@@ -40,6 +56,8 @@ def make_scene(bootstrap: str, *, replicas: int = 1, orders: int = 2_000, topics
     _commit(bootstrap, STEADY, ORDERS, 6, behind=0)
     _commit(bootstrap, LAGGING, ORDERS, 6, behind=max(orders // 20, 1))
     _commit(bootstrap, STEADY, PAYMENTS, 3, behind=0)
+    if reader is not None:
+        _let_read(admin, reader)
 
 
 def order(number: int, random_: random.Random) -> dict[str, object]:
@@ -87,6 +105,13 @@ def _create(admin: AdminClient, topics: list[NewTopic]) -> None:
         made.result(60)
 
 
+def _let_read(admin: AdminClient, user: str) -> None:
+    topic = (ResourceType.TOPIC, ORDERS, ResourcePatternType.LITERAL)
+    right = AclBinding(*topic, f"User:{user}", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    for made in admin.create_acls([right]).values():
+        made.result(60)
+
+
 def _produce(bootstrap: str, orders: int) -> None:
     random_ = random.Random(7)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20})
@@ -125,5 +150,19 @@ def _commit(bootstrap: str, group: str, topic: str, partitions: int, *, behind: 
     for index in range(partitions):
         _, end = consumer.get_watermark_offsets(TopicPartition(topic, index), timeout=30)
         places.append(TopicPartition(topic, index, max(end - behind, 0)))
-    consumer.commit(offsets=places, asynchronous=False)
+    deadline = time.monotonic() + 60
+    while not _committed(consumer, places):
+        assert time.monotonic() < deadline, f"{group} has no coordinator"
+        time.sleep(0.1)
     consumer.close()
+
+
+def _committed(consumer: Consumer, places: list[TopicPartition]) -> bool:
+    """Whether the group's coordinator took them: Kafka's may have to be loaded first."""
+    try:
+        consumer.commit(offsets=places, asynchronous=False)
+    except KafkaException as refused:
+        if refused.args[0].code() != KafkaError.NOT_COORDINATOR:
+            raise
+        return False
+    return True

@@ -6,16 +6,13 @@ and while a broker dies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.compat.console.scene import LAGGING, ORDERS, make_scene
-from tests.tools.console import DESK, PHONE, Tab, chromium, running_console
+from tests.compat.console.scene import LAGGING, ORDERS
+from tests.tools.console import DESK, PHONE, Tab, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-ORDERS_MADE = 400
 VIEWS = {
     "/": "Healthy",
     "/topics": ORDERS,
@@ -28,20 +25,10 @@ VIEWS = {
     f"/segments/{ORDERS}/0": "high watermark",
     "/flow": "How a record flows",
     "/quorum": "Leader",
-    "/configs": "controller.quorum.voters",
-    "/access": "no authorizer",
+    "/configs": "log.dirs",
+    "/access": "User:alice",
 }
 """What each shows once it has its answer."""
-
-
-@pytest.fixture(scope="module")
-def link(request: pytest.FixtureRequest) -> Iterator[str]:
-    broker = request.getfixturevalue("ottla_broker_factory")()
-    make_scene(broker.bootstrap_servers, orders=ORDERS_MADE)
-    with running_console(
-        broker.bootstrap_servers, ["--allow-writes"], [broker.data_dir]
-    ) as running:
-        yield running
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESK, "light"), (PHONE, "dark")])

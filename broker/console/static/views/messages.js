@@ -34,7 +34,7 @@ export function Messages({ params, about }) {
   const mode = q.live ? Live : q.q ? Search : List;
   const common = {
     topic, q, several: partitions.length > 1 && !q.partition, label: `Records of ${topic}`,
-    onAgain: about.writes ? (record) => setAgain(record) : undefined,
+    onAgain: about.writes ? (record) => setAgain(record) : undefined, written,
   };
   return html`<${Page} title=${topic} crumbs=${[["Topics", "#/topics"]]} actions=${[
     about.writes && html`<${Button} onClick=${() => setAgain(null)}>Write a record<//>`,
@@ -130,12 +130,13 @@ function Choices({ form, setForm, go, partitions }) {
 
 // --- a page -------------------------------------------------------------------------------------
 
-function List({ topic, q, ...rest }) {
+function List({ topic, q, written, ...rest }) {
   const [cursors, setCursors] = useState([]);
   const base = { partition: q.partition, from: q.from, order: q.order, uncommitted: q.uncommitted, count: PAGE };
   const which = JSON.stringify(base);
   useEffect(() => setCursors([]), [which]);
   const { data, error, loading, again } = useGet(path("/api/topics/{}/messages", topic, { ...base, cursor: cursors.at(-1) }));
+  useEffect(() => { if (written) again(); }, [written]); // what one wrote is to be seen
   const [older, newer] = q.order === "oldest" ? ["Later", "Earlier"] : ["Older", "Newer"];
   const held = (data?.partitions ?? []).reduce((sum, one) => sum + one.end - one.first, 0);
   const actions = html`
