@@ -35,9 +35,11 @@ def level_of(ask: Ask) -> int:
     return READ_UNCOMMITTED if ask.flag("uncommitted") else READ_COMMITTED
 
 
-def part_of(cluster: Cluster, ask: Ask, now_ms: int, *, newest: bool) -> Part:
-    """From `from` on and up to `to`; `newest`: before `from`. A `cursor` stands instead of `from`.
-    Raises BadAsk, Refused."""
+def part_of(
+    cluster: Cluster, ask: Ask, now_ms: int, *, newest: bool, backwards: bool = False
+) -> Part:
+    """From `from` on and up to `to`; `newest`: before `from`. A `cursor` stands instead of `from`;
+    `backwards`: instead of `to`. Raises BadAsk, Refused."""
     topic = ask.text("topic")
     topics = cluster.topics([topic])
     wanted = [(topic, one) for one in _chosen(ask, topics)]
@@ -50,9 +52,11 @@ def part_of(cluster: Cluster, ask: Ask, now_ms: int, *, newest: bool) -> Part:
     held = {index: span for (_, index), span in found.items()}
     meant = {}
     for (_, index), span in found.items():
-        at = cursor.get(index, begin[topic, index])
+        at = begin[topic, index] if backwards else cursor.get(index, begin[topic, index])
         at = min(max(at, span.first), span.last)
-        meant[index] = Span(span.first, at) if newest else Span(at, max(end[topic, index], at))
+        stop = min(cursor.get(index, span.last), span.last) if backwards else span.last
+        stop = max(min(end[topic, index], stop), at)
+        meant[index] = Span(span.first, at) if newest else Span(at, stop)
     return Part(topics, held, meant)
 
 

@@ -13,16 +13,16 @@ from threading import BoundedSemaphore
 from broker.command.client.cluster import Cluster
 from broker.command.client.place_offsets import Span
 from broker.command.client.refusals import Refused
-from broker.command.records.reading import Position, Reader
 from broker.console.endpoints import Ask, Console, Download, NotHere, get, post, stream
 from broker.console.messages.asking import ends_of, level_of, matcher_asked, part_of
 from broker.console.messages.decoding.decoding import Decoding
 from broker.console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from broker.console.messages.producing import produce, record_asked
 from broker.console.messages.searching import FINDS_MAX, Search
+from broker.console.messages.searching_back import BackwardSearch
 from broker.console.messages.shown import WHOLE_BYTES, Json
 from broker.console.messages.tailing import LOOK_EVERY_S, Tail
-from broker.console.messages.windows import Show, read_windows, records_in
+from broker.console.messages.windows import Show, batches_in, read_windows, records_in
 from protocol.record_batch import CorruptBatch
 from protocol.records import Record
 
@@ -98,25 +98,24 @@ class Searches:
 
 
 def _search(console: Console, ask: Ask) -> Iterator[object]:
-    """Finds and progress, until all is looked at."""
+    """Finds and progress, until all is looked at; the newest first with `order=newest`."""
     matcher = matcher_asked(ask)
     most = ask.number("count", FINDS_MAX, least=1, most=FINDS_MAX)
     topic, level = ask.text("topic"), level_of(ask)
+    backwards = ask.text("order", "oldest") == "newest"
     room = console.state(Searches).room
     if not room.acquire(blocking=False):
         raise Refused(f"{SEARCHES_MAX} searches run already: stop one")
     try:
         with console.cluster() as cluster:
-            part = part_of(cluster, ask, _now_ms(), newest=False)
-            search = Search(part.meant, matcher, _show(console, topic), time.monotonic, most)
-            positions = {
-                (topic, index): Position(span.first, span.last)
-                for index, span in part.meant.items()
-                if span.first < span.last
-            }
-            reader = Reader(cluster, positions, level)
+            part = part_of(cluster, ask, _now_ms(), newest=False, backwards=backwards)
+            read = partial(batches_in, cluster, topic, level=level)
+            what = (part.meant, matcher, _show(console, topic), time.monotonic, most)
             try:
-                yield from search.events(reader.batches())
+                if backwards:
+                    yield from BackwardSearch(*what).events(read)
+                else:
+                    yield from Search(*what).events(read(part.meant))
             except CorruptBatch as error:
                 raise Refused(f"{error}: search from an offset behind it") from error
     finally:

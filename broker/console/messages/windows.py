@@ -11,7 +11,7 @@ from typing import TypeAlias
 from broker.command.client.cluster import Cluster
 from broker.command.client.place_offsets import Span
 from broker.command.client.refusals import Refused
-from broker.command.records.reading import Batch, Position, Reader
+from broker.command.records.reading import PARTITION_BYTES_MAX, Batch, Position, Reader
 from broker.console.messages.paging import Found
 from broker.console.messages.shown import Json, size_of
 from protocol.record_batch import CorruptBatch
@@ -38,18 +38,28 @@ def records_in(
     cluster: Cluster, topic: str, windows: Mapping[int, Span], level: int
 ) -> Iterator[tuple[int, Record]]:
     """Each record in them with its partition, one after the other."""
+    try:
+        for batch in batches_in(cluster, topic, windows, level, FETCH_BYTES):
+            for record in records_of(batch):
+                yield batch.partition, record
+    except CorruptBatch as error:
+        raise Refused(f"{error}: seek to an offset behind it") from error
+
+
+def batches_in(
+    cluster: Cluster,
+    topic: str,
+    windows: Mapping[int, Span],
+    level: int,
+    partition_bytes_max: int = PARTITION_BYTES_MAX,
+) -> Iterator[Batch]:
+    """Each batch that reaches into them. Raises Refused, StartError, CorruptBatch."""
     positions = {
         (topic, partition): Position(span.first, span.last)
         for partition, span in windows.items()
         if span.first < span.last
     }
-    reader = Reader(cluster, positions, level, FETCH_BYTES)
-    try:
-        for batch in reader.batches():
-            for record in records_of(batch):
-                yield batch.partition, record
-    except CorruptBatch as error:
-        raise Refused(f"{error}: seek to an offset behind it") from error
+    return Reader(cluster, positions, level, partition_bytes_max).batches()
 
 
 def records_of(batch: Batch) -> Iterator[Record]:

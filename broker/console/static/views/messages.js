@@ -64,7 +64,7 @@ function formOf(q) {
   else if (/^\d+$/.test(from)) [place, offset] = ["offset", from];
   return {
     place, offset, moment, earlier: from !== "" && q.order !== "oldest", partition: q.partition ?? "", q: q.q ?? "", live: Boolean(q.live),
-    regex: Boolean(q.regex), case: Boolean(q.case), parts: q.parts ?? "", uncommitted: Boolean(q.uncommitted),
+    regex: Boolean(q.regex), case: Boolean(q.case), parts: q.parts ?? "", finds: q.finds ?? "", uncommitted: Boolean(q.uncommitted),
   };
 }
 
@@ -81,7 +81,7 @@ function queryOf(form) {
     partition: form.partition, from,
     order: form.place === "newest" || (form.earlier && (form.place === "offset" || form.place === "time")) ? (isRange ? "newest" : null) : "oldest",
     q: form.live ? null : form.q, live: form.live ? 1 : null, uncommitted: form.uncommitted ? 1 : null,
-    ...(form.q && !form.live ? { regex: form.regex ? 1 : null, case: form.case ? 1 : null, parts: form.parts } : {}),
+    ...(form.q && !form.live ? { regex: form.regex ? 1 : null, case: form.case ? 1 : null, parts: form.parts, finds: form.finds } : {}),
   };
 }
 
@@ -120,6 +120,8 @@ function Choices({ form, setForm, go, partitions }) {
       <select aria-label="Where to look" value=${form.parts} onChange=${(event) => set({ parts: event.target.value })}>
         <option value="">everywhere</option><option value="value">in values</option>
         <option value="key">in keys</option><option value="headers">in headers</option></select>
+      <select aria-label="Which finds come first" value=${form.finds} onChange=${(event) => set({ finds: event.target.value })}>
+        <option value="">newest first</option><option value="oldest">oldest first</option></select>
       <${Check} label="Case" checked=${form.case} onChange=${(on) => set({ case: on })} />
       <${Check} label="Regex" checked=${form.regex} onChange=${(on) => set({ regex: on })} />
       <${Button} type="submit" kind=${needsMore ? "" : "primary"}>Search<//>
@@ -170,7 +172,7 @@ function Search({ topic, q, ...rest }) {
   const before = useRef([]);
   const query = {
     q: q.q, regex: q.regex, case: q.case, parts: q.parts, partition: q.partition, uncommitted: q.uncommitted, cursor,
-    ...(q.order === "oldest" ? { from: q.from } : { to: q.from }),
+    order: q.finds === "oldest" ? null : "newest", ...(q.order === "oldest" ? { from: q.from } : { to: q.from }),
   };
   const { error, done } = useStream(stopped ? null : path("/api/topics/{}/search", topic, query), (event) => {
     if (event.scanned === 0 && event.found === 0) kept.current = []; // it begins, perhaps anew

@@ -59,6 +59,22 @@ def test_places(values: dict[str, str], newest: bool, meant: Span) -> None:
     assert part(newest=newest, partition="0", **values).meant == {0: meant}
 
 
+@pytest.mark.parametrize(
+    ("values", "meant"),
+    [
+        ({}, Span(3, 10)),
+        ({"cursor": "0:6"}, Span(3, 6)),
+        ({"cursor": "0:99"}, Span(3, 10)),
+        ({"from": "5", "cursor": "0:7"}, Span(5, 7)),
+        ({"from": "5", "to": "8", "cursor": "0:9"}, Span(5, 8)),
+        ({"from": "5", "cursor": "0:1"}, Span(5, 5)),
+    ],
+)
+def test_a_cursor_of_a_search_backwards_is_its_end(values: dict[str, str], meant: Span) -> None:
+    asked = ask(topic="t", partition="0", **values)
+    assert part_of(cluster(), asked, 1_000_000, newest=False, backwards=True).meant == {0: meant}
+
+
 def test_partitions_and_ends() -> None:
     assert list(part(partition="1").meant) == [1]
     assert ends_of(cluster(), part().topics, ask(topic="t")) == {0: 10, 1: 11}

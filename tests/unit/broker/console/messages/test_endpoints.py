@@ -98,6 +98,18 @@ def test_a_search_and_no_more_than_so_many(console: Console) -> None:
     assert room.acquire(blocking=False)
 
 
+def test_a_search_from_the_newest_on(console: Console) -> None:
+    def found(**values: str) -> tuple[list[int], Any]:
+        events = list(asked(console, "/api/topics/{topic}/search", q="e", order="newest", **values))
+        offsets = [one["offset"] for event in events for one in event.get("finds", ())]
+        return offsets, events[-1].get("cursor")
+
+    assert found() == ([9, 8, 5], None)
+    assert found(count="1") == ([9], "0:9")
+    assert found(count="1", cursor="0:9") == ([8], "0:6")
+    assert found(cursor="0:6") == ([5], None)
+
+
 def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = iter([8, 8, 10])
 
