@@ -90,9 +90,15 @@ def _kind(value: object) -> DataType:
                 element = _both(element, _kind(one))
             return ArrayType(element)
         case dict():
-            return StructType([StructField(name, _kind(one)) for name, one in value.items()])
+            named = ((name, one) for name, one in value.items() if _is_text(name))
+            return StructType([StructField(name, _kind(one)) for name, one in named])
         case _:
             return NullType()
+
+
+def _is_text(name: str) -> bool:
+    """Whether it is UTF-8; JSON can have half a character, which no table has a name for."""
+    return not any("\ud800" <= one <= "\udfff" for one in name)
 
 
 def _whole(value: int) -> DataType:

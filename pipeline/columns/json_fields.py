@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 )
 
 from pipeline.columns.evolution import grown
+from pipeline.columns.held_names import ANY_NAMES, Names
 from pipeline.columns.inference import FIELDS_MAX, SAMPLE, for_a_table, objects, schema_of
 from pipeline.columns.new_fields import NEW, TWIN, new_fields
 from pipeline.columns.new_fields import TYPE as NEW_TYPE
@@ -53,6 +54,8 @@ class Json:
     """What is done with a field that is not among them: one of `NEW_FIELDS`."""
     name: str | None = None
     """Of the one column that holds them all, which may be missing; None: a column for each."""
+    names: Names = ANY_NAMES
+    """Which the table can hold, for fields that are new."""
 
     @property
     def schema(self) -> StructType:
@@ -126,7 +129,8 @@ class Json:
         values = [row.value for row in found.select("value").limit(SAMPLE).collect()]
         if len(values) == SAMPLE:
             values += _examples(found, new)
-        fields = for_a_table(grown(self.fields, schema_of(objects(values))))
+        wider = for_a_table(grown(self.fields, schema_of(objects(values))))
+        fields = self.names.held(wider, self.fields)
         return self if fields == self.fields else replace(self, fields=fields)
 
     def columns(self, read: Column) -> list[Column]:

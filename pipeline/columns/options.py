@@ -18,10 +18,11 @@ from pipeline.columns.avro.avro_schema import AvroSchema
 from pipeline.columns.avro.registry import Registry
 from pipeline.columns.columns import VERSION, Columns, Format
 from pipeline.columns.evolution import merged
+from pipeline.columns.held_names import Names, check_names
 from pipeline.columns.inference import for_a_table, objects, schema_of
 from pipeline.columns.json_fields import ADD, IGNORE, NEW_FIELDS, Json
 from pipeline.columns.plain import Raw, Text
-from pipeline.columns.records import column_names
+from pipeline.columns.records import HEADERS_FIELD, PLACE_FIELDS, column_names
 from pipeline.columns.schema_text import read_schema, text_of
 from pipeline.errors import PipelineError
 
@@ -84,11 +85,19 @@ def check(options: argparse.Namespace) -> None:
         raise PipelineError("--registry is for Avro: say --value-format avro, or --key-format avro")
     if options.subject is not None and options.registry is None:
         raise PipelineError("--subject is a name in a registry: say --registry URL")
-    for what, form in formats.items():
-        if form == "json":
-            _given(options, what)
-        elif form == "avro":
-            _reader(options, what)
+    known = {what: _known(options, what, form) for what, form in formats.items()}
+    own = (*PLACE_FIELDS, *known["key"], HEADERS_FIELD)
+    check_names(options.to, StructType([*own, *known["value"]]))
+
+
+def _known(options: argparse.Namespace, what: str, form: str) -> StructType:
+    """The columns that a schema gives; none where it is found later, or where none is wanted."""
+    name = "key" if what == "key" else None
+    if form == "avro":
+        reader, framed, _ = _reader(options, what)
+        return Avro.of(reader, None, framed, name).schema
+    given = _given(options, what) if form == "json" else None
+    return StructType([]) if given is None else Json(given, name=name).schema
 
 
 def packages(options: argparse.Namespace) -> tuple[str, ...]:
@@ -108,11 +117,18 @@ def columns_of(
     there = {} if kept is None else _from_text(kept)
     value = _kept_of(there, "value", options.value_format)
     key = _kept_of(there, "key", options.key_format)
-    return Columns(_value(options, value, sample), _key(options, key))
+    of_key = _key(options, key)
+    names = Names(options.to, (*PLACE_FIELDS, *of_key.schema, HEADERS_FIELD))
+    found = Columns(_value(options, value, sample, names), of_key)
+    check_names(options.to, found.schema)
+    return found
 
 
 def _value(
-    options: argparse.Namespace, kept: dict[str, str], sample: Callable[[], DataFrame]
+    options: argparse.Namespace,
+    kept: dict[str, str],
+    sample: Callable[[], DataFrame],
+    names: Names,
 ) -> Format:
     if options.value_format == "avro":
         return _avro(options, kept, "value")
@@ -123,8 +139,8 @@ def _value(
         there = _fields(kept)
         fields = there if given is None else merged(there, given)
     else:
-        fields = _found(sample()) if given is None else given
-    return Json(fields, options.new_fields or (ADD if given is None else IGNORE))
+        fields = _found(sample(), names) if given is None else given
+    return Json(fields, options.new_fields or (ADD if given is None else IGNORE), names=names)
 
 
 def _key(options: argparse.Namespace, kept: dict[str, str]) -> Format:
@@ -186,8 +202,8 @@ def _fields(kept: dict[str, str]) -> StructType:
     return StructType.fromJson(json.loads(kept["fields"]))
 
 
-def _found(sample: DataFrame) -> StructType:
-    """The schema of a sample. PipelineError where there is none."""
+def _found(sample: DataFrame, names: Names) -> StructType:
+    """The schema of a sample. PipelineError where there is none, or a column has no name."""
     rows = sample.select("value").where("value IS NOT NULL").limit(_SAMPLE).collect()
     if not rows:
         raise PipelineError(
@@ -201,7 +217,7 @@ def _found(sample: DataFrame) -> StructType:
             "right?"
         )
     column_names(schema.names)
-    return schema
+    return names.held_in_all(schema)
 
 
 def _from_text(kept: str) -> dict[str, dict[str, str]]:

@@ -48,6 +48,11 @@ MISFIT_SCHEMA = StructType(
 _CLASH = "value_"
 
 
+def column_name(field: str) -> str:
+    """How the column of one field is called; two fields may have one, see `column_names`."""
+    return f"{_CLASH}{field}" if field.lower() in (*OWN, "") else field
+
+
 def column_names(fields: Iterable[str]) -> dict[str, str]:
     """How the column of each field is called: as the field, or `value_offset` for `offset`.
 
@@ -58,7 +63,7 @@ def column_names(fields: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: dict[str, str] = {}
     for field in fields:
-        name = f"{_CLASH}{field}" if field.lower() in (*OWN, "") else field
+        name = column_name(field)
         other = taken.setdefault(name.lower(), field)
         if other != field:
             raise PipelineError(

@@ -19,6 +19,7 @@ from pipeline import sources
 from pipeline.columns import options as column_options
 from pipeline.columns.columns import KEY as COLUMNS
 from pipeline.columns.columns import Columns
+from pipeline.columns.held_names import check_names
 from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
@@ -191,6 +192,7 @@ class Filling:
             with busy(self._say, f"reading {count:,} offsets"):
                 # What one look finds may hide more: a rare field inside an object that was new.
                 while (wider := self._columns.grown(checked)) is not self._columns:
+                    check_names(self._options.to, wider.schema)
                     self._columns = wider
                     self._table.keep(COLUMNS, wider.to_text())
                     checked.unpersist()

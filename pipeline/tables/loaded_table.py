@@ -70,10 +70,10 @@ class Manifest:
 def layout(records: DataFrame) -> DataFrame:
     """Rows with the columns of a record's place as rows of the table, in the order they are kept.
 
-    A column that has the name of one of the folders is called `value_date` or `value_hour`;
-    PipelineError where one is called so already.
+    A column that has the name of a folder is called `value_date`, `value_hour` or
+    `value_ottla_run`; PipelineError where one is called so already.
     """
-    own = {one: f"value_{one}" for one in records.columns if one.lower() in FOLDERS}
+    own = {one: f"value_{one}" for one in records.columns if one.lower() in (*FOLDERS, _RUN)}
     for one, other in own.items():
         if other.lower() in (name.lower() for name in records.columns):
             raise PipelineError(

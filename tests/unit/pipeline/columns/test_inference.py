@@ -32,6 +32,7 @@ def found(*values: Any) -> str:
         ([{"a": {"x": 1}}, {"a": 5}], "a:string"),
         ([{"a": None, "b": [], "c": {}, "d": [None], "e": {"f": []}, "g": 1}], "g:bigint"),
         ([5, "x", [{"a": 1}], None], ""),
+        ([{"\ud800": 1, "a": {"\udfff": 1, "b\U0001f600": 2}}], "a:struct<b\U0001f600:bigint>"),
     ],
 )
 def test_what_fits_all(values: list[Any], schema: str) -> None:

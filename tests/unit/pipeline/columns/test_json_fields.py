@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,22 @@ def test_a_new_field_becomes_a_column_and_an_empty_one_waits(spark: SparkSession
     assert misfits.count() == 1
     same = json_columns("id INT, s STRUCT<a: INT>", "ignore")
     assert same.grown(checked(same, frame)) is same
+
+
+def test_a_new_field_that_the_table_cannot_hold_makes_a_misfit(spark: SparkSession) -> None:
+    from pipeline.columns.held_names import Names
+
+    columns = json_columns("id INT, s STRUCT<a: INT>", "add")
+    columns = replace(columns, value=replace(columns.value, names=Names("iceberg")))
+    frame = texts(spark, '{"id":1,"s":{"a":1}}', '{"id":2,"s":{"":1}}', '{"id":3,"s.a":1}')
+    looked = checked(columns, frame)
+    assert columns.grown(looked) is columns
+    rows, misfits = columns.split(looked)
+    assert [row.id for row in rows.collect()] == [1]
+    assert [row.reason for row in misfits.orderBy("offset").collect()] == [
+        "no column was found for a field of the value: s.",
+        "no column was found for a field of the value: s.a",
+    ]
 
 
 def test_a_new_field_of_one_record_among_many_is_seen(spark: SparkSession) -> None:

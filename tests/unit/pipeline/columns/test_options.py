@@ -26,6 +26,7 @@ def given(*words: str) -> argparse.Namespace:
 
     parser = argparse.ArgumentParser()
     options.add_arguments(parser)
+    parser.add_argument("--to", default="delta")
     parser.set_defaults(topic="t")
     found = parser.parse_args(words)
     options.check(found)
@@ -164,6 +165,37 @@ def test_avro_of_a_registry() -> None:
         given(*words, "--schema", record(("id", "int")))
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((*JSON, "--schema", '{"type":"struct","fields":[%s]}'), "no field without a name"),
+        ((*JSON, "--schema", "_file STRING"), "Iceberg has a column _file of its own: give a"),
+        (
+            ("--key-format", "json", "--key-schema", "id INT", *JSON, "--schema", "`key.id` INT"),
+            "two fields are key.id to Iceberg",
+        ),
+        ((*AVRO, "--schema", "%s"), "two fields are headers.element to Iceberg"),
+    ],
+)
+def test_names_that_a_table_refuses_are_known_before_spark_starts(
+    words: tuple[str, ...], line: str
+) -> None:
+    inside = {"type": "struct", "fields": [{"name": "", "type": "long", "nullable": True}]}
+    spark = json.dumps({"name": "s", "type": inside, "nullable": True})
+    avro = record(("headers.element", "int"))
+    words = tuple(one.replace("%s", avro if words[1] == "avro" else spark) for one in words)
+    given(*words)
+    with pytest.raises(PipelineError, match=line):
+        given(*words, "--to", "iceberg")
+
+
+def test_fields_of_avro_that_are_one_are_refused_in_every_format() -> None:
+    inside = {"type": "record", "name": "I", "fields": [{"name": "a", "type": "int"}]}
+    inside["fields"] = [{"name": "a", "type": "int"}, {"name": "A", "type": "int"}]
+    with pytest.raises(PipelineError, match=r"s\.A is there twice, for engines ignore case"):
+        given(*AVRO, "--schema", record(("s", inside)), "--to", "parquet")
+
+
 def test_the_jar_of_avro_is_wanted_where_avro_is() -> None:
     from pipeline.columns.options import packages
 
@@ -174,6 +206,8 @@ def test_the_jar_of_avro_is_wanted_where_avro_is() -> None:
 
 @on_spark
 def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
+    from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
     from pipeline.columns import options
 
     asked = given(*JSON)
@@ -185,7 +219,12 @@ def test_a_schema_is_found_once_in_a_sample(spark: SparkSession) -> None:
     assert first.schema.names[-2:] == ["id", "tags"]
     again = options.columns_of(asked, first.to_text(), no_sample)
     assert again.schema == first.schema
+    asked.to = "iceberg"
+    assert found({"id": 1, "s": {"": 1, "x": [{"": 2, "y": 3}]}}).schema["s"] == StructField(
+        "s", StructType().add("x", ArrayType(StructType().add("y", LongType())))
+    ), "what has no name comes into no column: the record is a misfit"
     for values, line in (
+        (({"id": 1, "s": {"": 1}},), "no field without a name, as there is one in s: give a"),
         ((None,), "the topic has no record in which a schema could be found: give --schema"),
         ((b"nope", 5), "none of 2 records is a JSON object with fields: is --value-format json"),
         (({"id": 1, "ID": 2},), "the fields id and ID would have one column"),

@@ -146,10 +146,11 @@ def test_a_column_with_a_folders_name_is_called_otherwise(
     from pipeline.tables.loaded_table import layout
 
     table = loaded(spark, tmp_path / "table")
-    rows = records(spark, b"x").selectExpr("*", "'noon' AS Date")
+    rows = records(spark, b"x").selectExpr("*", "'noon' AS Date", "'x' AS ottla_run")
     table.write(layout(rows), "t", "id", {0: 0}, {0: 1}, {"a": "b"})
     (row,) = table.read().collect()
     assert (row.value_Date, str(row.date), row.hour) == ("noon", "2026-03-02", 12)
+    assert row.value_ottla_run == "x"
     assert table.manifests()[0].properties == {"a": "b"}
 
 
