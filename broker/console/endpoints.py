@@ -7,6 +7,7 @@ refused unless the console was started with --allow-writes. Knows no HTTP: `appl
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -141,6 +142,11 @@ def post(path: str, answer: Answer) -> Endpoint:
 def stream(path: str, events: Events) -> Endpoint:
     """Answers with events until they end or the tab is closed."""
     return Endpoint(path, events=events)
+
+
+def wall_ms() -> int:
+    """Milliseconds since 1970, as records have them."""
+    return time.time_ns() // 1_000_000
 
 
 STATIC = Path(__file__).parent / "static"

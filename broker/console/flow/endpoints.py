@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from broker.command.client.cluster import Cluster
 from broker.config.start_error import StartError
-from broker.console.endpoints import Ask, Console, get, post, stream
+from broker.console.endpoints import Ask, Console, get, post, stream, wall_ms
 from broker.console.flow import sending, trace_reader
 from broker.console.flow.trace_reader import HOW_TO, NoTraces, Told
 from broker.console.flow.traces import CopiesWanted, seen_traces
@@ -135,7 +135,7 @@ def _send(console: Console, ask: Ask) -> object:
     def connect(client_id: str) -> Cluster:
         return Cluster(options.bootstrap_server, options.command_config, client_id=client_id)
 
-    return sending.send(connect, what, int(time.time() * 1000))
+    return sending.send(connect, what, wall_ms())
 
 
 ENDPOINTS = (

@@ -6,7 +6,6 @@ group is planned first: the page shows the plan, and sends it back to have it do
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from broker.command.client.cluster import Cluster, Partition
@@ -27,7 +26,7 @@ from broker.command.groups.many import WITHOUT_OFFSETS, member_counts
 from broker.command.groups.moving import planned
 from broker.command.groups.unread import written_at
 from broker.config.start_error import StartError
-from broker.console.endpoints import Ask, BadAsk, Console, get, post
+from broker.console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 from broker.console.groups.lag_history import PARTITIONS_MAX, Behind, LagHistory
 from broker.console.groups.lag_sampler import LagSampler
 from broker.console.groups.words import lasting, since
@@ -63,7 +62,7 @@ def _list(console: Console, ask: Ask) -> object:
             names.sort(key=lambda name: -(lags[name] or 0))
         page = names[first : first + count]
         members = _members_of(cluster, [every[name] for name in page])
-    now_ms = _now_ms()
+    now_ms = wall_ms()
     rows = sampler.read(
         lambda history: [
             _row(every[name][1], every[name][0], members.get(name), history, now_ms)
@@ -142,7 +141,7 @@ def _show(console: Console, ask: Ask) -> object:
     behind = sampler.read(lambda history: history.behind(name))
     worst = sampler.read(lambda history: history.worst(name))
     readers = _readers(group)
-    now_ms = _now_ms()
+    now_ms = wall_ms()
     return {
         "group": group.name,
         "type": group.type,
@@ -286,7 +285,7 @@ def _wanted(body: object) -> dict[Partition, Place]:
         raise BadAsk("moves: name at least one partition to move")
     if len(moves) > MOVES_MAX:
         raise BadAsk(f"moves: at most {MOVES_MAX} partitions at once")
-    now_ms = _now_ms()
+    now_ms = wall_ms()
     found: dict[Partition, Place] = {}
     for one in moves:
         try:
@@ -313,10 +312,6 @@ def _delete(console: Console, ask: Ask) -> object:
         for (topic, index), offset in committed.items()
     ]
     return {"deleted": execute, "rows": rows}
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 ENDPOINTS = (

@@ -21,7 +21,7 @@ from broker.command.client.refusals import Refused
 from broker.command.groups.groups import Listed, by_coordinator
 from broker.command.groups.many import committed_of_many
 from broker.config.start_error import StartError
-from broker.console.endpoints import Console
+from broker.console.endpoints import Console, wall_ms
 from broker.console.groups.lag_history import LagHistory
 
 EVERY_S = 10.0
@@ -81,7 +81,7 @@ class LagSampler:
         while not self._end.is_set():
             began = time.monotonic()
             try:
-                waited.append(self.look(time.time_ns() // 1_000_000))
+                waited.append(self.look(wall_ms()))
                 self.error = None
             except (StartError, Refused, OSError) as error:
                 self.error = str(error)

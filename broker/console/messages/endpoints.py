@@ -13,7 +13,7 @@ from threading import BoundedSemaphore
 from broker.command.client.cluster import Cluster
 from broker.command.client.place_offsets import Span
 from broker.command.client.refusals import Refused
-from broker.console.endpoints import Ask, Console, Download, NotHere, get, post, stream
+from broker.console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
 from broker.console.messages.asking import ends_of, level_of, matcher_asked, part_of
 from broker.console.messages.decoding.decoding import Decoding
 from broker.console.messages.paging import RECORDS_MAX, cursor_text, page_of
@@ -38,7 +38,7 @@ def _page(console: Console, ask: Ask) -> object:
     count = ask.number("count", _PAGE, least=1, most=RECORDS_MAX)
     topic, level = ask.text("topic"), level_of(ask)
     with console.cluster() as cluster:
-        part = part_of(cluster, ask, _now_ms(), newest=newest)
+        part = part_of(cluster, ask, wall_ms(), newest=newest)
         read = partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
         page = page_of(read, part.meant, count, newest=newest)
     return {
@@ -76,7 +76,7 @@ def _one(cluster: Cluster, ask: Ask) -> tuple[int, Record]:
     partition = ask.number("partition", least=0, most=1 << 31)
     offset = ask.number("offset", least=0, most=(1 << 63) - 2)
     topic = ask.text("topic")
-    part = part_of(cluster, ask, _now_ms(), newest=False)
+    part = part_of(cluster, ask, wall_ms(), newest=False)
     held = part.held.get(partition)
     if held is not None and held.first <= offset < held.last:
         for found, record in records_in(
@@ -108,7 +108,7 @@ def _search(console: Console, ask: Ask) -> Iterator[object]:
         raise Refused(f"{SEARCHES_MAX} searches run already: stop one")
     try:
         with console.cluster() as cluster:
-            part = part_of(cluster, ask, _now_ms(), newest=False, backwards=backwards)
+            part = part_of(cluster, ask, wall_ms(), newest=False, backwards=backwards)
             read = partial(batches_in, cluster, topic, level=level)
             what = (part.meant, matcher, _show(console, topic), time.monotonic, most)
             try:
@@ -153,15 +153,11 @@ def _produce(console: Console, ask: Ask) -> object:
     topic = ask.text("topic")
     record = record_asked(ask.body)
     with console.cluster() as cluster:
-        return produce(cluster, topic, record, _now_ms())
+        return produce(cluster, topic, record, wall_ms())
 
 
 def _show(console: Console, topic: str) -> Show:
     return partial(console.state(Decoding).shown, topic)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 ENDPOINTS = (

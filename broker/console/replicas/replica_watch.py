@@ -16,7 +16,7 @@ from broker.command.client.cluster import Cluster, Partition
 from broker.command.client.refusals import Refused
 from broker.command.cluster_status import MIN_IN_SYNC
 from broker.command.configs.settings import TOPIC, configs_by_name
-from broker.console.endpoints import Console
+from broker.console.endpoints import Console, wall_ms
 from broker.console.replicas.replica_map import (
     Counts,
     Look,
@@ -103,7 +103,7 @@ class ReplicaWatch:
             moved = changed(before, look)
             if moved or found != self._counts or before.brokers != look.brokers:
                 self._step(moved)
-            at_ms = time.time_ns() // 1_000_000
+            at_ms = wall_ms()
             for one in changes(before, look):
                 self._event_number += 1
                 self._events.append(Event(self._event_number, at_ms, one.kind, one.text))

@@ -6,12 +6,11 @@ path of this machine is only ever one of the folders that were found (`disk`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from broker.console.endpoints import Ask, BadAsk, Console, NotHere, get
+from broker.console.endpoints import Ask, BadAsk, Console, NotHere, get, wall_ms
 from broker.console.segments import segment_page
 from broker.console.segments.disk import Disk, NoSuchFolder
 from broker.console.segments.files.folders import LogDirectory, PartitionFolder
@@ -90,9 +89,7 @@ def _partition(console: Console, ask: Ask) -> object:
     view = console.state(SegmentsView)
     folder, allowed, having = _find(view, ask, to_read=False)
     listing = _or_gone(lambda: partition_files(view.disk.files, folder.path))
-    found = partition_json(
-        view.disk, view.reader, folder, listing, _rules(view, folder), int(time.time() * 1000)
-    )
+    found = partition_json(view.disk, view.reader, folder, listing, _rules(view, folder), wall_ms())
     return found | {
         "canRead": allowed.read,
         "dir": folder.directory.key,

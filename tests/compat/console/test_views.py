@@ -35,6 +35,8 @@ VIEWS = {
 def test_each_view(link: str, size: tuple[int, int], scheme: str) -> None:
     with chromium() as browser:
         tab = Tab(browser, link, size=size, scheme=scheme)
+        own_parts = "getComputedStyle(document.documentElement).colorScheme"
+        assert tab.page.evaluate(own_parts) == scheme  # checkboxes are the browser's
         for address, text in VIEWS.items():
             tab.go(address)
             tab.wait(text)

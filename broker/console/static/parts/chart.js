@@ -2,7 +2,18 @@
 
 import { html, useEffect, useLayoutEffect, useRef } from "../vendor/preact.js";
 import uPlot from "../vendor/uplot.js";
-import { rate } from "./words.js";
+import { rate, time } from "./words.js";
+
+/* Of a step in seconds: the form of each mark, and below it what is said when year, month or day change. */
+const DAY = "\n{YYYY}-{MM}-{DD}";
+const TIMES = [
+  [365 * 86400, "{YYYY}", null, null, null, null, null, null, 1],
+  [28 * 86400, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+  [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", DAY, null, DAY, null, null, null, 1],
+  [0.001, "{HH}:{mm}:{ss}.{fff}", DAY, null, DAY, null, null, null, 1],
+];
 
 const COLOURS = ["--accent", "--info", "--violet", "--warn", "--bad", "--good"];
 
@@ -45,13 +56,13 @@ function options(place, lines, latest, height) {
   return {
     width: Math.max(place.clientWidth, 100),
     height,
-    padding: [8, 8, 0, 0],
+    padding: [8, 28, 0, 0],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     legend: { show: lines.length > 0 },
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
-    axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((one) => latest.current.show(one)) }],
+    axes: [{ ...axis, values: TIMES, space: 64 }, { ...axis, size: 64, values: (_, all) => all.map((one) => latest.current.show(one)) }],
     series: [
-      { value: (_, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("en-GB")), label: "Time" },
+      { value: (_, at) => (at === null ? "–" : time(at * 1000, { millis: false })), label: "Time" },
       ...lines.map((one, index) => {
         const stroke = colour(one.colour ?? COLOURS[index % COLOURS.length]);
         return {

@@ -1,11 +1,11 @@
 // The way of one request: lanes with its stations in their order, and below them the same in time.
 
-import { html, useState } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { Panel } from "../parts/index.js";
 import { lanesOf, span } from "./flow_stations.js";
 
-const WIDTH = 1076;
-const STEP_LEAST = 54;
+const WIDTH_LEAST = 320;
+const STEP_LEAST = 46;
 const STEP_MOST = 90;
 const LANE = 50;
 const LEFT = 132;
@@ -14,20 +14,39 @@ const TOP = 8;
 /** `zero`: seconds that times are told from; `title`, `about`. */
 export function Way({ title, about, stations, zero, empty }) {
   const [chosen, choose] = useState(null);
+  const [box, width] = useWidth(stations.length > 0);
   return html`<${Panel} title=${title} inside=${false} actions=${about && html`<span class="quiet">${about}</span>`}>
     ${stations.length === 0 ? html`<div class="inside quiet">${empty}</div>` : html`
-      <div class="flow-box" tabindex="0" role="region" aria-label="${title}: the stations in lanes">
-        <${Lanes} stations=${stations} zero=${zero} chosen=${chosen} choose=${choose} title=${title} />
+      <div class="flow-box" ref=${box} tabindex="0" role="region" aria-label="${title}: the stations in lanes">
+        <${Lanes} room=${width} stations=${stations} zero=${zero} chosen=${chosen} choose=${choose} title=${title} />
       </div>
       <${Waterfall} stations=${stations} zero=${zero} chosen=${chosen} choose=${choose} />`}
   <//>`;
 }
 
-function Lanes({ stations, zero, chosen, choose, title }) {
+/** A box and how wide its inside is, while it is shown. */
+function useWidth(isShown) {
+  const box = useRef(null);
+  const [width, set] = useState(WIDTH_LEAST);
+  useLayoutEffect(() => {
+    if (!isShown) return undefined;
+    const look = () => {
+      const { paddingLeft, paddingRight } = getComputedStyle(box.current);
+      set(Math.max(box.current.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight), WIDTH_LEAST));
+    };
+    look();
+    const sized = new ResizeObserver(look);
+    sized.observe(box.current);
+    return () => sized.disconnect();
+  }, [isShown]);
+  return [box, width];
+}
+
+function Lanes({ room, stations, zero, chosen, choose, title }) {
   const lanes = lanesOf(stations);
   const row = new Map(lanes.map(([id], index) => [id, index]));
-  const step = Math.min(STEP_MOST, Math.max(STEP_LEAST, (WIDTH - LEFT) / (stations.length + 0.6)));
-  const width = Math.max(LEFT + step * (stations.length + 0.6), WIDTH);
+  const step = Math.min(STEP_MOST, Math.max(STEP_LEAST, (room - LEFT) / (stations.length + 0.6)));
+  const width = Math.max(LEFT + step * (stations.length + 0.6), room);
   const height = TOP + LANE * lanes.length + 4;
   const y = (lane) => TOP + LANE * row.get(lane) + LANE / 2;
   const x = (index) => LEFT + step * (index + 0.9);
