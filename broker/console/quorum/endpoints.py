@@ -1,4 +1,4 @@
-"""What the page asks about the quorum: how it stands, its features, its log on this machine.
+"""What the page asks about the quorum: how it stands, its features, its log.
 
 The log's records are shown to who may act for the cluster: that is what fetching them takes. Its
 epochs are shown to who may describe it.
@@ -9,12 +9,17 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from broker.command.client.cluster import Cluster
+from broker.command.client.connection import command_guard, explain
 from broker.command.client.refusals import Refused, why
 from broker.command.cluster_status import METADATA_TOPIC
+from broker.config.start_error import StartError
+from broker.console.clusters import TIMEOUT_S
 from broker.console.endpoints import Ask, Console, get, stream
+from broker.console.quorum.metadata_fetching import Leader, LeaderTail, leader_of
 from broker.console.quorum.metadata_folder import (
     MetadataTail,
     Shown,
@@ -22,8 +27,10 @@ from broker.console.quorum.metadata_folder import (
     folders,
 )
 from broker.console.quorum.metadata_quorum import features, question, quorum
+from broker.network.blocking_client import BlockingClient
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
+from protocol.errors import ProtocolError
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.describe_quorum import DescribeQuorumResponse
@@ -63,23 +70,50 @@ def _epochs(console: Console, _ask: Ask) -> object:
 
 
 def _records(console: Console, ask: Ask) -> Iterator[object]:
-    """The newest records of the log on this machine, then each that comes. `noops`: those that only
-    show that the leader lives, too."""
+    """The newest metadata records, then each that comes: of the log on this machine, or else of the
+    active controller. `noops`: those that only show that the leader lives, too."""
     with console.cluster() as cluster:
         answer = _described(cluster)
     _check_may_read(answer)
     folder = _folder(console, answer)
-    if folder is None:
-        yield {"absent": _NO_FOLDER}
+    try:
+        tail = _fetching(console) if folder is None else MetadataTail(folder)
+    except (Refused, StartError) as error:
+        yield {"absent": f"{error}; and {_NO_FOLDER}"}
         return
-    with_noops = ask.flag("noops")
-    tail = MetadataTail(folder)
+    with closing(tail):
+        yield from _told(tail, with_noops=ask.flag("noops"))
+
+
+def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[object]:
     shown = deque(_wanted(tail.read(), with_noops=with_noops), maxlen=RECORDS_MAX)
-    yield {"folder": str(folder), "records": [one._asdict() for one in shown]}
+    yield {"source": tail.source, "records": [one._asdict() for one in shown]}
     while True:
         time.sleep(EVERY_S)
         rows = _wanted(tail.read(), with_noops=with_noops)
         yield {"records": [one._asdict() for one in rows[-RECORDS_MAX:]]} if rows else None
+
+
+def _fetching(console: Console) -> LeaderTail:
+    """Raises Refused, StartError."""
+    guard = command_guard(console.options.command_config)
+
+    def find() -> Leader:
+        with console.cluster() as cluster:
+            answer = cluster.call(question(), DescribeQuorumResponse)
+        quorum(answer)  # refuses what is an error
+        return leader_of(answer)
+
+    def connect(host: str, port: int) -> BlockingClient:
+        try:
+            return BlockingClient(host, port, TIMEOUT_S, guard=guard)
+        except (OSError, ProtocolError) as error:
+            reason = explain(error, TIMEOUT_S, guard, host)
+            raise StartError(
+                f"the active controller, at {host}:{port}, does not let the console in ({reason})"
+            ) from error
+
+    return LeaderTail(find, connect)
 
 
 def _wanted(rows: list[Shown], *, with_noops: bool) -> list[Shown]:

@@ -91,6 +91,14 @@ class MetadataTail:
         size = self._segment.stat().st_size
         self._position = position_before(self._segment, size - TAIL_BYTES)
 
+    @property
+    def source(self) -> str:
+        """Where the records come from."""
+        return str(self._folder)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
     def read(self) -> list[Shown]:
         """What is whole and was not read yet. Raises OSError."""
         found: list[Shown] = []
@@ -101,7 +109,7 @@ class MetadataTail:
             end = 0
             try:
                 for position, header in iterate_batches(data, allow_partial_tail=True):
-                    found += _shown(data, position, header)
+                    found += shown_of(data, position, header)
                     end = position + header.size_in_bytes
             except CorruptBatch:
                 pass  # room that the node keeps for what comes
@@ -167,7 +175,8 @@ def _epoch(folder: Path, epoch: int, start: int) -> Epoch:
     return Epoch(epoch, start, None, None)
 
 
-def _shown(data: bytes, position: int, header: RecordBatchHeader) -> list[Shown]:
+def shown_of(data: bytes, position: int, header: RecordBatchHeader) -> list[Shown]:
+    """The records of the batch there. Raises CorruptBatch."""
     records = iterate_records(data, position)
     of = _control if header.is_control else _record
     return [of(header.partition_leader_epoch, record) for record in records]

@@ -88,13 +88,13 @@ function Records() {
   const [word, setWord] = useState("");
   const [open, setOpen] = useState(null);
   const rows = useRef([]);
-  const [about, setAbout] = useState({ folder: null, absent: null });
+  const [about, setAbout] = useState({ source: null, absent: null });
   const [turn, again] = useReducer((one) => one + 1, 0);
   const { error } = useStream(`/api/quorum/records${noops ? "?noops=1" : ""}`, (event) => {
-    if (event.absent) setAbout({ folder: null, absent: event.absent });
-    if (event.folder) {
+    if (event.absent) setAbout({ source: null, absent: event.absent });
+    if (event.source) {
       rows.current = [];
-      setAbout({ folder: event.folder, absent: null });
+      setAbout({ source: event.source, absent: null });
     }
     if (event.records?.length) {
       rows.current = [...event.records.toReversed(), ...rows.current].slice(0, RECORDS_MAX);
@@ -107,12 +107,12 @@ function Records() {
   }, [turn, word]);
   const toggle = useCallback((one) => setOpen((before) => (before === one.offset ? null : one.offset)), []);
   return html`<${Panel} title="Newest metadata records" inside=${false}
-    actions=${about.folder && html`<${SearchBox} label="Find a record" value=${word} onInput=${setWord} /><${Check} label="also no-ops" checked=${noops} onChange=${setNoops} />`}>
+    actions=${about.source && html`<${SearchBox} label="Find a record" value=${word} onInput=${setWord} /><${Check} label="also no-ops" checked=${noops} onChange=${setNoops} />`}>
     <${ErrorLine} error=${error} />
     ${about.absent && html`<${Empty} title="Not to be seen from here">${about.absent}<//>`}
-    ${about.folder && html`<ol class="meta-records" aria-label="Newest metadata records">${shown.map((one) =>
+    ${about.source && html`<ol class="meta-records" aria-label="Newest metadata records">${shown.map((one) =>
       html`<${Record} key=${one.offset} one=${one} isOpen=${open === one.offset} onToggle=${toggle} />`)}</ol>
-      <p class="meta-foot quiet">${plural(shown.length, "record")} of <code>${about.folder}</code></p>`}
+      <p class="meta-foot quiet">${plural(shown.length, "record")} of <code>${about.source}</code></p>`}
   <//>`;
 }
 

@@ -19,6 +19,7 @@ from protocol.messages.describe_quorum import (
     Node,
     ReplicaState,
 )
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.records import RecordBatchBuilder
 
 NOW = 1_000_000
@@ -42,6 +43,15 @@ def log_in(folder: Path, *batches: bytes, base: int = 0, cluster: str = "C") -> 
     (folder / "meta.properties").write_text(f"#\ncluster.id={cluster}\nnode.id=1\n")
     (partition / f"{base:020d}.log").write_bytes(b"".join(batches))
     return partition
+
+
+def fetched(*batches: bytes, high_watermark: int = 99, **fields: Any) -> FetchResponse:
+    """An answer of the leader."""
+    records = memoryview(b"".join(batches)) if batches else None
+    data = PartitionData(0, 0, high_watermark, records=records)
+    for name, value in fields.items():
+        setattr(data, name, value)
+    return FetchResponse(responses=[FetchableTopicResponse(partitions=[data])])
 
 
 def state(number: int, end: int, fetched: int, caught_up: int) -> ReplicaState:

@@ -15,9 +15,15 @@ from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.describe_cluster import DescribeClusterResponse
 from protocol.messages.describe_quorum import DescribeQuorumResponse
 from protocol.messages.metadata_records import NoOpRecord, TopicRecord
-from tests.unit.broker.command.client.scripted import ScriptedCluster
+from tests.unit.broker.command.client.scripted import ScriptedCluster, ScriptedNode
 from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
-from tests.unit.broker.console.quorum.quorum_samples import answer, batch, leader_batch, log_in
+from tests.unit.broker.console.quorum.quorum_samples import (
+    answer,
+    batch,
+    fetched,
+    leader_batch,
+    log_in,
+)
 
 CLUSTER_ACTION = 1 << 9
 
@@ -79,6 +85,36 @@ def test_the_newest_records_without_no_ops_and_then_heartbeats(tmp_path: Path) -
     assert [one["offset"] for one in next(every)["records"]] == [0, 1, 2]
 
 
+def test_a_cluster_elsewhere_is_asked_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = ScriptedNode([fetched(leader_batch(0, 7, 2), batch(1, NoOpRecord())), fetched()])
+    reached: list[tuple[str, int]] = []
+
+    def connect(host: str, port: int, *_args: object, **_named: object) -> ScriptedNode:
+        reached.append((host, port))
+        return node
+
+    monkeypatch.setattr(endpoints, "BlockingClient", connect)
+    console = OneCluster(cluster_of(DescribeQuorumRequest=answer(leader=2)))
+    stream = answer_of(ENDPOINTS, "/api/quorum/records")(console, ask())
+    first = next(stream)
+    assert reached == [("two", 9093)]
+    assert "node 2" in first["source"]
+    assert [one["type"] for one in first["records"]] == ["LEADER_CHANGE"]
+    stream.close()
+    assert node.closed
+
+
+def test_a_controller_that_is_not_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*_args: object, **_named: object) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(endpoints, "BlockingClient", refusing)
+    console = OneCluster(cluster_of(DescribeQuorumRequest=answer(leader=2)))
+    absent = next(answer_of(ENDPOINTS, "/api/quorum/records")(console, ask()))["absent"]
+    assert "two:9093, does not let the console in (Connection refused" in absent
+    assert "--data" in absent and "\n" not in absent
+
+
 def test_who_may_not_act_for_the_cluster_sees_no_records(tmp_path: Path) -> None:
     log_in(tmp_path, leader_batch(0, 1, 1))
     console = OneCluster(cluster_of(rights=1 << 8), data=(tmp_path,))
@@ -89,7 +125,9 @@ def test_who_may_not_act_for_the_cluster_sees_no_records(tmp_path: Path) -> None
 def test_files_of_another_cluster_are_left_alone(tmp_path: Path) -> None:
     log_in(tmp_path, leader_batch(0, 1, 1), cluster="D")
     console = OneCluster(cluster_of(), data=(tmp_path,))
-    assert "--data" in next(answer_of(ENDPOINTS, "/api/quorum/records")(console, ask()))["absent"]
+    absent = next(answer_of(ENDPOINTS, "/api/quorum/records")(console, ask()))["absent"]
+    assert "does not tell where its active controller listens" in absent
+    assert "--data" in absent
     found = answer_of(ENDPOINTS, "/api/quorum/epochs")(console, ask())
     assert found["rows"] == []
     assert "--data" in found["absent"]
