@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from pipeline.options import exactly
+from pipeline.options import as_spark_has_it, exactly
 from pipeline.tables.progress import Progress, farthest, parsed
 from pipeline.tables.sql_table import SqlTable
 from pipeline.tables.table import Size, another_writer, as_of, forgotten, quoted, says
@@ -51,7 +51,8 @@ class DeltaTable(SqlTable):
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         path = path.rstrip("/")
-        super().__init__(spark, path, f"delta.{quoted(path)}")
+        place = as_spark_has_it(path)
+        super().__init__(spark, path, place, f"delta.{quoted(place)}")
 
     def exists(self) -> bool:
         """Whether a Delta table lies there."""
@@ -88,7 +89,7 @@ class DeltaTable(SqlTable):
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
         writer = writer.option("txnAppId", progress.owner).option("txnVersion", progress.run)
         try:
-            writer.option("userMetadata", progress.text()).save(self.path)
+            writer.option("userMetadata", progress.text()).save(self._place)
         except Exception as error:
             if says(error, _CONFLICT):
                 raise another_writer(self.path, progress.run) from error
@@ -111,12 +112,12 @@ class DeltaTable(SqlTable):
         """Delta's time travel; after the last commit it is the table as it is."""
         reader = self._spark.read.format("delta")
         if version is None and time is None:
-            return reader.load(self.path)
+            return reader.load(self._place)
         times = F.unix_micros("timestamp").alias("at")
         history = self._sql(f"DESCRIBE HISTORY {self._name}").select("version", times).collect()
         made = [(row.version, row.at) for row in reversed(history)]
         wanted = as_of(self.path, made, version, time)
-        rows = reader.option("versionAsOf", str(wanted)).load(self.path)
+        rows = reader.option("versionAsOf", str(wanted)).load(self._place)
         self._check_files(rows, wanted)
         return rows
 
@@ -156,7 +157,7 @@ class DeltaTable(SqlTable):
     def _last_run(self, known: Progress) -> int:
         """The job's transaction as the log's checkpoints hold it; 0 where there is none."""
         try:
-            files = f"{exactly(self.path)}/_delta_log/*.checkpoint*.parquet"
+            files = f"{exactly(self._place)}/_delta_log/*.checkpoint*.parquet"
             log = self._spark.read.parquet(files)
             ours = log.where(F.col("txn.appId") == known.owner)
             (row,) = ours.agg(F.max("txn.version").alias("run")).collect()

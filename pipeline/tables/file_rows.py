@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from pipeline.errors import PipelineError
-from pipeline.options import exactly, is_local, local
+from pipeline.options import as_spark_has_it, exactly, is_local, local
 
 FORMATS = ("parquet", "json", "csv")
 MISFIT = "_ottla_misfit"
@@ -34,9 +34,9 @@ class FileRows:
 
 def read_rows(spark: SparkSession, path: str, form: str) -> FileRows:
     """All rows of a file, a folder or a pattern. PipelineError where none is in this format."""
-    path = exactly(path) if _is_there(path) else path
+    there = as_spark_has_it(exactly(path) if _is_there(path) else path)
     reader = spark.read.option("header", "true").option("columnNameOfCorruptRecord", MISFIT)
-    inferred = reader.option("inferSchema", "true").format(form).load(path)
+    inferred = reader.option("inferSchema", "true").format(form).load(there)
     without = FileRows(inferred.withColumn(MISFIT, F.lit(None).cast("string")), False)
     if form == "parquet":
         return without
@@ -51,7 +51,7 @@ def read_rows(spark: SparkSession, path: str, form: str) -> FileRows:
         .option("columnNameOfCorruptRecord", MISFIT)
         .option("columnPruning", "false")
         .format(form)
-        .load(path)
+        .load(there)
     )
     if form == "json":
         found = MISFIT in inferred.columns

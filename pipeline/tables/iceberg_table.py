@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from pipeline.options import as_spark_has_it
 from pipeline.tables.progress import KEY, Progress, parsed
 from pipeline.tables.sql_table import SqlTable
 from pipeline.tables.table import Size, another_writer, as_of, literal, quoted, says
@@ -47,10 +48,12 @@ class IcebergTable(SqlTable):
     """The folder `path`, local or a URI."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        parent, _, name = path.rstrip("/").rpartition("/")
-        warehouse = parent or ("/" if path.startswith("/") else ".")
+        path = path.rstrip("/")
+        place = as_spark_has_it(path)
+        parent, _, name = place.rpartition("/")
+        warehouse = f"{parent}/" if parent.endswith((":", "/")) else parent
         self._catalog = f"ottla_{hashlib.sha256(warehouse.encode()).hexdigest()[:12]}"
-        super().__init__(spark, path.rstrip("/"), f"{self._catalog}.{quoted(name)}")
+        super().__init__(spark, path, place, f"{self._catalog}.{quoted(name)}")
         self._argument = literal(quoted(name))
         for key, value in {
             "": "org.apache.iceberg.spark.SparkCatalog",

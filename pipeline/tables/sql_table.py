@@ -16,11 +16,13 @@ from pipeline.tables.table import another_writer, columns_of, not_ours, pairs, r
 
 
 class SqlTable:
-    """The table `name` in the folder `path`. A format adds what differs."""
+    """The table `name` in the folder `path`, which Spark has as `place`. A format adds what
+    differs."""
 
-    def __init__(self, spark: SparkSession, path: str, name: str) -> None:
+    def __init__(self, spark: SparkSession, path: str, place: str, name: str) -> None:
         self._spark = spark
         self.path = path
+        self._place = place
         self._name = name
 
     def properties(self) -> dict[str, str]:

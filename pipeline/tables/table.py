@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from pipeline.errors import PipelineError
-from pipeline.options import exactly
+from pipeline.options import as_spark_has_it, exactly
 from pipeline.tables.progress import Progress
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -170,7 +170,7 @@ def refuse_files(spark: SparkSession, path: str) -> None:
     versions, all that no version names is rubbish."""
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        there = files.load(exactly(path)).select("path").limit(1).collect()
+        there = files.load(exactly(as_spark_has_it(path))).select("path").limit(1).collect()
     except Exception as error:
         if says(error, ("PATH_NOT_FOUND",)):
             return

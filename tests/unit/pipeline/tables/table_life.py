@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -29,10 +31,12 @@ def after(table: Table, starts: dict[int, int], ends: dict[int, int]) -> Progres
     return found.following(starts, ends)
 
 
-def filled(spark: SparkSession, table: T) -> T:
-    """Two runs, merged, and behind them a change of somebody else's."""
+def filled(spark: SparkSession, table: T, maker: Table | None = None) -> T:
+    """Two runs, merged, and behind them a change of somebody else's; `maker` makes the table."""
     assert table.progress() is None
-    table.create(records(spark).schema, {KEY: NOTHING.text(), "ottla.columns": "it's {}"})
+    (maker or table).create(
+        records(spark).schema, {KEY: NOTHING.text(), "ottla.columns": "it's {}"}
+    )
     assert table.properties()["ottla.columns"] == "it's {}"
     assert table.progress() == NOTHING
     first = NOTHING.following({0: 0}, {0: 3})
@@ -50,6 +54,23 @@ def filled(spark: SparkSession, table: T) -> T:
     assert table.progress() == second and table.commits() == [first, second]
     assert sorted(row.offset for row in table.read().collect()) == [0, 1, 2, 3, 4]
     return table
+
+
+def of_before(spark: SparkSession, make: Callable[[SparkSession, str], T], path: str) -> T:
+    """The table as older versions had it, who gave Spark a path without a scheme."""
+    with pytest.MonkeyPatch.context() as before:
+        before.setattr(f"{make.__module__}.as_spark_has_it", lambda path: path)
+        return make(spark, path)
+
+
+@contextlib.contextmanager
+def other_file_system(spark: SparkSession) -> Iterator[None]:
+    """Spark's default is none of this machine's, and nothing is there."""
+    spark.conf.set("fs.defaultFS", "viewfs://nowhere")
+    try:
+        yield
+    finally:
+        spark.conf.unset("fs.defaultFS")
 
 
 def check_refusals(spark: SparkSession, table: Table) -> None:

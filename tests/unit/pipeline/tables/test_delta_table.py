@@ -16,6 +16,8 @@ from tests.unit.pipeline.tables.table_life import (
     check_refusals,
     check_way_back,
     filled,
+    of_before,
+    other_file_system,
 )
 
 if TYPE_CHECKING:
@@ -72,10 +74,13 @@ def test_columns_whose_names_delta_does_not_take_get_others_in_its_files() -> No
 def test_each_run_is_one_commit_and_no_number_comes_twice(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    table = filled(spark, DeltaTable(spark, str(tmp_path / "it's [a] {table} é%20#*?")))
-    check_refusals(spark, table)
-    check_way_back(table, "1", 6)
-    check_forgets(table, "1", 6)
+    path = str(tmp_path / "it's [a] {table} é%20#*?")
+    maker = of_before(spark, DeltaTable, path)
+    table = filled(spark, DeltaTable(spark, path), maker)
+    with other_file_system(spark):
+        check_refusals(spark, table)
+        check_way_back(table, "1", 6)
+        check_forgets(table, "1", 6)
     # The log is cleaned: what is left is the checkpoint, the properties, the rows.
     log = tmp_path / "it's [a] {table} é%20#*?" / "_delta_log"
     table.remember({"delta.checkpointInterval": "1"})

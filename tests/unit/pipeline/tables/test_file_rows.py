@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.unit.pipeline.small_frames import on_spark
+from tests.unit.pipeline.tables.table_life import other_file_system
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +38,8 @@ def test_rows_and_misfits(
 
     file = tmp_path / "rows [1] {a,b}"
     file.write_text(text)
-    found = read_rows(spark, str(file), form)
+    with other_file_system(spark):
+        found = read_rows(spark, str(file), form)
     assert found.frame.columns == [*columns, MISFIT] and found.has_misfits is bool(bad)
     rows = found.frame.collect()
     assert [tuple(row)[:-1] for row in rows if row[-1] is None] == good

@@ -9,11 +9,14 @@ import pytest
 
 from tests.unit.pipeline.small_frames import on_spark, records
 from tests.unit.pipeline.tables.table_life import (
+    NOTHING,
     after,
     check_forgets,
     check_refusals,
     check_way_back,
     filled,
+    of_before,
+    other_file_system,
 )
 
 if TYPE_CHECKING:
@@ -50,8 +53,10 @@ def test_a_snapshot_says_what_the_staged_one_said_that_it_published() -> None:
 def test_each_run_is_one_snapshot_and_no_number_comes_twice(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    table = filled(spark, IcebergTable(spark, str(tmp_path / "it's [a] {table} é%20#*?")))
-    check_refusals(spark, table)
+    with other_file_system(spark):
+        path = str(tmp_path / "it's [a] {table} é%20#*?")
+        table = filled(spark, IcebergTable(spark, path))
+        check_refusals(spark, table)
     oldest = str(lineage(table._snapshots(), table._head())[-1].snapshot_id)
     check_way_back(table, oldest, 6)
     # Somebody takes the last run back: it is loaded again.
@@ -74,6 +79,22 @@ def test_each_run_is_one_snapshot_and_no_number_comes_twice(
     assert found is not None and found.ends == {0: 10}
     table.remember({KEY: after(table, {0: 10}, {0: 12}).text()})
     assert after(table, {0: 12}, {0: 12}).ends == {0: 12}
+
+
+@on_spark
+def test_a_table_whose_metadata_have_paths_without_a_scheme_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "old")
+    old = of_before(spark, IcebergTable, path)
+    old.create(records(spark).schema, {KEY: NOTHING.text()})
+    first = NOTHING.following({0: 0}, {0: 1})
+    old.append(records(spark, b"x"), first)
+    table = IcebergTable(spark, path)
+    assert table.progress() == first
+    more = records(spark, b"y").selectExpr("* EXCEPT (offset)", "1L AS offset")
+    table.append(more, first.following({0: 1}, {0: 2}))
+    assert sorted(row.offset for row in table.read().collect()) == [0, 1]
 
 
 @on_spark

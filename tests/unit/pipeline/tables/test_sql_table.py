@@ -35,7 +35,7 @@ class Spark:
 
 
 def table(spark: Spark) -> SqlTable:
-    return SqlTable(spark, "/t", "form.`/t`")  # type: ignore[arg-type]
+    return SqlTable(spark, "/t", "file:///t", "form.`/t`")  # type: ignore[arg-type]
 
 
 def test_properties_are_read_and_set() -> None:
