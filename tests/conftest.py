@@ -75,7 +75,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--matrix",
         action="store_true",
         help="every test of groups with every client and protocol, the Java client's too, of a "
-        "table's columns in every format, and of folders after a stop and a kill alike",
+        "table's columns in every format, of folders after a stop and a kill alike, and of the end "
+        "of a process before each change of its disk",
     )
     parser.addoption(
         "--whole-data",

@@ -23,7 +23,7 @@ def test_a_seed_gives_the_same_trace_when_run_twice(brokers: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("brokers", "seed"), [(1, 2), (3, 4), (3, 10)])
+@pytest.mark.parametrize(("brokers", "seed"), [(1, 2), (3, 10)])
 def test_a_seed_gives_the_same_trace_whatever_the_hash_seed(brokers: int, seed: int) -> None:
     def outcome(hash_seed: str) -> str:
         which = ["--brokers", str(brokers), "--seed", str(seed)]

@@ -3,7 +3,8 @@
 A broker under load is killed; its disk is copied once for each change that its next start, or its
 clean stop, makes, and the process dies right before that one: by process death, where everything
 must be there afterwards, or by a loss of power, where metadata must be there and each log holds a
-prefix of what it held.
+prefix of what it held. With `--matrix` at each change, else at every other one of those of which
+there are many.
 """
 
 from __future__ import annotations
@@ -86,10 +87,11 @@ def each_point(
     work: Callable[[SimBroker], None],
     end: Callable[[MemoryFilesystem, int], None],
     check: Callable[[SimBroker], None],
+    every: int = 1,
 ) -> int:
-    """Do `work` on a copy of `disk`, dying before its n-th change, for every n; start again and
-    `check`. How many points there were."""
-    for point in range(POINTS_MAX):
+    """Do `work` on a copy of `disk`, dying before its n-th change, for `every` n-th; start again
+    and `check`. How many points there are."""
+    for point in range(0, POINTS_MAX, every):
         copy = MemoryFilesystem() if disk is None else disk.clone()
         broker = new_broker(copy)
         died = False
@@ -106,6 +108,12 @@ def each_point(
         if not died:
             return point
     raise AssertionError("it never ends")
+
+
+@pytest.fixture
+def every(request: pytest.FixtureRequest) -> int:
+    """How far it is from one point to the next."""
+    return 1 if request.config.getoption("--matrix") else 2
 
 
 def process_death(disk: MemoryFilesystem, _: int) -> None:
@@ -145,19 +153,19 @@ def holds(
 @pytest.mark.slow
 @ENDS
 def test_a_start_after_a_kill(
-    under_load: MemoryFilesystem, end: Callable[[MemoryFilesystem, int], None]
+    under_load: MemoryFilesystem, end: Callable[[MemoryFilesystem, int], None], every: int
 ) -> None:
     model = new_broker(under_load.clone())
     up(model)
     check = holds(contents(model), topics(model), whole=end is process_death)
     assert sum(len(data) for _, data in contents(model).values()) > 10_000
-    assert each_point(under_load, up, end, check) > 20
+    assert each_point(under_load, up, end, check, every) > 20
 
 
 @pytest.mark.slow
 @ENDS
 def test_a_clean_stop(
-    under_load: MemoryFilesystem, end: Callable[[MemoryFilesystem, int], None]
+    under_load: MemoryFilesystem, end: Callable[[MemoryFilesystem, int], None], every: int
 ) -> None:
     model = new_broker(under_load.clone())
     up(model)
@@ -172,4 +180,4 @@ def test_a_clean_stop(
         broker.stop(lambda: None)
         broker.world.run_until(lambda: not broker.alive, 10_000)
 
-    assert each_point(under_load, start_and_stop, end, check) > 20
+    assert each_point(under_load, start_and_stop, end, check, every) > 20
