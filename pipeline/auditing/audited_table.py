@@ -35,24 +35,44 @@ class AuditedTable:
     """Whether values are kept as they were: else they are JSON of the columns."""
 
 
-def looked_at(spark: SparkSession, form: str, path: str, letters: str | None) -> AuditedTable:
+def looked_at(
+    spark: SparkSession,
+    form: str,
+    path: str,
+    letters: str | None,
+    version: str | None = None,
+    time: str | None = None,
+) -> AuditedTable:
     """The table at `path`, and its dead letters where it has some. PipelineError where it is none.
 
-    `letters` is where they lie, `PATH-dead-letters` if None.
+    `letters` is where they lie, `PATH-dead-letters` if None. As of a version or a time of the table
+    there are those alone of the dead letters that lie before where it ended: they are committed
+    before the rows.
     """
     table = open_table(spark, form, path)
     reached = table.progress() if table.exists() else None
     if reached is None or reached.run == 0:
         raise PipelineError(f"{path} is no table that table or load wrote")
-    rows = table.read()
+    rows, commits = table.read(version, time), table.commits(version, time)
+    is_now = version is None and time is None
+    if not is_now:
+        if not commits:
+            raise PipelineError(
+                f"no run of table or load is known of {path} as it was then: take a later "
+                "--as-of-version or --as-of-time"
+            )
+        reached = commits[-1]
     fields = field_names(table.properties().get(KEY))
     records = _records(rows, value_of(rows, fields))
     beside = open_table(spark, form, letters or f"{path.rstrip('/')}-dead-letters")
     if beside.exists():
-        records = records.unionByName(_records(beside.read(), F.col("value")))
+        refused = _records(beside.read(), F.col("value"))
+        if not is_now:
+            refused = refused.where(_before(reached.ends))
+        records = records.unionByName(refused)
     elif letters is not None:
         raise PipelineError(f"{letters} is no table of dead letters that table wrote")
-    found, holes = told(table.commits(), reached, _first(records))
+    found, holes = told(commits, reached, _first(records))
     return AuditedTable(records, reached.run, found, holes, keeps_values(rows, fields))
 
 
@@ -71,6 +91,11 @@ def told(
 def _first(records: DataFrame) -> dict[int, int]:
     rows = records.groupBy("partition").agg(F.min("offset").alias("first")).collect()
     return {row.partition: row.first for row in rows}
+
+
+def _before(ends: Mapping[int, int]) -> Column:
+    each = (f"(partition = {one} AND offset < {end})" for one, end in ends.items())
+    return F.expr(" OR ".join(each) or "false")
 
 
 def _records(rows: DataFrame, value: Column) -> DataFrame:

@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--table-dead-letters", type=table_place, help="of the table; TABLE-dead-letters without it"
     )
+    replay.add_version_arguments(parser.add_argument_group("of --table, Delta or Iceberg"))
     add("--aggregates", type=table_place, help="the table of sums that stream wrote")
     add(
         "--results-topic",
@@ -91,6 +92,7 @@ def check(options: argparse.Namespace) -> None:
     for option in ("table", "table_dead_letters", "aggregates"):
         if getattr(options, option):
             check_there(f"--{option.replace('_', '-')}", getattr(options, option))
+    _check_version(options)
     check_file("--report", options.report)
     if options.run:
         timeline.read(options.run)
@@ -101,6 +103,19 @@ def check(options: argparse.Namespace) -> None:
         cluster = Cluster(there)
         for topic in topics:
             cluster.partitions(topic)
+
+
+def _check_version(options: argparse.Namespace) -> None:
+    """A table as it was is compared with its own commits, and with files: a topic goes on."""
+    if not replay.is_as_of(options):
+        return
+    if not options.table:
+        raise PipelineError("--as-of-version and --as-of-time are of a --table: name it")
+    if options.topic:
+        raise PipelineError(
+            "--as-of-version and --as-of-time: leave --topic out, which is read as it is now"
+        )
+    replay.check_version(options, table_form(options), options.table)
 
 
 def needs(options: argparse.Namespace) -> Needs:
@@ -197,7 +212,7 @@ class Audit:
         found = view(there.records, options.id_field, options.time_field)
         self.sections.append(
             audit_sections.of_records(
-                f"table {options.table}, {audit_sections.counted(there.runs, 'run')}",
+                f"table {self._table()}, {audit_sections.counted(there.runs, 'run')}",
                 found,
                 None,
                 self._plotted,
@@ -220,12 +235,23 @@ class Audit:
     def _look_at_table(self) -> AuditedTable:
         options = self._options
         form = table_form(options)
-        return looked_at(self._spark, form, options.table, options.table_dead_letters)
+        letters, version = options.table_dead_letters, replay.version_of(options)
+        return looked_at(self._spark, form, options.table, letters, *version)
+
+    def _table(self) -> str:
+        """Its path, and as of when it is looked at."""
+        version, time = replay.version_of(self._options)
+        when = f"version {version}" if version is not None else f"{time} UTC"
+        return f"{self._options.table}{f' as of {when}' if version or time else ''}"
 
     def files(self) -> None:
         """The records against the rows of the files that they came from."""
         options = self._options
-        rows = _comparable(replay.read_records(self._spark, options), "timestamp_ms")
+        # The version is that of --table.
+        of_files = argparse.Namespace(
+            **{**vars(options), "as_of_version": None, "as_of_time": None}
+        )
+        rows = _comparable(replay.read_records(self._spark, of_files), "timestamp_ms")
         if options.table:
             there, where = self._look_at_table().records, "table"
         else:

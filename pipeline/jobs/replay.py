@@ -24,13 +24,13 @@ from pipeline.columns.columns import KEY as COLUMNS_KEPT
 from pipeline.columns.columns import field_names
 from pipeline.errors import PipelineError
 from pipeline.jobs.table import needs_of
-from pipeline.options import check_table, check_there, names, place, topic, whole, word
+from pipeline.options import check_table, check_there, is_local, names, place, topic, whole, word
 from pipeline.row_sending import COLUMNS, SENT, SendRows
 from pipeline.spark import connection
 from pipeline.spark.session import Needs
 from pipeline.tables import file_rows
 from pipeline.tables.file_rows import MISFIT
-from pipeline.tables.table import form_of, open_table, quoted
+from pipeline.tables.table import form_of, no_versions, open_table, quoted
 from pipeline.tables.table_records import between, records_of
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
@@ -55,10 +55,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_file_arguments(parser)
     group = parser.add_argument_group("of a table")
-    group.add_argument("--as-of-version", type=whole(0), metavar="N", help="or Iceberg's snapshot")
-    group.add_argument("--as-of-time", type=moment, metavar="TIME", help="as it was then")
+    add_version_arguments(group)
     group.add_argument("--from-time", type=moment, metavar="TIME", help="records from then on")
     group.add_argument("--to-time", type=moment, metavar="TIME", help="records before then")
+
+
+def add_version_arguments(group: argparse._ArgumentGroup) -> None:
+    """As of when a table is read; `audit` has the same."""
+    group.add_argument("--as-of-version", type=whole(0), metavar="N", help="or Iceberg's snapshot")
+    group.add_argument("--as-of-time", type=moment, metavar="TIME", help="as it was then")
+
+
+def check_version(options: argparse.Namespace, form: str, path: str) -> None:
+    """Of the options of `add_version_arguments`: PipelineError where the format has no versions."""
+    if options.as_of_version is not None and options.as_of_time is not None:
+        raise PipelineError("give --as-of-version or --as-of-time, not both")
+    if is_as_of(options) and form == "parquet":
+        if not is_local(path):
+            raise PipelineError(f"{path}: say which format it has; plain Parquet keeps no versions")
+        raise no_versions(path)
+
+
+def is_as_of(options: argparse.Namespace) -> bool:
+    """Whether a version or a time is asked for."""
+    return options.as_of_version is not None or options.as_of_time is not None
+
+
+def version_of(options: argparse.Namespace) -> tuple[str | None, str | None]:
+    """The version and the time that are asked for, as `Table.read` takes them."""
+    version = options.as_of_version
+    return None if version is None else str(version), options.as_of_time
 
 
 def needs(options: argparse.Namespace) -> Needs:
@@ -180,8 +206,8 @@ def _records_of(
 def table_rows(
     spark: SparkSession, options: argparse.Namespace
 ) -> tuple[DataFrame, dict[str, str] | None]:
-    """Of the version and the times that the options name, an audit names none; and how the field
-    of each column is called."""
+    """Of the version and the times that the options name, an audit names no times; and how the
+    field of each column is called."""
     form = table_form(options)
     table = open_table(spark, form, options.files)
     if not table.exists():
@@ -190,8 +216,7 @@ def table_rows(
             "parquet, json or csv"
         )
     given = vars(options)
-    version = given.get("as_of_version")
-    rows = table.read(None if version is None else str(version), given.get("as_of_time"))
+    rows = table.read(*version_of(options))
     fields = field_names(table.properties().get(COLUMNS_KEPT))
     return between(rows, given.get("from_time"), given.get("to_time")), fields
 
@@ -200,8 +225,8 @@ def _check_times(options: argparse.Namespace) -> None:
     given = [options.as_of_version, options.as_of_time, options.from_time, options.to_time]
     if any(one is not None for one in given) and options.format not in TABLES:
         raise PipelineError("--as-of-version, --as-of-time, --from-time and --to-time: of a table")
-    if options.as_of_version is not None and options.as_of_time is not None:
-        raise PipelineError("give --as-of-version or --as-of-time, not both")
+    if options.format in TABLES:
+        check_version(options, table_form(options), options.files)
 
 
 def from_rows(

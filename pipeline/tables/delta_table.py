@@ -99,10 +99,14 @@ class DeltaTable(SqlTable):
         if not any(one is not None and one.writer == progress.writer for one in recent):
             raise another_writer(self.path, progress.run)
 
-    def commits(self) -> list[Progress]:
-        """All that the history has, up to the present version."""
+    def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
+        """All that the history has, up to the present version or the one that is asked for."""
+        history = self._history(_HISTORY_ALL)
+        if version is not None or time is not None:
+            wanted = self._as_of(version, time)
+            history = [one for one in history if one.version <= wanted]
         found: list[Progress] = []
-        for one in lineage(self._history(_HISTORY_ALL)):
+        for one in lineage(history):
             said = parsed(one.userMetadata)
             if said is not None:
                 found.append(said)
@@ -113,10 +117,7 @@ class DeltaTable(SqlTable):
         reader = self._spark.read.format("delta")
         if version is None and time is None:
             return reader.load(self._place)
-        times = F.unix_micros("timestamp").alias("at")
-        history = self._sql(f"DESCRIBE HISTORY {self._name}").select("version", times).collect()
-        made = [(row.version, row.at) for row in reversed(history)]
-        wanted = as_of(self.path, made, version, time)
+        wanted = self._as_of(version, time)
         rows = reader.option("versionAsOf", str(wanted)).load(self._place)
         self._check_files(rows, wanted)
         return rows
@@ -142,6 +143,12 @@ class DeltaTable(SqlTable):
         key = "spark.databricks.delta.retentionDurationCheck.enabled"
         self._spark.conf.set(key, "false")
         self._sql(f"VACUUM {self._name} RETAIN {days * 24} HOURS").collect()
+
+    def _as_of(self, version: str | None, time: str | None) -> int:
+        times = F.unix_micros("timestamp").alias("at")
+        history = self._sql(f"DESCRIBE HISTORY {self._name}").select("version", times).collect()
+        made = [(row.version, row.at) for row in reversed(history)]
+        return as_of(self.path, made, version, time)
 
     def _check_files(self, rows: DataFrame, version: int) -> None:
         """The log remembers versions whose files VACUUM has deleted."""

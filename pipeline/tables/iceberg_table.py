@@ -103,21 +103,19 @@ class IcebergTable(SqlTable):
                 raise another_writer(self.path, progress.run) from error
             raise
 
-    def commits(self) -> list[Progress]:
-        """All that have not expired."""
+    def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
+        """All that have not expired, up to the present snapshot or the one that is asked for."""
         snapshots = self._snapshots()
-        told = (said(one, snapshots) for one in lineage(snapshots, self._head()))
+        now = version is None and time is None
+        head = self._head() if now else self._as_of(version, time)
+        told = (said(one, snapshots) for one in lineage(snapshots, head))
         return [one for one in told if one is not None][::-1]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
         """Iceberg's time travel; a version is a snapshot's id."""
         what = self._name
         if version is not None or time is not None:
-            made = F.unix_micros("made_current_at").alias("at")
-            history = self._spark.table(f"{self._name}.history").select("snapshot_id", made)
-            kept = sorted(history.collect(), key=lambda row: int(row.at))
-            times = [(row.snapshot_id, row.at) for row in kept]
-            what += f" VERSION AS OF {as_of(self.path, times, version, time)}"
+            what += f" VERSION AS OF {self._as_of(version, time)}"
         return self._sql(f"SELECT * FROM {what}")  # noqa: S608 - quoted
 
     def size(self) -> Size:
@@ -143,6 +141,12 @@ class IcebergTable(SqlTable):
         """expire_snapshots: those staged and never published, too."""
         before = datetime.now(UTC) - timedelta(days=days)
         self._call("expire_snapshots", older_than=f"TIMESTAMP {literal(f'{before:%F %T}')}")
+
+    def _as_of(self, version: str | None, time: str | None) -> int:
+        made = F.unix_micros("made_current_at").alias("at")
+        history = self._spark.table(f"{self._name}.history").select("snapshot_id", made)
+        kept = sorted(history.collect(), key=lambda row: int(row.at))
+        return as_of(self.path, [(row.snapshot_id, row.at) for row in kept], version, time)
 
     @contextlib.contextmanager
     def _staging(self, number: str) -> Iterator[None]:

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from pipeline.errors import PipelineError
 from pipeline.tables.loaded_table import FOLDERS, LoadedTable, Manifest, layout
 from pipeline.tables.progress import KEY, ROWS, Progress, parsed
-from pipeline.tables.table import Size
+from pipeline.tables.table import Size, no_versions
 
 PACKAGES: tuple[str, ...] = ()
 SETTINGS: dict[str, str] = {}
@@ -68,16 +68,16 @@ class ParquetTable:
             run=progress.run,
         )
 
-    def commits(self) -> list[Progress]:
+    def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
         """All of them."""
+        self._refuse_versions(version, time)
         manifests = self._table.manifests()
         kind = parsed(self.properties().get(KEY))
         return [_progress(manifests[:number], kind) for number in range(1, len(manifests) + 1)]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
         """By the manifests, without the columns of its folders."""
-        if version is not None or time is not None:
-            raise PipelineError(f"{self.path} is of plain Parquet, which keeps no older versions")
+        self._refuse_versions(version, time)
         return self._table.read().drop(*FOLDERS)
 
     def size(self) -> Size:
@@ -94,7 +94,11 @@ class ParquetTable:
 
     def forget(self, days: int) -> None:
         """Not for Parquet."""
-        raise PipelineError(f"{self.path} is of plain Parquet, which keeps no older versions")
+        raise no_versions(self.path)
+
+    def _refuse_versions(self, version: str | None, time: str | None) -> None:
+        if version is not None or time is not None:
+            raise no_versions(self.path)
 
 
 def _progress(manifests: list[Manifest], kind: Progress | None) -> Progress:

@@ -66,8 +66,8 @@ class Table(Protocol):
         """Add rows, whole. PipelineError where another writer came between: nothing was added."""
         ...
 
-    def commits(self) -> list[Progress]:
-        """Those that are still remembered, oldest first."""
+    def commits(self, version: str | None = None, time: str | None = None) -> list[Progress]:
+        """Those that are still remembered, oldest first; up to a version or a time, as `read`."""
         ...
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
@@ -207,6 +207,11 @@ def forgotten(path: str, version: int) -> PipelineError:
         f"{path} has no version {version}, or its files were deleted (--keep-days): take another "
         "--as-of-version, or an --as-of-time"
     )
+
+
+def no_versions(path: str) -> PipelineError:
+    """What is told of a version of plain Parquet."""
+    return PipelineError(f"{path} is of plain Parquet, which keeps no older versions")
 
 
 def another_writer(path: str, run: int) -> PipelineError:

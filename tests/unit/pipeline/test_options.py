@@ -110,6 +110,8 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
     "audit": {
         **EVERYWHERE,
         **ON_SPARK,
+        "--as-of-version": ("", "-1", "soon"),
+        "--as-of-time": ("", "soon", "25:00"),
         **SPEC,
         **FILES,
         **dict.fromkeys(("--topic", "--results-topic", "--dead-letters"), TOPIC),
@@ -208,6 +210,15 @@ def test_each_is_refused_with_a_line_that_names_it(
         ("replay --topic t --files FOLDER --format json --to-time 2026-03-02", "of a table"),
         (
             "replay --topic t --files FOLDER --as-of-version 1 --as-of-time 2026-03-02",
+            "not both",
+        ),
+        ("replay --topic t --files FOLDER --as-of-version 1", "is of plain Parquet, which keeps"),
+        ("audit --aggregates FOLDER --as-of-version 1", "are of a --table: name it"),
+        ("audit --table FOLDER --topic t --as-of-version 1", "leave --topic out, which is read as"),
+        ("audit --table FOLDER --as-of-time 2026-03-02", "is of plain Parquet, which keeps no"),
+        ("audit --table s3a://b/t --as-of-version 1", "s3a://b/t: say which format it has"),
+        (
+            "audit --table FOLDER --table-format delta --as-of-version 1 --as-of-time 2026-03-02",
             "not both",
         ),
         ("audit", "name something with --topic, --table or --aggregates"),

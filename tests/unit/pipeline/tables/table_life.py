@@ -88,10 +88,21 @@ def check_refusals(spark: SparkSession, table: Table) -> None:
     assert table.read().count() == 6
 
 
-def check_way_back(table: Table, first: str, last: int) -> None:
+def check_way_back(
+    spark: SparkSession, table: Table, first: str, last: int, *replayed: str
+) -> None:
     """As of the version `first`, of three rows, and as of times; what is not there is one line.
-    `last` is how many rows there are now."""
-    assert sorted(row.offset for row in table.read(version=first).collect()) == [0, 1, 2]
+    `last` is how many rows there are now, `replayed` the options by which replay has the first."""
+    from pipeline.auditing.audited_table import looked_at
+    from pipeline.command import parser_for
+    from pipeline.jobs.replay import table_form, table_rows
+
+    there = ["replay", "--topic", "t", "--files", table.path, *replayed]
+    options = parser_for("replay").parse_args(there)
+    rows, _ = table_rows(spark, options)
+    assert sorted(row.offset for row in rows.collect()) == [0, 1, 2]
+    looked = looked_at(spark, table_form(options), table.path, None, version=first)
+    assert (looked.runs, looked.ranges, looked.records.count()) == (1, {0: (0, 3)}, 3)
     assert table.read(time=FAR_OFF).count() == last
     with pytest.raises(PipelineError, match="was not there by 2001-01-01 .* goes back to 20"):
         table.read(time=LONG_AGO)

@@ -58,7 +58,7 @@ def test_each_run_is_one_snapshot_and_no_number_comes_twice(
         table = filled(spark, IcebergTable(spark, path))
         check_refusals(spark, table)
     oldest = str(lineage(table._snapshots(), table._head())[-1].snapshot_id)
-    check_way_back(table, oldest, 6)
+    check_way_back(spark, table, oldest, 6, "--as-of-version", oldest)
     # Somebody takes the last run back: it is loaded again.
     snapshots = table._snapshots()
     head = table._head()
