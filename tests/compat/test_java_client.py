@@ -8,7 +8,7 @@ import pytest
 
 from tests.tools.java_tools import run_program
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.java
     ],
 )
 def test_java_round_trip(broker: str, compression: str, protocol: str) -> None:
-    done = run_program("RoundTrip", broker, "1000", compression, protocol, timeout=100)
+    done = run_program("RoundTrip", broker, "1000", compression, protocol, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     summary = json.loads(done.stdout)
     assert summary["records"] == summary["committed"] == 1010

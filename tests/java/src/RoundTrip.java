@@ -38,7 +38,7 @@ public final class RoundTrip {
     private static final int PARTITIONS = 3;
     private static final long TIMESTAMP_MS = 1_700_000_000_000L;
     private static final Duration POLL = Duration.ofMillis(200);
-    private static final long DEADLINE_MS = 30_000;
+    private static final long DEADLINE_MS = 60_000;
     private static final Set<String> TOLD = Set.of(
         "join-total", "sync-total", "heartbeat-total", "last-heartbeat-seconds-ago",
         "connection-count", "request-total", "response-total", "fetch-total",
@@ -132,7 +132,9 @@ public final class RoundTrip {
             "group.id", group,
             "group.protocol", protocol,
             "auto.offset.reset", "earliest",
-            "enable.auto.commit", "false");
+            "enable.auto.commit", "false",
+            // An answer that never comes shows as records that do not come, not as a second try.
+            "request.timeout.ms", String.valueOf(2 * DEADLINE_MS));
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(
                  config, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.subscribe(Set.of(topic));
