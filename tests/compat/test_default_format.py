@@ -94,12 +94,6 @@ def committed(bootstrap: str, group: str) -> list[int]:
         consumer.close()
 
 
-def errors(kafka: ApacheKafka) -> list[str]:
-    """What it logged; the epoch in which it begins to load may be over before it has loaded."""
-    lines = kafka.log_tail(1_000_000).splitlines()
-    return [line for line in lines if " ERROR " in line and "Stopped loading records" not in line]
-
-
 def quorum_state(folder: Path) -> dict[str, Any]:
     state: dict[str, Any] = json.loads(
         (folder / "__cluster_metadata-0" / "quorum-state").read_text()
@@ -161,7 +155,7 @@ def test_a_folder_of_kafkas_own_format_goes_to_ottla_and_back(
             assert committed(kafka.bootstrap, NEW_GROUP) == offsets_before
             commit_in_the_new_protocol(kafka.bootstrap)
             produce(kafka.bootstrap, 400, 10)
-            assert errors(kafka) == []
+            assert kafka.errors() == []
 
 
 def test_voters_that_are_not_those_of_the_folder_are_refused(

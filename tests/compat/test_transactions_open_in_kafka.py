@@ -112,9 +112,7 @@ def opened(
                 yield client
             if killed:
                 kafka.kill()
-            log = kafka.log_tail(1_000_000).splitlines()
-            errors = [line for line in log if " ERROR " in line]
-            assert [line for line in errors if "Exceptionally slow" not in line] == []
+            assert kafka.errors() == []
         return
     broker = factory(data_dir=folder)
     try:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tests.tools.java_tools import JAVA_DIR, java_home_bin, kafka_classpath, run_tool
+from tests.tools.kafka_log import errors_in
 
 HOST = "127.0.0.1"
 
@@ -242,6 +243,10 @@ class ApacheKafka:
             return self.log_file.read_text(errors="replace")[-size:]
         except OSError:
             return ""
+
+    def errors(self, *expected: str) -> list[str]:
+        """What it complained of, see `kafka_log.errors_in`."""
+        return errors_in(self.log_tail(1_000_000), *expected)
 
     def stop(self, timeout_s: float = 30) -> int | None:
         """SIGTERM (a clean shutdown), SIGKILL after `timeout_s`; exit status, None if not run.

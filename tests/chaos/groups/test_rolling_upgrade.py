@@ -19,10 +19,13 @@ def test_two_members_go_there_and_back() -> None:
     )
     assert (report.read_again, report.skipped) == ([], [])
     assert report.records > 0
-    assert set(report.pauses) == {
+    # A stage in which nobody got a record in time has none to tell of.
+    assert set(report.pauses) <= {
         "first assignment",
         "all classic",
         "to consumer",
         "all consumer",
         "to classic",
     }
+    assert report.pauses
+    assert set(report.steps_s) == {"classic", "consumer"}
