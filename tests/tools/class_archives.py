@@ -1,7 +1,7 @@
 """Archives of classes that the JVMs of the tests share (JEP 350): read and checked once for all.
 
-Without one Spark's start is 18 s of a slow machine's processor, with it 10; Apache Kafka's 9 and 7.
-Owns the archives in `.cache/`, each made once by a JVM that loads what most others do.
+Reading classes is most of a start of Spark, and much of Apache Kafka's. Owns the
+archives in `.cache/`, each made once by a JVM that loads what most others do.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _archive_kafkas(folder: Path) -> None:
     """Of a broker that has served a producer and a consumer."""
     archiving = f"-XX:ArchiveClassesAtExit={folder / CLASSES}"
     with ApacheKafka(jvm_options=(*QUICK_JVM, archiving, QUIET_ARCHIVE), heap="512m") as kafka:
-        run_program("RoundTrip", kafka.bootstrap, "10", "gzip")
+        done = run_program("RoundTrip", kafka.bootstrap, "10", "gzip")
+    if done.returncode != 0:
+        raise RuntimeError(f"no archive of Kafka's classes: {done.stdout}{done.stderr}")
     if not (folder / CLASSES).is_file():
         raise RuntimeError("no archive of Kafka's classes")
 
