@@ -138,6 +138,7 @@ body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 margin:2rem auto 4rem;padding:0 1rem;overflow-wrap:anywhere}
 h1{font-size:1.5rem;margin:0 0 1rem}
 h2{font-size:1.15rem;margin:2.5rem 0 .6rem;padding-top:.8rem;border-top:1px solid var(--rule)}
+h2::first-letter{text-transform:uppercase}
 p{margin:.2rem 0}
 .verdict{font-size:1.1rem;font-weight:600;margin:0 0 1rem;padding:.5rem .8rem;border-left:4px solid}
 .verdict.ok,.ok td:first-child{color:var(--good)}
@@ -162,5 +163,5 @@ svg{display:block;width:100%;height:auto}svg text{font-size:11px;fill:var(--soft
 @media(max-width:560px){.checks tr{display:block;padding:.4rem 0}
 .checks td{display:inline;padding:0 .4rem 0 0}
 .checks td:last-child{display:block;color:var(--soft)}svg text{font-size:13px}
-.numbers{font-size:.8rem}td,th{padding-right:.6rem}}
+.numbers{font-size:.75rem}td,th{padding-right:.5rem}.wide td:first-child{white-space:normal}}
 """.replace("\n", "")

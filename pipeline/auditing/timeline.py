@@ -16,11 +16,22 @@ from pipeline.auditing.charts import Mark, Timed, over_time
 from pipeline.auditing.report import Plot, Section, Table
 from pipeline.errors import PipelineError
 
-_SENT = re.compile(r"generate: [\d,]+ of [\d,]+ \(\d+ %\), ([\d,]+)/s")
-_ALL_SENT = re.compile(r"generate: done: ")
+_SENT = re.compile(r"generate: ([\d,]+) of [\d,]+ \(\d+ %\), ([\d,]+)/s")
+_ALL_SENT = re.compile(r"generate: done: ([\d,]+) records")
 _BATCH = re.compile(
     r"stream: aggregates: batch (\d+), ([\d,]+) records in ([\d.]+) s, [\d,]+/s, ([\d,]+) behind"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the generator said. Times in seconds since the run began."""
+
+    heard_s: float
+    records: int
+    """Of all that it sent until then."""
+    rate: float
+    """Records a second since the time before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +49,10 @@ class Batch:
 class Timeline:
     """What was heard."""
 
-    sent: list[tuple[float, float]] = field(default_factory=list)
-    """When, and records a second since the time before."""
+    sent: list[Sent] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     behind: list[tuple[float, int]] = field(default_factory=list)
-    """When, and records of the topic that no batch had read."""
+    """When a batch was heard of, and records of the topic that none had read then."""
     marks: list[tuple[float, str]] = field(default_factory=list)
     ui: str = ""
     """Where Spark's own pages were, while the stream ran."""
@@ -50,9 +60,9 @@ class Timeline:
     def hear(self, at_s: float, line: str) -> None:
         """One line of a job."""
         if found := _SENT.search(line):
-            self.sent.append((at_s, _number(found[1])))
-        elif _ALL_SENT.search(line):
-            self.sent.append((at_s, 0))
+            self.sent.append(Sent(at_s, int(_number(found[1])), _number(found[2])))
+        elif found := _ALL_SENT.search(line):
+            self.sent.append(Sent(at_s, int(_number(found[1])), 0.0))
         elif found := _BATCH.search(line):
             records = int(_number(found[2]))
             batch = Batch(at_s, int(found[1]), records, float(found[3]), int(_number(found[4])))
@@ -76,7 +86,7 @@ def read(path: str) -> Timeline:
     try:
         found = json.loads(Path(path).read_text("utf-8"))
         return Timeline(
-            sent=[(at, rate) for at, rate in found["sent"]],
+            sent=[Sent(**one) for one in found["sent"]],
             batches=[Batch(**one) for one in found["batches"]],
             marks=[(at, what) for at, what in found["marks"]],
             behind=[(at, number) for at, number in found["behind"]],
@@ -91,7 +101,7 @@ def read(path: str) -> Timeline:
 def section(run: Timeline) -> Section:
     """The run for the report."""
     found = Section("the run in time")
-    first = min((at for at, _ in run.sent), default=0.0)
+    first = min((one.heard_s for one in run.sent), default=0.0)
     took = sum(one.records for one in run.batches)
     found.lines.append(
         f"{len(run.batches):,} batches of the stream took {took:,} records. Times are seconds "
@@ -100,17 +110,16 @@ def section(run: Timeline) -> Section:
     if run.ui:
         found.lines.append(f"Spark's own pages, while the stream ran: {run.ui}")
     marks = [Mark(at, str(number)) for number, (at, _) in enumerate(run.marks, 1)]
-    times = [at for at, *_ in (*run.sent, *run.behind, *run.marks)]
+    times = [one.heard_s for one in run.sent] + [at for at, _ in (*run.behind, *run.marks)]
     span = (max(0.0, first - 5), max(times, default=1.0))
-    breaks = [at for at, what in run.marks if "stream" in what]
-    processed = _steps(run.batches)
+    sent = [(one.heard_s, one.rate) for one in run.sent]
     for title, unit, series in (
         (
             "Records a second",
             "records/s",
-            [Timed("sent", _split(run.sent, [])), Timed("processed", processed)],
+            [Timed("sent", [sent] if sent else []), Timed("processed", _steps(run.batches))],
         ),
-        ("Behind: sent, and in no batch yet", "records", [Timed("", _split(run.behind, breaks))]),
+        ("Behind: sent, and in no batch yet", "records", [Timed("", _behind(run))]),
         (
             "Duration of each batch",
             "s",
@@ -137,18 +146,21 @@ def _steps(batches: list[Batch]) -> list[list[tuple[float, float]]]:
     return runs
 
 
-def _split(
-    points: list[tuple[float, float]] | list[tuple[float, int]], breaks: list[float]
-) -> list[list[tuple[float, float]]]:
-    """The points as lines, cut where the process that said them was another one."""
-    runs: list[list[tuple[float, float]]] = [[]]
-    left = sorted(breaks)
-    for at, value in points:
-        while left and at > left[0]:
-            left.pop(0)
-            runs.append([])
-        runs[-1].append((at, value))
-    return [run for run in runs if run]
+def _behind(run: Timeline) -> list[list[tuple[float, float]]]:
+    """What a batch says, and between two of them that and what was sent since: also while no
+    stream job is there to say it."""
+    points: list[tuple[float, float]] = []
+    said, sent_then, sent_now = 0.0, 0, 0
+    # Of one instant what was sent goes first: a batch knows of it.
+    events = [(one.heard_s, 0, one.records) for one in run.sent]
+    events += [(at, 1, behind) for at, behind in run.behind]
+    for at, is_batch, number in sorted(events):
+        if is_batch:
+            said, sent_then = number, sent_now
+        else:
+            sent_now = number
+        points.append((at, said + sent_now - sent_then))
+    return [points] if points else []
 
 
 def _number(text: str) -> float:

@@ -77,11 +77,16 @@ def look(name: str, progress: Any, topic: str, ends: Mapping[int, int]) -> Query
         rows_per_s=_of_sources(found, "processedRowsPerSecond"),
         behind=behind,
         late=late,
-        watermark=found.get("eventTime", {}).get("watermark", ""),
+        watermark=_watermark(found.get("eventTime", {}).get("watermark", "")),
         began=found.get("timestamp", ""),
         seconds=found.get("durationMs", {}).get("triggerExecution", 0) / 1000,
         written=None if written is None or written < 0 else written,
     )
+
+
+def _watermark(said: str) -> str:
+    """Spark says 1970 where it has none yet: before the first batch with events is done."""
+    return "" if said.startswith("1970-01-01T00:00:00") else said
 
 
 def _of_sources(found: Mapping[str, Any], name: str) -> float:

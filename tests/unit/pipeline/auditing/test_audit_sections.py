@@ -59,8 +59,13 @@ def test_a_table_has_no_offsets_of_a_topic() -> None:
 def test_no_plot_stands_there_twice() -> None:
     again = audit_sections.of_records("table x", VIEW, None, VIEW)
     assert again.plots == [] and again.lines[-1] == "Its plots are those above."
-    other = replace(VIEW, buckets=[Bucket(0, 5, 500, 2_000)])
-    assert len(audit_sections.of_records("table x", other, None, VIEW).plots) == 3
+    # Near percentiles of the same records, which were read in another order.
+    near = replace(VIEW, buckets=[Bucket(0, 6, 501, 1_999), Bucket(60_000, 0, None, None)])
+    assert audit_sections.of_records("table x", near, None, VIEW).plots == []
+    others = {"buckets": [Bucket(0, 5, 500, 2_000)]}, {"checksum": 2}, {"width_ms": 1_000}
+    for other in others:
+        shown = audit_sections.of_records("table x", replace(VIEW, **other), None, VIEW)
+        assert len(shown.plots) == 3
 
 
 def test_reasons_in_order() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.auditing import timeline
 from pipeline.auditing.report import html
-from pipeline.auditing.timeline import Batch, Timeline
+from pipeline.auditing.timeline import Batch, Sent, Timeline
 from pipeline.errors import PipelineError
 from pipeline.jobs.generate import Progress
 from pipeline.tables.stream_progress import QueryView
@@ -35,7 +35,7 @@ def heard() -> Timeline:
 
 def test_what_the_jobs_say_is_understood() -> None:
     run = heard()
-    assert run.sent == [(3, 250), (21, 0)]
+    assert run.sent == [Sent(3, 500, 250), Sent(21, 1_000, 0)]
     assert run.batches == [Batch(9, 0, 2_000, 4.0, 300), Batch(19, 1, 4_000, 4.0, 0)]
     assert run.behind == [(9, 300), (10, 900), (19, 0)], "the first batch was said twice"
 
@@ -59,11 +59,20 @@ def test_the_section_has_each_plot_once_with_its_marks() -> None:
         "Duration of each batch",
     ]
     assert all(plot.svg.count('class="mark"') == 1 for plot in found.plots)
-    # Behind is cut where another process goes on; a batch is level for as long as it took.
-    assert [plot.svg.count("<polyline") for plot in found.plots] == [3, 2, 2]
+    # A batch is level for as long as it took.
+    assert [plot.svg.count("<polyline") for plot in found.plots] == [3, 1, 2]
     assert found.tables[0].rows == [["1", "12 s", "kill -9 7: the stream job is gone"]]
     page = html("Audit", [], [found], [])
     assert "http://127.0.0.1:4040" in page and 'class="words"' in page
+
+
+def test_it_falls_behind_also_while_no_stream_job_says_so() -> None:
+    run = Timeline()
+    run.sent = [Sent(2, 1_000, 500), Sent(4, 2_000, 500), Sent(8, 4_000, 500), Sent(9, 4_000, 0)]
+    run.behind = [(4, 700), (9, 1_500), (12, 0)]
+    assert timeline._behind(run) == [
+        [(2, 1_000), (4, 2_000), (4, 700), (8, 2_700), (9, 2_700), (9, 1_500), (12, 0)]
+    ]
 
 
 def test_a_run_of_nothing_is_a_section_too() -> None:

@@ -12,7 +12,12 @@ from pipeline.tables.stream_progress import Teller, look
 
 
 def progress(
-    batch: int, offsets: Any, late: int = 0, rows: int = 1_500, written: int | None = None
+    batch: int,
+    offsets: Any,
+    late: int = 0,
+    rows: int = 1_500,
+    written: int | None = None,
+    watermark: str = "2026-03-02T10:11:12.000Z",
 ) -> Any:
     said = {
         "batchId": batch,
@@ -23,7 +28,7 @@ def progress(
         "sources": [{"endOffset": offsets}],
         "stateOperators": [{"numRowsDroppedByWatermark": late}, {}],
         "sink": {} if written is None else {"numOutputRows": written},
-        "eventTime": {"watermark": "2026-03-02T10:11:12.000Z"},
+        "eventTime": {"watermark": watermark},
     }
     return SimpleNamespace(json=json.dumps(said))
 
@@ -46,6 +51,11 @@ def test_a_line_comes_once() -> None:
     assert teller.line(moved) is not None and Teller().line(view) == line
     older = look("once", progress(2, {"t": {"0": 4}}), "t", {0: 6})
     assert teller.line(older) is None
+
+
+def test_no_watermark_is_said_before_there_is_one() -> None:
+    first = progress(0, {"t": {"0": 5}}, watermark="1970-01-01T00:00:00.000Z")
+    assert "watermark" not in look("q", first, "t", {0: 5}).line()
 
 
 def test_a_trigger_that_found_nothing_is_no_news() -> None:
