@@ -29,6 +29,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from pipeline.columns.avro import avro_rules
 from pipeline.errors import PipelineError
 
 Node = object
@@ -49,7 +50,6 @@ _LOGICAL: dict[tuple[str, str], type[DataType]] = {
     ("long", "local-timestamp-millis"): TimestampNTZType,
     ("long", "local-timestamp-micros"): TimestampNTZType,
 }
-_NAMED = ("record", "enum", "fixed", "error")
 _HOLDERS = {"array": "items", "map": "values"}
 _PRECISION_MAX = 38
 
@@ -106,11 +106,15 @@ class AvroSchema:
         if isinstance(node, str):
             return self._name(node, space)
         if isinstance(node, list):
-            return [self._resolved(one, space) for one in node]
+            kinds = [self._resolved(one, space) for one in node]
+            self._check(avro_rules.of_union(kinds))
+            return kinds
         if not isinstance(node, dict) or "type" not in node:
             raise self._wrong(f"{json.dumps(node)[:60]} is no type")
         kind = node["type"]
-        if kind in _NAMED:
+        if not isinstance(kind, str):
+            return self._resolved(kind, space)
+        if kind in avro_rules.NAMED:
             return self._named(node, space)
         if kind in _HOLDERS:
             inside = _HOLDERS[kind]
@@ -132,20 +136,27 @@ class AvroSchema:
         if not isinstance(name, str) or not name:
             raise self._wrong(f"a {node['type']} without a name")
         full = name if "." in name else ".".join(filter(None, (_space(node, space), name)))
+        self._check(avro_rules.of_named(node, full))
+        if full in self._defined:
+            raise self._wrong(f"it defines {full} twice")
         inner = full.rpartition(".")[0]
         found = {key: one for key, one in node.items() if key not in ("namespace", "aliases")}
         found["name"] = full
+        # An error of a protocol is a record to whoever reads its values.
+        found["type"] = "record" if node["type"] == "error" else node["type"]
         if aliases := node.get("aliases"):
             found["aliases"] = aliases
         self._defined[full] = found
-        if node["type"] == "record":
+        if found["type"] == "record":
             fields = node.get("fields")
             if not isinstance(fields, list):
                 raise self._wrong(f"the record {full} has no fields")
-            found["fields"] = [self._field(one, inner, full) for one in fields]
+            resolved = [self._field(one, inner, full) for one in fields]
+            self._check(avro_rules.of_fields(resolved, full))
+            found["fields"] = resolved
         return found
 
-    def _field(self, field: Node, space: str, record: str) -> Node:
+    def _field(self, field: Node, space: str, record: str) -> dict[str, Node]:
         if not isinstance(field, dict) or not isinstance(field.get("name"), str):
             raise self._wrong(f"a field of {record} has no name")
         return {**field, "type": self._resolved(field.get("type"), space)}
@@ -157,7 +168,7 @@ class AvroSchema:
         if isinstance(node, list):
             return [self._written(one, seen) for one in node]
         assert isinstance(node, dict)
-        if node["type"] in _NAMED:
+        if node["type"] in avro_rules.NAMED:
             if node["name"] in seen:
                 return node["name"]
             seen.add(node["name"])
@@ -226,11 +237,17 @@ class AvroSchema:
 
     def _decimal(self, node: Mapping[str, Node]) -> DataType:
         precision, scale = node.get("precision"), node.get("scale", 0)
-        if not isinstance(precision, int) or not isinstance(scale, int):
-            raise self._wrong("a decimal has no precision")
-        if not 0 <= scale <= precision <= _PRECISION_MAX or precision == 0:
-            raise self._wrong(f"decimal({precision},{scale}): at most 38 digits have a column")
+        if not avro_rules.is_number(precision) or not avro_rules.is_number(scale):
+            raise self._wrong("a decimal has a precision, and may have a scale: numbers from 0")
+        if not 0 < precision <= _PRECISION_MAX:
+            raise self._wrong(f"decimal({precision},{scale}): 1 to 38 digits have a column")
+        if scale > precision:
+            raise self._wrong(f"decimal({precision},{scale}): its scale is 0 to {precision}")
         return DecimalType(precision, scale)
+
+    def _check(self, wrong: str | None) -> None:
+        if wrong is not None:
+            raise self._wrong(wrong)
 
     def _wrong(self, words: str) -> PipelineError:
         return PipelineError(f"{self._where}: {words}")

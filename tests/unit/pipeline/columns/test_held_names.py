@@ -76,3 +76,10 @@ def test_the_first_name_that_is_refused_is_told_with_what_to_do() -> None:
     for form in ("delta", "iceberg", "parquet"):
         with pytest.raises(PipelineError, match=r"s\.A is there twice"):
             check_names(form, twins)
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
+def test_a_field_that_would_have_the_column_of_another_is_left_out(form: str) -> None:
+    """`offset` is a record's own, so a field of that name is the column `value_offset`."""
+    wider = {"value_offset": 1, "offset": 2, "n": 3}
+    assert held(wider, form, {"value_offset": 1}) == "value_offset:bigint,n:bigint"

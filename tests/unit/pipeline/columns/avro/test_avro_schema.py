@@ -80,11 +80,6 @@ def test_types_are_those_that_spark_reads(spark: SparkSession) -> None:
             "a field of O has no name",
         ),
         (record(("next", ["null", "O"])), "the record O holds itself: no table has such a type"),
-        (record(("a", {"type": "bytes", "logicalType": "decimal"})), "a decimal has no precision"),
-        (
-            record(("a", {"type": "bytes", "logicalType": "decimal", "precision": 39})),
-            r"decimal\(39,0\): at most 38 digits have a column",
-        ),
     ],
 )
 def test_a_mistake_is_one_line(text: str, words: str) -> None:
