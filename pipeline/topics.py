@@ -23,6 +23,7 @@ REPLICAS_WANTED = 3
 # would be deleted for their age as soon as they are there.
 KEPT_FOR_EVER = {"retention.ms": "-1"}
 _TIMEOUT_S = 10.0
+_FIRST_LOOK_S = 1.0
 _RETRY_S = 0.5
 _LIST_MAX = 8
 # The broker is there, and does not want this client.
@@ -41,12 +42,12 @@ class Offsets:
 class Cluster:
     """A cluster by its address; every method raises PipelineError where nobody answers.
 
-    `timeout_s` bounds each question.
+    A question takes ten seconds at most.
     """
 
-    def __init__(self, connection: Connection, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.servers = connection.servers
-        self._timeout_s = timeout_s
+        self._timeout_s = _TIMEOUT_S
         self._refusal: str | None = None
         # Its own log would tell each refused connection; the one line of the job says it once.
         self._quiet: dict[str, Any] = {**connection.client(), "log_level": 0}
@@ -133,18 +134,28 @@ class Cluster:
         return all(one.leader >= 0 for one in found.partitions.values())
 
     def _metadata(self) -> Any:
+        # A short look first: whoever is refused is told so at once, as the client hears of it
+        # only between two questions.
+        first = min(_FIRST_LOOK_S, self._timeout_s)
         try:
-            return self._admin.list_topics(timeout=self._timeout_s)
+            return self._admin.list_topics(timeout=first)
         except KafkaException as error:
-            self._admin.poll(0)  # what the client has heard meanwhile
-            if self._refusal is not None:
-                raise PipelineError(
-                    f"{self.servers} lets nobody in with these settings ({self._refusal}): check "
-                    "--option kafka.security.protocol and what belongs to it, or --command-config"
-                ) from error
+            self._check_let_in(error)
+        try:
+            return self._admin.list_topics(timeout=self._timeout_s - first)
+        except KafkaException as error:
+            self._check_let_in(error)
             raise PipelineError(
                 f"no broker answers at {self.servers}: is it running (ottla serve, "
                 "ottla cluster)? Name another with --bootstrap-server"
+            ) from error
+
+    def _check_let_in(self, error: KafkaException) -> None:
+        self._admin.poll(0)  # what the client has heard meanwhile
+        if self._refusal is not None:
+            raise PipelineError(
+                f"{self.servers} lets nobody in with these settings ({self._refusal}): check "
+                "--option kafka.security.protocol and what belongs to it, or --command-config"
             ) from error
 
     def _heard(self, error: KafkaError) -> None:

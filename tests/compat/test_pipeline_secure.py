@@ -150,11 +150,11 @@ def test_who_is_not_let_in_is_told_so_and_not_that_the_broker_is_away(guarded: G
     with pytest.raises(
         PipelineError, match=r"lets nobody in with these settings \(.*uthentication"
     ):
-        Cluster(Connection(guarded.password, wrong), timeout_s=5).cluster_id()
+        Cluster(Connection(guarded.password, wrong)).cluster_id()
     believes_another = {
         "kafka.security.protocol": "SSL",
         "kafka.ssl.truststore.type": "PEM",
         "kafka.ssl.truststore.location": str(guarded.stores / "ann.pem"),
     }
     with pytest.raises(PipelineError, match=r"lets nobody in .*certificate"):
-        Cluster(Connection(guarded.tls, believes_another), timeout_s=5).cluster_id()
+        Cluster(Connection(guarded.tls, believes_another)).cluster_id()

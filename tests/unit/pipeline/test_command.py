@@ -25,12 +25,21 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.slow  # it waits ten seconds for one
-def test_no_broker_is_one_line_before_any_java() -> None:
-    done = run("generate", "--bootstrap-server", "127.0.0.1:9")
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("ottla-pipeline: no broker answers at 127.0.0.1:9: is it running")
+def test_no_broker_is_one_line_before_any_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pipeline import command
+
+    monkeypatch.setattr("pipeline.topics._TIMEOUT_S", 0.2)
+    monkeypatch.setattr("pipeline.spark.session.check", lambda _: None)
+    monkeypatch.setattr("pipeline.spark.session.make_session", None)
+    arguments = ("--bootstrap-server", "127.0.0.1:9", "--table", str(tmp_path / "table"))
+    for job in (["generate", *arguments[:2]], ["load", *arguments]):
+        assert command.main(job) == 2
+        said = capsys.readouterr()
+        (line,) = said.err.splitlines()
+        assert line.startswith("ottla-pipeline: no broker answers at 127.0.0.1:9: is it running")
+        assert said.out == "" and not (tmp_path / "table").exists()
 
 
 def test_no_java_is_one_line(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ def options_of(*given: str) -> Any:
     return parser_for("table").parse_args(["table", "--topic", "t", *given])
 
 
-def test_a_folder_is_asked_for_no_cluster(tmp_path: Path) -> None:
+def test_a_folder_is_asked_for_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.topics._TIMEOUT_S", 0.2)
     sources.check(options_of("--from-folder", str(tmp_path), "--bootstrap-server", "localhost:1"))
     with pytest.raises(PipelineError, match="no broker answers at localhost:1"):
         sources.check(options_of("--bootstrap-server", "localhost:1"))

@@ -121,18 +121,37 @@ def test_offsets_wait_out_an_election(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given[0]["bootstrap.servers"] == "kafka:9092"
 
 
-def test_nobody_answers() -> None:
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "_TIMEOUT_S", 0.2)
     with pytest.raises(PipelineError, match="no broker answers at 127.0.0.1:9: is it running"):
-        Cluster(Connection("127.0.0.1:9"), timeout_s=0.2).cluster_id()
+        Cluster(Connection("127.0.0.1:9")).cluster_id()
+
+
+def test_a_broker_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Admin(1, {"cdr": 1})
+    asked: list[float] = []
+
+    def list_topics(timeout: float) -> Any:
+        asked.append(timeout)
+        if len(asked) == 1:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return Admin.list_topics(late, timeout)
+
+    monkeypatch.setattr(late, "list_topics", list_topics)
+    monkeypatch.setattr(late, "poll", lambda _: None, raising=False)
+    assert cluster_with(monkeypatch, late).partitions("cdr") == [0]
+    assert asked == [1.0, 9.0]
 
 
 def test_a_broker_that_refuses_these_settings_is_told_from_one_that_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     heard: dict[str, Any] = {}
+    asked: list[float] = []
 
     class Refusing:
         def list_topics(self, timeout: float) -> Any:
+            asked.append(timeout)
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
 
         def poll(self, seconds: float) -> None:
@@ -146,6 +165,7 @@ def test_a_broker_that_refuses_these_settings_is_told_from_one_that_is_away(
     monkeypatch.setattr(topics, "AdminClient", admin)
     with pytest.raises(PipelineError, match=r"kafka:9092 lets nobody in .*kafka.security.protocol"):
         Cluster(Connection("kafka:9092")).cluster_id()
+    assert asked == [1.0], "it says so at once"
 
 
 def test_a_setting_that_does_not_fit_is_one_line() -> None:
