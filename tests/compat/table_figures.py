@@ -44,9 +44,11 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=1_000_000, help="of sum")
     parser.add_argument("--runs", type=int, default=4, help="of each query of sum")
     parser.add_argument("--batches", type=int, default=1_000, help="of merge")
+    parser.add_argument("--conf", action="append", default=[], help="of Spark, as the jobs have it")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="table-figures-") as scratch, BrokerProcess() as broker:
-        figures = Figures(Path(scratch) / "table", broker.bootstrap_servers, asked.to)
+        settings = [word for one in asked.conf for word in ("--conf", one)]
+        figures = Figures(Path(scratch) / "table", broker.bootstrap_servers, asked.to, settings)
         if asked.what == "sum":
             return figures.sum(asked.events, asked.runs)
         return figures.merge(asked.batches)
@@ -55,8 +57,9 @@ def main() -> int:
 class Figures:
     """A session, a topic and a table."""
 
-    def __init__(self, path: Path, servers: str, to: str) -> None:
+    def __init__(self, path: Path, servers: str, to: str, settings: list[str]) -> None:
         self._to, self._path, self._servers = to, str(path), servers
+        self._settings = settings
         self.spark = make_session("figures", self._options(), table.needs(self._options()))
 
     def sum(self, events: int, runs: int) -> int:
@@ -109,7 +112,9 @@ class Figures:
 
     def _options(self, *more: str) -> argparse.Namespace:
         reach = ("--bootstrap-server", self._servers, "--topic", TOPIC, "--to", self._to)
-        return parser_for("table").parse_args(["table", *reach, "--table", self._path, *more])
+        return parser_for("table").parse_args(
+            ["table", *reach, "--table", self._path, *self._settings, *more]
+        )
 
 
 def spent(work: Callable[[], object]) -> tuple[float, float, object]:
