@@ -42,12 +42,12 @@ class Offsets:
 class Cluster:
     """A cluster by its address; every method raises PipelineError where nobody answers.
 
-    A question takes ten seconds at most.
+    `timeout_s` bounds each question: ten seconds without it.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, timeout_s: float | None = None) -> None:
         self.servers = connection.servers
-        self._timeout_s = _TIMEOUT_S
+        self._timeout_s = _TIMEOUT_S if timeout_s is None else timeout_s
         self._refusal: str | None = None
         # Its own log would tell each refused connection; the one line of the job says it once.
         self._quiet: dict[str, Any] = {**connection.client(), "log_level": 0}

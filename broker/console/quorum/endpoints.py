@@ -87,11 +87,17 @@ def _records(console: Console, ask: Ask) -> Iterator[object]:
 
 def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[object]:
     shown = deque(_wanted(tail.read(), with_noops=with_noops), maxlen=RECORDS_MAX)
-    yield {"source": tail.source, "records": [one._asdict() for one in shown]}
+    source = tail.source
+    yield {"source": source, "records": [one._asdict() for one in shown]}
     while True:
         time.sleep(EVERY_S)
         rows = _wanted(tail.read(), with_noops=with_noops)
-        yield {"records": [one._asdict() for one in rows[-RECORDS_MAX:]]} if rows else None
+        news: dict[str, object] = {}
+        if rows:
+            news["records"] = [one._asdict() for one in rows[-RECORDS_MAX:]]
+        if tail.source != source:
+            news["moved"] = source = tail.source
+        yield news or None
 
 
 def _fetching(console: Console) -> LeaderTail:

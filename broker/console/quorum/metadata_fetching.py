@@ -86,18 +86,21 @@ class LeaderTail:
 
     def __init__(self, find: Callable[[], Leader], connect: Callable[[str, int], Client]) -> None:
         """`connect` raises StartError. Raises Refused where nobody says where the leader listens,
-        StartError where it lets nobody in."""
+        StartError where it lets nobody in. In an election there is none: it is waited for."""
         self._find = find
         self._connect = connect
         self._client: Client | None = None
         self._missed = 0
         self._leader = find()
-        self._offset = max(self._leader.high_watermark - TAIL_OFFSETS, 0)
-        self._reach()
+        self._offset: int | None = None
+        if self._leader.node_id >= 0:
+            self._reach()
 
     @property
     def source(self) -> str:
         """Where the records come from."""
+        if self._leader.node_id < 0:
+            return "the next leader of the quorum, which is being elected"
         host, port = self._leader.address or ("", 0)
         return f"node {self._leader.node_id}, which leads, at {host}:{port}"
 
@@ -139,6 +142,8 @@ class LeaderTail:
         if self._leader.address is None:
             raise Refused("the cluster does not tell where its active controller listens")
         self._client = self._connect(*self._leader.address)
+        if self._offset is None:
+            self._offset = max(self._leader.high_watermark - TAIL_OFFSETS, 0)
 
     def _fetched(self) -> PartitionData | None:
         """None: another leads by now, or this one is gone."""
@@ -162,6 +167,7 @@ class LeaderTail:
     def _request(self) -> FetchRequest:
         """An observer that has all of the leader's epoch may begin anywhere."""
         epoch = self._leader.epoch
+        assert self._offset is not None, "the leader was reached"
         partition = FetchPartition(
             0, epoch, self._offset, last_fetched_epoch=epoch, partition_max_bytes=STEP_BYTES
         )
@@ -169,6 +175,7 @@ class LeaderTail:
         return FetchRequest(max_bytes=STEP_BYTES, topics=[topic])
 
     def _taken(self, data: PartitionData) -> list[Shown]:
+        assert self._offset is not None, "the leader was reached"
         snapshot, diverging = data.snapshot_id, data.diverging_epoch
         if snapshot is not None and snapshot.end_offset >= 0:
             self._offset = snapshot.end_offset  # what lay before is in it

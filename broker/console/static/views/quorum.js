@@ -96,6 +96,7 @@ function Records() {
       rows.current = [];
       setAbout({ source: event.source, absent: null });
     }
+    if (event.moved) setAbout({ source: event.moved, absent: null });
     if (event.records?.length) {
       rows.current = [...event.records.toReversed(), ...rows.current].slice(0, RECORDS_MAX);
       again();

@@ -131,3 +131,19 @@ def test_files_of_another_cluster_are_left_alone(tmp_path: Path) -> None:
     found = answer_of(ENDPOINTS, "/api/quorum/epochs")(console, ask())
     assert found["rows"] == []
     assert "--data" in found["absent"]
+
+
+def test_a_page_that_opens_in_an_election_goes_on_with_the_leader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node = ScriptedNode([fetched(leader_batch(0, 7, 2)), fetched(), fetched()])
+    monkeypatch.setattr(endpoints, "BlockingClient", lambda *_args, **_named: node)
+    cluster = cluster_of(DescribeQuorumRequest=answer(leader=-1))
+    stream = answer_of(ENDPOINTS, "/api/quorum/records")(OneCluster(cluster), ask())
+    first = next(stream)
+    assert "is being elected" in first["source"] and first["records"] == []
+    assert next(stream) is None
+    cluster.answers["DescribeQuorumRequest"] = answer(leader=2)
+    assert "node 2" in next(stream)["moved"]
+    assert [one["type"] for one in next(stream)["records"]] == ["LEADER_CHANGE"]
+    assert next(stream) is None

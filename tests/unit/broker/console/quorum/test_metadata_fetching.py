@@ -124,6 +124,17 @@ def test_the_next_leader_is_asked_from_there_on(end: Answer) -> None:
     assert "node 2" in tail.source
 
 
+def test_a_page_that_opens_in_an_election_waits_for_the_leader() -> None:
+    elected = SECOND._replace(high_watermark=TAIL_OFFSETS + 5)
+    quorum = Quorum([NOBODY, NOBODY, elected], two=[fetched(noops(5)), fetched()])
+    tail = quorum.tail()
+    assert tail.source == "the next leader of the quorum, which is being elected"
+    assert (tail.read(), tail.read()) == ([], [])
+    assert offsets(tail.read()) == [5]
+    assert "node 2" in tail.source
+    tail.close()
+
+
 def test_a_leader_that_is_dead_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_fetching, "MISSED_MAX", 2)
     quorum = Quorum([FIRST, SECOND], one=[ConnectionResetError(104, "Connection reset")])
