@@ -42,6 +42,7 @@ ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789.-_ \u0000\n"\\éßж中文\U000
 LONG_ARRAY = 130
 
 
+@cache
 def covers(versions: str | None, version: int) -> bool:
     """Whether `version` lies in a range as the definitions write it."""
     if versions is None or versions == "none":
@@ -98,15 +99,25 @@ class Struct:
         return list(self.cls.__slots__)  # type: ignore[attr-defined]
 
     def nested(self, field: dict[str, Any], attribute: str) -> Struct:
-        name = field["type"].removeprefix("[]")
-        cls = struct_classes(self.cls)[attribute]
-        assert cls is not None, f"{self.cls.__name__}.{attribute} should hold {name}"
-        return Struct(field.get("fields") or self.common[name], cls, self.common)
+        return _nested(self, attribute, field["type"].removeprefix("[]"))
 
     def at(self, version: int) -> list[tuple[dict[str, Any], str]]:
         """The fields that exist in `version`, each with its attribute."""
-        pairs = zip(self.fields, self.attributes, strict=True)
-        return [(field, name) for field, name in pairs if exists(field, version)]
+        return _at(self, version)
+
+
+@cache
+def _nested(struct: Struct, attribute: str, name: str) -> Struct:
+    cls = struct_classes(struct.cls)[attribute]
+    assert cls is not None, f"{struct.cls.__name__}.{attribute} should hold {name}"
+    field = struct.fields[struct.attributes.index(attribute)]
+    return Struct(field.get("fields") or struct.common[name], cls, struct.common)
+
+
+@cache
+def _at(struct: Struct, version: int) -> list[tuple[dict[str, Any], str]]:
+    pairs = zip(struct.fields, struct.attributes, strict=True)
+    return [(field, name) for field, name in pairs if exists(field, version)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
