@@ -104,8 +104,8 @@ def section(run: Timeline) -> Section:
     first = min((one.heard_s for one in run.sent), default=0.0)
     took = sum(one.records for one in run.batches)
     found.lines.append(
-        f"{len(run.batches):,} batches of the stream took {took:,} records. Times are seconds "
-        "since the demo began; a dashed line is a mark of the table."
+        f"{len(run.batches):,} batches of the stream took {took:,} records{_untold(run.batches)}. "
+        "Times are seconds since the demo began; a dashed line is a mark of the table."
     )
     if run.ui:
         found.lines.append(f"Spark's own pages, while the stream ran: {run.ui}")
@@ -131,6 +131,16 @@ def section(run: Timeline) -> Section:
         rows = [[str(n), f"{at:.0f} s", what] for n, (at, what) in enumerate(run.marks, 1)]
         found.tables.append(Table(["mark", "after", "what was done"], rows, words=True))
     return found
+
+
+def _untold(batches: list[Batch]) -> str:
+    """Of batches whose job was killed between their commit and its line: they are counted from 0,
+    and the next job goes on behind them."""
+    numbers = {one.number for one in batches}
+    untold = max(numbers, default=-1) + 1 - len(numbers)
+    if not untold:
+        return ""
+    return f"; {untold:,} more took the rest, and the job was killed before it could say so"
 
 
 def _steps(batches: list[Batch]) -> list[list[tuple[float, float]]]:

@@ -66,6 +66,14 @@ def test_the_section_has_each_plot_once_with_its_marks() -> None:
     assert "http://127.0.0.1:4040" in page and 'class="words"' in page
 
 
+def test_a_batch_whose_job_was_killed_before_it_said_so_is_missed() -> None:
+    run = heard()
+    assert "2 batches of the stream took 6,000 records. Times" in timeline.section(run).lines[0]
+    run.hear(30, batch(4, 1_000, 0))
+    (said, *_) = timeline.section(run).lines
+    assert said.startswith("3 batches of the stream took 7,000 records; 2 more took the rest, and")
+
+
 def test_it_falls_behind_also_while_no_stream_job_says_so() -> None:
     run = Timeline()
     run.sent = [Sent(2, 1_000, 500), Sent(4, 2_000, 500), Sent(8, 4_000, 500), Sent(9, 4_000, 0)]
