@@ -65,11 +65,13 @@ class Kafka:
         self.wait(lambda: len(self.admin.list_topics(name).topics[name].partitions) == partitions)
         return name
 
-    def wait(self, condition: Callable[[], bool]) -> None:
-        """Until it holds: what was asked of an admin may take a moment to be seen."""
+    def wait(self, condition: Callable[[], bool], told: Callable[[], object] = str) -> None:
+        """Until it holds: what was asked of an admin may take a moment to be seen.
+
+        `told()` is what a failure says."""
         deadline = time.monotonic() + TIMEOUT_S
         while not condition():
-            assert time.monotonic() < deadline
+            assert time.monotonic() < deadline, told()
             time.sleep(0.02)
 
     def produce(self, topic: str, records: Iterable[dict[str, Any]], **settings: Any) -> None:
