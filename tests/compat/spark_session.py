@@ -74,6 +74,12 @@ class Kafka:
             assert time.monotonic() < deadline, told()
             time.sleep(0.02)
 
+    def tasks_running(self) -> int:
+        """In the session; those of a query that was stopped, too, until they have ended."""
+        context: Any = self.spark.sparkContext
+        executors = context._jsc.sc().statusTracker().getExecutorInfos()
+        return sum(one.numRunningTasks() for one in executors)
+
     def produce(self, topic: str, records: Iterable[dict[str, Any]], **settings: Any) -> None:
         """Records as arguments of `Producer.produce`; all are acknowledged on return."""
         refused: list[object] = []

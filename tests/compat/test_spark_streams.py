@@ -139,10 +139,12 @@ def test_continuous_processing(kafka: Kafka, tmp_path: Path) -> None:
     writer = kafka.stream(topic).select("key", "value").writeStream.format("kafka")
     writer = writer.option("kafka.bootstrap.servers", kafka.bootstrap).option("topic", copy)
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    # Its tasks want both of the session's places, and a stopped query's last task may hold one.
+    kafka.wait(lambda: kafka.tasks_running() == 0)
     query = writer.trigger(continuous="1 second").start()
 
     def told() -> object:
-        """Its tasks want both of the session's places: whoever holds one holds it up."""
+        """Whoever holds one of the places holds it up."""
         tracker = kafka.spark.sparkContext.statusTracker()
         stages = [tracker.getStageInfo(one) for one in tracker.getActiveStageIds()]
         error, ends = query.exception(), kafka.ends(copy, 2)
