@@ -2,16 +2,17 @@
 
 A `Cluster` serves one thread at a time: whoever needs one takes it and gives it back. Few are kept
 while nobody looks. One that failed is closed, and those kept beside it: their broker may have died.
+The next one may connect to any broker that was seen, not only to those that the user named.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 
-from broker.command.client.cluster import Cluster
+from broker.command.client.cluster import Address, Cluster
 from broker.config.start_error import StartError
 
 KEPT = 4
@@ -24,12 +25,16 @@ class Clusters:
     """`with clusters.taken() as cluster: …`, in any thread."""
 
     def __init__(
-        self, connect: Callable[[], Cluster], now: Callable[[], float] = time.monotonic
+        self,
+        connect: Callable[[Sequence[Address]], Cluster],
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`connect` gets the addresses of the brokers that were seen (`Cluster.addresses`)."""
         self._connect = connect
         self._now = now
         self._lock = Lock()
         self._idle: list[tuple[float, Cluster]] = []
+        self._known: list[Address] = []
         self._room = BoundedSemaphore(AT_ONCE)
 
     @contextmanager
@@ -39,7 +44,7 @@ class Clusters:
         if not self._room.acquire(timeout=TIMEOUT_S):
             raise StartError("too much is asked of the console at once: close some of its tabs")
         try:
-            cluster = self._kept() or self._connect()
+            cluster = self._kept() or self._connect(self._known)
             try:
                 yield cluster
             except (StartError, OSError):
@@ -68,6 +73,8 @@ class Clusters:
         """Keep it, and hang up what nobody has used for a while."""
         now = self._now()
         with self._lock:
+            if cluster.broker_ids:  # else it has not asked who is there
+                self._known = cluster.addresses
             old = [one for at, one in self._idle if at < now - KEPT_S]
             self._idle = [(at, one) for at, one in self._idle if at >= now - KEPT_S]
             if len(self._idle) < KEPT:

@@ -43,7 +43,9 @@ class _Server(uvicorn.Server):
 def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
     """Serve until a signal; `while_stdin`: or until standard input ends. Raises StartError."""
     clusters = Clusters(
-        lambda: Cluster(options.bootstrap_server, options.command_config, TIMEOUT_S)
+        lambda known: Cluster(
+            options.bootstrap_server, options.command_config, TIMEOUT_S, known=known
+        )
     )
     with clusters.taken():
         pass  # whoever mistyped an address is told now

@@ -60,8 +60,10 @@ class Cluster:
         command_config: str | None,
         timeout_s: float = TIMEOUT_S,
         client_id: str = CLIENT_ID,
+        known: Sequence[Address] = (),
     ) -> None:
-        """Connect to the first address that answers. Raises StartError."""
+        """Connect to the first address that answers: that which answered before, the first of
+        `known`; those named; the other brokers that are known. Raises StartError."""
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._bootstrap = parse_addresses(bootstrap_servers)
@@ -69,7 +71,8 @@ class Cluster:
         self._addresses: dict[int, Address] = {}
         """Of the brokers, by id, as the last metadata told them."""
         self._nodes: dict[int, BlockingClient] = {}
-        self._any_address, self._any = self._first_that_answers(self._bootstrap)
+        in_turn = [*known[:1], *self._bootstrap, *known[1:]]
+        self._any_address, self._any = self._first_that_answers(in_turn)
 
     # --- questions --------------------------------------------------------------------------------
 
@@ -121,6 +124,11 @@ class Cluster:
     def broker_ids(self) -> list[int]:
         """Of the brokers that are alive, as the last metadata told; in order."""
         return sorted(self._addresses)
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Where another `Cluster` may connect: who answers this one, then the other brokers."""
+        return list(dict.fromkeys([self._any_address, *self._addresses.values()]))
 
     # --- who has what -----------------------------------------------------------------------------
 

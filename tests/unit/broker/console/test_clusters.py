@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import pytest
 
-from broker.command.client.cluster import Cluster
+from broker.command.client.cluster import Address, Cluster
 from broker.config.start_error import StartError
 from broker.console.clusters import KEPT, KEPT_S, Clusters
+
+SEEN = [("one", 9092), ("two", 9092)]
 
 
 class Connected:
     def __init__(self) -> None:
         self.is_closed = False
+        self.broker_ids = [1, 2]
+        self.addresses = SEEN
 
     def close(self) -> None:
         self.is_closed = True
@@ -22,10 +27,12 @@ class Connected:
 class Place:
     def __init__(self) -> None:
         self.made: list[Connected] = []
+        self.known: list[Sequence[Address]] = []
         self.now_s = 0.0
         self.clusters = Clusters(self._connect, lambda: self.now_s)
 
-    def _connect(self) -> Cluster:
+    def _connect(self, known: Sequence[Address]) -> Cluster:
+        self.known.append(known)
         self.made.append(Connected())
         return cast(Cluster, self.made[-1])
 
@@ -66,6 +73,17 @@ def test_an_error_of_the_question_costs_that_connection_alone() -> None:
     with pytest.raises(ValueError), place.clusters.taken():
         raise ValueError
     assert [one.is_closed for one in place.made].count(True) == 1
+
+
+def test_where_the_next_one_may_connect() -> None:
+    place = Place()
+    with place.clusters.taken(), place.clusters.taken() as second:
+        cast(Connected, second).broker_ids = []  # it has not asked who there is
+        cast(Connected, second).addresses = SEEN[:1]
+    with pytest.raises(StartError), place.clusters.taken(), place.clusters.taken():
+        raise StartError("broker 1 is gone")
+    place.use()
+    assert place.known == [[], [], SEEN]
 
 
 def test_what_nobody_uses_is_closed_after_a_while() -> None:

@@ -45,6 +45,23 @@ def test_the_first_that_answers_is_asked(network: dict[tuple[str, int], Any]) ->
     assert network["two", 9093].closed
 
 
+def test_a_broker_that_was_seen_is_asked_where_those_named_are_away(
+    network: dict[tuple[str, int], Any],
+) -> None:
+    network["boot", 9092] = ScriptedNode([MetadataResponse(brokers=BROKERS)])
+    network["one", 9092] = network["two", 9093] = ScriptedNode()
+    with Cluster("boot:9092", None) as cluster:
+        cluster.metadata([])
+        seen = cluster.addresses
+    assert seen == [("boot", 9092), ("one", 9092), ("two", 9093)]
+    assert Cluster("two:9093", None, known=seen).addresses == seen[:1]  # who answered, first
+    del network["boot", 9092]
+    assert Cluster("two:9093", None, known=seen).addresses == seen[2:]  # those named, then
+    assert Cluster("boot:9092", None, known=seen).addresses == seen[1:2]
+    with pytest.raises(StartError, match=r"\(boot:9092: [^;]*\)$"):
+        Cluster("boot:9092", None)
+
+
 def test_nobody_answers(network: dict[tuple[str, int], Any]) -> None:
     with pytest.raises(StartError, match=r"localhost:9092: Connection refused.*ottla serve"):
         Cluster("localhost:9092", None)
