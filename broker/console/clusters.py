@@ -29,12 +29,13 @@ class Clusters:
         connect: Callable[[Sequence[Address]], Cluster],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`connect` gets the addresses of the brokers that were seen (`Cluster.addresses`)."""
+        """`connect` is given `known`."""
         self._connect = connect
         self._now = now
         self._lock = Lock()
         self._idle: list[tuple[float, Cluster]] = []
-        self._known: list[Address] = []
+        self.known: Sequence[Address] = ()
+        """Where the brokers are that were seen last; who answered comes first."""
         self._room = BoundedSemaphore(AT_ONCE)
 
     @contextmanager
@@ -44,7 +45,7 @@ class Clusters:
         if not self._room.acquire(timeout=TIMEOUT_S):
             raise StartError("too much is asked of the console at once: close some of its tabs")
         try:
-            cluster = self._kept() or self._connect(self._known)
+            cluster = self._kept() or self._connect(self.known)
             try:
                 yield cluster
             except (StartError, OSError):
@@ -74,7 +75,7 @@ class Clusters:
         now = self._now()
         with self._lock:
             if cluster.broker_ids:  # else it has not asked who is there
-                self._known = cluster.addresses
+                self.known = cluster.addresses
             old = [one for at, one in self._idle if at < now - KEPT_S]
             self._idle = [(at, one) for at, one in self._idle if at >= now - KEPT_S]
             if len(self._idle) < KEPT:

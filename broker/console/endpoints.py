@@ -15,7 +15,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar, cast
 
-from broker.command.client.cluster import Cluster
+from broker.command.client.cluster import Address, Cluster
+from broker.command.client.connection import in_turn, parse_addresses
 from broker.console.clusters import Clusters
 from broker.console.options import ConsoleOptions
 
@@ -42,6 +43,15 @@ class Console:
     def cluster(self) -> AbstractContextManager[Cluster]:
         """A connection for this thread. Raises StartError."""
         return self._clusters.taken()
+
+    def own_cluster(self, client_id: str) -> Cluster:
+        """One that is not shared, for who closes it. Raises StartError."""
+        named, config = self.options.bootstrap_server, self.options.command_config
+        return Cluster(named, config, client_id=client_id, known=self._clusters.known)
+
+    def addresses(self) -> list[Address]:
+        """Of brokers, to be asked in turn until one answers."""
+        return in_turn(parse_addresses(self.options.bootstrap_server), self._clusters.known)
 
     def state(self, kind: Callable[[Console], T]) -> T:
         """The one object of that class, made of this console when it is first asked for. Has

@@ -47,8 +47,8 @@ def run(options: ConsoleOptions, *, while_stdin: bool = False) -> None:
             options.bootstrap_server, options.command_config, TIMEOUT_S, known=known
         )
     )
-    with clusters.taken():
-        pass  # whoever mistyped an address is told now
+    with clusters.taken() as cluster:  # whoever mistyped an address is told now
+        cluster.metadata([])  # and if that broker dies, the others are known
     listening = listening_at(options.host, options.port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(TOKEN_BYTES)

@@ -20,6 +20,7 @@ from broker.command.client.connection import (
     Unanswered,
     command_guard,
     explain,
+    in_turn,
     parse_addresses,
 )
 from broker.command.client.refusals import Refused, why
@@ -62,8 +63,8 @@ class Cluster:
         client_id: str = CLIENT_ID,
         known: Sequence[Address] = (),
     ) -> None:
-        """Connect to the first address that answers: that which answered before, the first of
-        `known`; those named; the other brokers that are known. Raises StartError."""
+        """Connect to the first address that answers; `known` are those of another `Cluster`
+        (`addresses`). Raises StartError."""
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._bootstrap = parse_addresses(bootstrap_servers)
@@ -71,8 +72,8 @@ class Cluster:
         self._addresses: dict[int, Address] = {}
         """Of the brokers, by id, as the last metadata told them."""
         self._nodes: dict[int, BlockingClient] = {}
-        in_turn = [*known[:1], *self._bootstrap, *known[1:]]
-        self._any_address, self._any = self._first_that_answers(in_turn)
+        first = in_turn(self._bootstrap, known)
+        self._any_address, self._any = self._first_that_answers(first)
 
     # --- questions --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say
@@ -34,6 +35,12 @@ def parse_addresses(text: str) -> list[Address]:
     if not addresses:
         raise StartError("--bootstrap-server names no address: write it as host:port")
     return addresses
+
+
+def in_turn(named: Sequence[Address], known: Sequence[Address]) -> list[Address]:
+    """Whom to ask, one after the other: that which answered before, the first of `known`; those
+    named by the user; the other brokers that are known."""
+    return list(dict.fromkeys([*known[:1], *named, *known[1:]]))
 
 
 def command_guard(command_config: str | None) -> ClientGuard:

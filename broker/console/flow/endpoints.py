@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from broker.command.client.cluster import Cluster
 from broker.config.start_error import StartError
 from broker.console.endpoints import Ask, Console, get, post, stream, wall_ms
 from broker.console.flow import sending, trace_reader
@@ -129,13 +128,7 @@ def _live(console: Console, _ask: Ask) -> Iterator[object]:
 
 
 def _send(console: Console, ask: Ask) -> object:
-    what = sending.asked(ask.body)
-    options = console.options
-
-    def connect(client_id: str) -> Cluster:
-        return Cluster(options.bootstrap_server, options.command_config, client_id=client_id)
-
-    return sending.send(connect, what, wall_ms())
+    return sending.send(console.own_cluster, sending.asked(ask.body), wall_ms())
 
 
 ENDPOINTS = (

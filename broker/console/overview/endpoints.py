@@ -5,7 +5,7 @@ How the cluster is, is judged as `ottla status` judges it.
 
 from __future__ import annotations
 
-from broker.command.client.connection import command_guard, parse_addresses
+from broker.command.client.connection import command_guard
 from broker.command.cluster_status import ClusterStatus
 from broker.command.status_command import status_of
 from broker.command.status_report import verdict
@@ -15,11 +15,8 @@ from broker.console.overview.sampler import Sampler
 
 
 def _health(console: Console, _ask: Ask) -> object:
-    options = console.options
-    status = status_of(
-        parse_addresses(options.bootstrap_server), guard=command_guard(options.command_config)
-    )
-    return shown(status)
+    guard = command_guard(console.options.command_config)
+    return shown(status_of(console.addresses(), guard=guard))
 
 
 def shown(status: ClusterStatus) -> Json:

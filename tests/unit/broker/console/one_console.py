@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from broker.command.client.cluster import Cluster
+from broker.console.clusters import Clusters
 from broker.console.endpoints import Ask, Console
 from broker.console.options import ConsoleOptions
 
@@ -15,7 +16,7 @@ class OneCluster(Console):
     """Gives everybody the same cluster."""
 
     def __init__(self, cluster: Cluster, **options: Any) -> None:
-        super().__init__(ConsoleOptions("localhost:9092", **options), None)  # type: ignore[arg-type]
+        super().__init__(ConsoleOptions("localhost:9092", **options), Clusters(lambda _: cluster))
         self.one = cluster
 
     @contextmanager

@@ -83,7 +83,7 @@ def test_where_the_next_one_may_connect() -> None:
     with pytest.raises(StartError), place.clusters.taken(), place.clusters.taken():
         raise StartError("broker 1 is gone")
     place.use()
-    assert place.known == [[], [], SEEN]
+    assert place.known == [(), (), SEEN]
 
 
 def test_what_nobody_uses_is_closed_after_a_while() -> None:

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from broker.console import endpoints as module
 from broker.console.clusters import Clusters
 from broker.console.endpoints import Ask, BadAsk, Console, get, post, stream
 from broker.console.options import ConsoleOptions
@@ -51,6 +52,20 @@ def test_a_state_is_made_once_and_closed_at_the_end() -> None:
     console.close()
     assert sampler.is_closed
     assert closed == [True]
+
+
+def test_brokers_that_were_seen_are_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shared:
+        known = [("two", 9092), ("one", 9092)]
+
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(
+        module, "Cluster", lambda *those, **named: asked.append((*those, *named.values()))
+    )
+    console = Console(ConsoleOptions("one", command_config="f"), cast(Clusters, Shared()))
+    assert console.addresses() == Shared.known
+    console.own_cluster("me")
+    assert asked == [("one", "f", "me", Shared.known)]
 
 
 def test_kinds_of_endpoints() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.command.client.connection import Unanswered, parse_addresses
+from broker.command.client.connection import Unanswered, in_turn, parse_addresses
 from broker.config.start_error import StartError
 from broker.security.client_guard import PLAINTEXT_GUARD
 
@@ -21,6 +21,13 @@ from broker.security.client_guard import PLAINTEXT_GUARD
 )
 def test_addresses(text: str, addresses: list[tuple[str, int]]) -> None:
     assert parse_addresses(text) == addresses
+
+
+def test_who_answered_is_asked_first_then_those_named_then_the_others() -> None:
+    named, known = [("a", 1), ("b", 1)], [("c", 1), ("b", 1), ("d", 1)]
+    assert in_turn(named, []) == named
+    assert in_turn(named, known) == [("c", 1), ("a", 1), ("b", 1), ("d", 1)]
+    assert in_turn(named, known[1:]) == [("b", 1), ("a", 1), ("d", 1)]
 
 
 @pytest.mark.parametrize("text", ["", ",", "a:", "a:port", ":9092", "a:0", "a:65536", "a:-1"])

@@ -53,10 +53,14 @@ def test_one_that_is_not() -> None:
 
 
 def test_both_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "status_of", lambda addresses, guard: HEALTHY)
+    asked: list[object] = []
+    monkeypatch.setattr(
+        endpoints, "status_of", lambda addresses, guard: asked.append(addresses) or HEALTHY
+    )
     monkeypatch.setattr(sampler, "look", lambda *_: Sample(1.0, ends={("t", 0): 5}))
     cluster = ScriptedCluster([topic_of("t")], {"ListGroupsRequest": ListGroupsResponse()})
     console = OneCluster(cluster)
     assert answer_of(ENDPOINTS, "/api/overview")(console, ask())["cluster_id"] == "abc"
+    assert asked == [[("localhost", 9092)]]
     live = answer_of(ENDPOINTS, "/api/overview/live")(console, ask())
     assert (live["records"], live["groups_left_out"]) == (5, 0)
