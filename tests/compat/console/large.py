@@ -34,7 +34,7 @@ def main() -> int:
         with _timed("made the scene"):
             make_scene(cluster.bootstrap, replicas=3, orders=asked.records, topics=asked.topics)
         folder = cluster.brokers[0].data_dir
-        named = cluster.brokers[DIES - 1].bootstrap_servers
+        named = cluster.nodes[DIES].address
         with running_console(named, data=[folder]) as link, chromium() as browser:
             tab = Tab(browser, link)
             _look(tab, asked.topics)
