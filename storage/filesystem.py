@@ -115,7 +115,8 @@ class Filesystem(Protocol):
         """Remove a file; one that is missing is no error."""
 
     def remove_tree(self, path: str) -> None:
-        """Remove a folder with all in it; one that is missing is no error."""
+        """Remove a folder with all in it; one that is missing is no error. Of a link to a folder
+        go the link and what is in the folder."""
 
     def list_dir(self, path: str) -> list[str]:
         """Names in a folder, sorted."""
@@ -361,9 +362,17 @@ class LocalFilesystem:
             return
 
     def remove_tree(self, path: str) -> None:
-        if os.path.isdir(path):
-            import shutil  # brings the packers of archives along, which a start does not need
+        import shutil  # brings the packers of archives along, which a start does not need
 
+        if os.path.islink(path):
+            for name in self.list_dir(path) if os.path.isdir(path) else ():
+                inside = f"{path}/{name}"
+                if os.path.isdir(inside) and not os.path.islink(inside):
+                    self._sparing(lambda folder=inside: shutil.rmtree(folder))  # type: ignore[misc]
+                else:
+                    self.remove(inside)
+            os.unlink(path)
+        elif os.path.isdir(path):
             self._sparing(lambda: shutil.rmtree(path))
 
     def list_dir(self, path: str) -> list[str]:

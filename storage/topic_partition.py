@@ -16,7 +16,8 @@ FUTURE_DIR_SUFFIX = "-future"
 STRAY_DIR_SUFFIX = "-stray"
 
 _NAME_LENGTH_MAX = 255
-_SET_ASIDE = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)")
+_SET_ASIDE = re.compile(r"\S+-\d+\.[0-9a-f]{32}(-delete|-future|-stray)", re.ASCII)
+"""As a node of Ottla or Kafka makes them: `t-0.before-delete` is what a person calls a backup."""
 
 
 class TopicPartition(NamedTuple):
@@ -36,9 +37,9 @@ def parse_directory(name: str) -> TopicPartition | None:
 
 
 def is_set_aside(name: str, suffix: str) -> bool:
-    """Whether a folder was renamed to be deleted, moved or kept as a stray."""
+    """Whether a node gave a folder this name: to be deleted, moved or kept as a stray."""
     match = _SET_ASIDE.fullmatch(name)
-    return match is not None and match.group(4) == suffix
+    return match is not None and match.group(1) == suffix
 
 
 def future_partition(name: str) -> TopicPartition | None:

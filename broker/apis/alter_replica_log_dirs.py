@@ -30,7 +30,7 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 from storage.directories.future_logs import NAME_LENGTH_MAX
-from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure
+from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogPlaceTaken
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -84,6 +84,9 @@ class AlterReplicaLogDirsApi:
         except DescriptorsLack as lack:
             _log.warning("%s", lack)
             return ErrorCode.POLICY_VIOLATION
+        except LogPlaceTaken as taken:
+            _log.warning("%s-%d is not moved: %s", topic, index, taken.why)
+            return ErrorCode.KAFKA_STORAGE_ERROR
         except LogDirFailure:
             return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE

@@ -120,9 +120,10 @@ class ReplicaHomes:
             self._assignments.lost(topic_id, partition.partition)
 
     def held_back(self, topic_id: bytes, index: int, registration: PartitionRegistration) -> None:
-        """There is no descriptor for a log that is new. Where there are other replicas the
-        controller is to hear of it. An only one is nobody else's to lead, and is not to be taken
-        for lost: it is made at the next start, at the latest."""
+        """A log cannot be made yet, and nothing is known to be lost: there is no descriptor for it,
+        or something else has its folder. Where there are other replicas the controller is to hear
+        of it. An only one is nobody else's to lead, and is not to be taken for lost: it is made at
+        the next start, at the latest."""
         if len(registration.replicas) > 1 and not self.is_known_as_gone(registration):
             self._assignments.lost(topic_id, index)
 

@@ -41,7 +41,12 @@ from controller.metadata.image import MetadataImage, PartitionRegistration, Reso
 from controller.metadata.topics_delta import LocalReplicaChanges
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager
-from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogUnusable
+from storage.log.log_dir_failure import (
+    DescriptorsLack,
+    LogDirFailure,
+    LogPlaceTaken,
+    LogUnusable,
+)
 from storage.log.ordered_work import OrderedWork
 from storage.log.retention import Breaches
 from storage.log.sliced_work import Steps, each, in_one_go
@@ -247,7 +252,8 @@ class ReplicaManager:
         at_start: bool = False,
     ) -> None:
         """Bring the replica here to its registration, its log made where it is new. None is made
-        where its directory is offline or gone, or descriptors lack."""
+        where its directory is offline or gone, something else has its folder, or descriptors
+        lack."""
         partition = self._partitions.get(key := TopicPartitionName(topic, index))
         if partition is None or partition.topic_id != topic_id:
             is_new = not at_start and key not in self._offline
@@ -260,6 +266,12 @@ class ReplicaManager:
                 partition = self._create(topic, topic_id, index, config, is_new, log_dir)
             except DescriptorsLack as lack:
                 self._held_back.hold(topic, index, lack)
+                if homes is not None:
+                    homes.held_back(topic_id, index, registration)
+                return
+            except LogPlaceTaken as taken:
+                self._offline[key] = None
+                _log.error("%s is offline: %s", key, taken.why)
                 if homes is not None:
                     homes.held_back(topic_id, index, registration)
                 return

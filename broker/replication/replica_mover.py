@@ -73,7 +73,7 @@ class ReplicaMover:
         """Begin to move `partition` to `log_dir`; a move elsewhere that is under way ends.
 
         Nothing to do where it lies, or is on its way, there. Raises LogDirFailure, DescriptorsLack
-        where there is no room for one more copy.
+        where there is no room for one more copy, LogPlaceTaken where there is none for its folder.
         """
         future = self._logs.future_logs.get((partition.topic, partition.index))
         if future is not None and future.log_dir != log_dir:

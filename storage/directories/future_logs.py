@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from storage.directories.folder_contents import why_taken
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import PARTITION_METADATA
-from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
+from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken, is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
@@ -71,13 +72,17 @@ class FutureLogs:
             self._logs[log.partition] = log
 
     def create(self, current: UnifiedLog, log_dir: str, config: LogConfig) -> UnifiedLog:
-        """Begin a copy of `current` in `log_dir`, empty yet. Raises LogDirFailure."""
+        """Begin a copy of `current` in `log_dir`, empty yet. Raises LogDirFailure, LogPlaceTaken
+        where the copy could not take the partition's name in the end."""
         partition = current.partition
         assert partition not in self._logs, f"{partition} has a copy under way"
         unique = self._random_bytes(16).hex()
         directory = f"{log_dir}/{set_aside_name(partition, unique, FUTURE_DIR_SUFFIX)}"
         environment = self._environment
         try:
+            why = why_taken(environment.filesystem, f"{log_dir}/{partition}", None)
+            if why is not None:
+                raise LogPlaceTaken(log_dir, why)
             environment.filesystem.make_dirs(directory)
             _copy_topic_id(environment.filesystem, current.directory, directory)
             log = UnifiedLog(

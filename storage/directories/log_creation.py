@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from storage.directories.folder_contents import why_taken
 from storage.directories.log_dir_state import LogDirState
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
-from storage.log.log_dir_failure import LogDirFailure
+from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
@@ -36,16 +37,24 @@ class LogCreation:
         self, partition: TopicPartition, topic_id: bytes, config: LogConfig, wanted: str | None
     ) -> UnifiedLog:
         """A new log in the directory that is preferred, or else `wanted`, or else the one with the
-        fewest logs. Raises LogDirFailure."""
+        fewest logs. Raises LogDirFailure, LogPlaceTaken where its folder is something else."""
         path = self._choose_dir(self._preferred.pop(partition, None), wanted)
         directory = f"{path}/{partition}"
         environment = self._environment
         try:
+            self._check_free(path, directory, topic_id)
             environment.filesystem.make_dirs(directory)
             self.name_topic(path, directory, topic_id)
             return UnifiedLog(environment, path, directory, partition, config, topic_id=topic_id)
+        except FileExistsError as error:  # a link that leads nowhere
+            raise LogPlaceTaken(path, f"{directory} cannot be made ({error})") from error
         except OSError as error:
             raise environment.failures.fail(path, f"creating {partition}", error) from error
+
+    def _check_free(self, path: str, directory: str, topic_id: bytes) -> None:
+        why = why_taken(self._environment.filesystem, directory, topic_id)
+        if why is not None:
+            raise LogPlaceTaken(path, f"{why}: move it away, and start again")
 
     def _choose_dir(self, preferred: str | None, wanted: str | None) -> str:
         online = [path for path in self._dirs if not self._environment.failures.is_offline(path)]

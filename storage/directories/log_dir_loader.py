@@ -4,6 +4,9 @@ Owns: what a start finds in the directory, and what of it is under way. A survey
 checkpoints and lists the folders; then each log is opened by a job of its own, up to
 `num.recovery.threads.per.data.dir` at once. Only what comes out of a job touches the node's state.
 
+A folder under a partition's name that holds none is left as it is, with a note. An empty one is
+taken for none: a crash left it before the log's first file, and the log is made anew in it.
+
 Never: knows what belongs to whom: `storage.directories.log_manager` says which folders are stray,
 takes the logs, and takes the directory offline when it fails.
 
@@ -18,11 +21,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from log_format.segment_names import LOG_SUFFIX, base_offset_of
+from storage.directories.folder_contents import (
+    FolderContents,
+    contents_of,
+    topic_id_in,
+    why_no_partition,
+)
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_dirs import take_clean_marker
 from storage.directories.offset_checkpoints import Offsets, read_offsets
 from storage.filesystem import Filesystem
-from storage.log.checkpoints import PARTITION_METADATA, decode_partition_metadata
 from storage.log.log_dir_failure import is_of_one_file
 from storage.log.log_environment import LogEnvironment
 from storage.log.recovery_report import RecoveryReport
@@ -53,6 +61,8 @@ class FoundLog:
     """Whether it is a copy on its way into this directory (AlterReplicaLogDirs)."""
     fault: OSError | None = None
     """Why not even a look into it was possible."""
+    is_unread: bool = False
+    """Whether that look did not even give the names of its files."""
 
 
 @dataclass(slots=True)
@@ -64,7 +74,7 @@ class Survey:
     log_starts: Offsets
     high_watermarks: Offsets
     notes: list[str] = field(default_factory=list)
-    """What is damaged, a line each, for people."""
+    """What is damaged, and what is left as it is, a line each, for people."""
     logs: list[FoundLog] = field(default_factory=list)
     doomed: list[str] = field(default_factory=list)
     """Folders whose deletion the last end cut off."""
@@ -129,14 +139,30 @@ def survey(filesystem: Filesystem, log_dir: LogDirState) -> Survey:
         if renamed is not None:
             found.set_aside.append(renamed)
         if is_set_aside(name, DELETE_DIR_SUFFIX) and filesystem.is_dir(f"{path}/{name}"):
-            found.doomed.append(f"{path}/{name}")
+            _look_at_doomed(filesystem, f"{path}/{name}", found)
     for name, partition, is_future in folders(names):
         directory = f"{path}/{name}"
         if not filesystem.is_dir(directory):
             continue
         recovery_point = None if clean else found.recovery_points.get(partition, 0)
-        found.logs.append(_look(filesystem, directory, partition, recovery_point, is_future))
+        log = _look(filesystem, directory, partition, recovery_point, is_future, found.notes)
+        if log is not None:
+            found.logs.append(log)
     return found
+
+
+def _look_at_doomed(filesystem: Filesystem, directory: str, found: Survey) -> None:
+    """Remove nothing that is no partition's, or cannot be known to be one's."""
+    try:
+        why = why_no_partition(directory, filesystem.list_dir(directory))
+    except OSError as error:
+        if not is_of_one_file(error):
+            raise
+        why = f"{directory} cannot be read ({error})"
+    if why is None:
+        found.doomed.append(directory)
+    else:
+        found.notes.append(f"{why}: left as it is")
 
 
 def _look(
@@ -145,31 +171,33 @@ def _look(
     partition: TopicPartition,
     recovery_point: int | None,
     is_future: bool,
-) -> FoundLog:
-    """One folder; nothing of it is scanned where there is no recovery point."""
-    to_scan, topic_id, fault = 0, None, None
+    notes: list[str],
+) -> FoundLog | None:
+    """One folder, None where it has no log; nothing of it is scanned where there is no recovery
+    point."""
+    to_scan, topic_id, fault, names = 0, None, None, None
     try:
-        topic_id = _read_topic_id(filesystem, directory)
+        names = filesystem.list_dir(directory)
+        why = why_no_partition(directory, names)
+        if why is not None:
+            notes.append(f"{why}: left as it is")
+            return None
+        if contents_of(names) is FolderContents.NOTHING and not is_future:
+            return None
+        topic_id = topic_id_in(filesystem, directory, names)
         if recovery_point is not None:
-            to_scan = _bytes_from(filesystem, directory, recovery_point)
+            to_scan = _bytes_from(filesystem, directory, names, recovery_point)
     except OSError as error:
         if not is_of_one_file(error):
             raise
         fault = error
-    return FoundLog(partition, directory, topic_id, to_scan, is_future, fault)
+    return FoundLog(partition, directory, topic_id, to_scan, is_future, fault, names is None)
 
 
-def _read_topic_id(filesystem: Filesystem, directory: str) -> bytes | None:
-    path = f"{directory}/{PARTITION_METADATA}"
-    if not filesystem.exists(path):
-        return None
-    return decode_partition_metadata(filesystem.read(path))
-
-
-def _bytes_from(filesystem: Filesystem, directory: str, offset: int) -> int:
-    """Bytes of the segment that holds `offset` and those after it."""
+def _bytes_from(filesystem: Filesystem, directory: str, names: list[str], offset: int) -> int:
+    """Bytes of the segment that holds `offset` and those after it; `names` are in order."""
     total = 0
-    for name in reversed(filesystem.list_dir(directory)):
+    for name in reversed(names):
         base_offset = base_offset_of(name, LOG_SUFFIX)
         if base_offset is not None:
             total += filesystem.size(f"{directory}/{name}")

@@ -34,6 +34,7 @@ from storage.log.log_dir_failure import (
     LogDirFailure,
     LogUnusable,
     is_lack_of_descriptors,
+    is_of_one_file,
 )
 from storage.log.log_environment import LogEnvironment
 from storage.log.sliced_work import SlicedWork
@@ -145,10 +146,11 @@ class LogManager:
         """Open every log in the directories, which are locked; then `done`. `report` says what
         recovery found, and `tell` takes lines on how far it is.
 
-        What belongs to no topic any more is renamed to `-stray` unopened: a folder that came back,
-        or whose deletion the last end cut off. A directory that fails goes offline (ask
-        `online_dirs`): `done` gets only what is no failure of a disk. `home_of(partition)` is asked
-        where there are two copies: the directory that has the replica, where that can be known.
+        A log that belongs to no topic any more is renamed to `-stray` unopened: it came back, or
+        the last end cut its deletion off. What is no log is left as it is. A directory that fails
+        goes offline (ask `online_dirs`): `done` gets only what is no failure of a disk.
+        `home_of(partition)` is asked where there are two copies: the directory that has the
+        replica, where that can be known.
         """
         self._home_of = home_of
 
@@ -172,14 +174,27 @@ class LogManager:
         self._loading.begin()
 
     def put_stray_aside(self, found: FoundLog) -> None:
-        """Give a folder that is not open, and belongs to no topic, another name."""
-        path = found.directory.rpartition("/")[0]
+        """Give a partition's folder that is not open, and belongs to no topic, another name.
+
+        One that cannot be looked into may be anything, and is left. Raises OSError.
+        """
+        directory = found.directory
+        path = directory.rpartition("/")[0]
+        if found.is_unread:
+            self.report.append(f"{directory} cannot be read ({found.fault}): left as it is")
+            return
         if found.is_future:  # a copy of what is gone
-            self.remove_later(path, found.directory, 0)
+            self.remove_later(path, directory, 0)
             return
         stray = set_aside_name(found.partition, self._random_bytes(16).hex(), STRAY_DIR_SUFFIX)
-        self._environment.filesystem.rename(found.directory, f"{path}/{stray}")
-        self.report.append(f"{found.directory} belongs to no topic: renamed to {stray}")
+        try:
+            self._environment.filesystem.rename(directory, f"{path}/{stray}")
+        except OSError as error:
+            if not is_of_one_file(error):
+                raise
+            self.report.append(f"{directory} belongs to no topic, and stays: {error}")
+            return
+        self.report.append(f"{directory} belongs to no topic: renamed to {stray}")
 
     def take(self, log: UnifiedLog) -> None:
         """A log that was opened or made here is this node's from now on.
@@ -246,15 +261,18 @@ class LogManager:
         log.retire()
 
     def _forget_unopened(self, partition: TopicPartition) -> None:
-        """Its topic is gone: so go the folders, all of them."""
+        """Its topic is gone: so go the folders, all of them that can be looked into."""
         one = self.unopened.pop(partition)
+        filesystem = self._environment.filesystem
         for path, directory in one.folders:
             self._dirs[path].unopened.pop(partition, None)
             name = set_aside_name(partition, self._random_bytes(16).hex(), DELETE_DIR_SUFFIX)
             try:
-                self._environment.filesystem.rename(directory, f"{path}/{name}")
+                filesystem.list_dir(directory)
+                filesystem.rename(directory, f"{path}/{name}")
             except OSError as error:
-                self._environment.failures.fail(path, f"removing {directory}", error)
+                if not is_of_one_file(error):  # else the next start tells of it
+                    self._environment.failures.fail(path, f"removing {directory}", error)
             else:
                 self.remove_later(path, f"{path}/{name}", 0)
         self.checkpoint_soon()
@@ -303,7 +321,8 @@ class LogManager:
         Not made where it had one before (`is_new` False) and a directory is offline: its records
         may lie there, and an empty log in their place would lose them. A log of another topic id
         is what a deleted topic of the same name left: it is renamed to `-stray`, never written to
-        (KAFKA-14616). Raises LogDirFailure, DescriptorsLack where there is no room for one more.
+        (KAFKA-14616). Raises LogDirFailure, DescriptorsLack where there is no room for one more,
+        LogPlaceTaken where its folder would be something else's.
         """
         name = TopicPartition(*partition)
         unopened = self.unopened.get(name)

@@ -33,9 +33,10 @@ def advice(error: Exception | None) -> str:
 
 
 def is_of_one_file(error: Exception | None) -> bool:
-    """Whether a file is in the way rather than the disk: one of another owner, or a folder of its
-    name. At a start that costs one partition; Kafka takes the directory offline."""
-    of_one = (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP)
+    """Whether a file is in the way rather than the disk: one of another owner, a folder of its
+    name, a volume mounted there. At a start that costs one partition; Kafka takes the directory
+    offline."""
+    of_one = (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EBUSY)
     return isinstance(error, OSError) and error.errno in of_one
 
 
@@ -50,6 +51,10 @@ class LogDirFailure(Exception):
 
 class LogUnusable(LogDirFailure):
     """The log of one partition cannot be used, while its directory is online: told before, once."""
+
+
+class LogPlaceTaken(LogDirFailure):
+    """The directory is as it was: something else has the name of the folder that is to be made."""
 
 
 class DescriptorsLack(LogDirFailure):

@@ -63,10 +63,12 @@ def test_the_three_nodes_are_one_cluster() -> None:
     layout = new_layout(3)
     for node in layout.nodes:
         text = (ROOT / "conf" / f"broker-{node.node_id}.properties").read_text()
-        folder = f"data/broker-{node.node_id}"
+        folder = f"cluster-data/broker-{node.node_id}"
         assert parse_properties(text) == parse_properties(layout.properties(node, folder))
         assert parse_config(parse_properties(text)).warnings == ()
         assert f"conf/broker-{node.node_id}.properties --cluster-id" in text
+        of_one_node = SINGLE_NODE_PROFILE["log.dirs"]
+        assert not folder.startswith(f"{of_one_node}/"), "a node lives in another one's data folder"
 
 
 def test_the_table_of_differing_defaults_is_whole() -> None:

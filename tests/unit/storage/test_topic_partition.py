@@ -41,12 +41,13 @@ def test_a_partition_is_its_pair_and_prints_as_its_folder() -> None:
 
 
 def test_a_folder_set_aside_is_known_by_its_name() -> None:
-    name = set_aside_name(TopicPartition("a-b", 3), "0123", DELETE_DIR_SUFFIX)
-    assert name == "a-b-3.0123-delete"
+    name = set_aside_name(TopicPartition("a-b", 3), "0123" * 8, DELETE_DIR_SUFFIX)
+    assert name == f"a-b-3.{'0123' * 8}-delete"
     assert is_set_aside(name, DELETE_DIR_SUFFIX)
     assert not is_set_aside(name, STRAY_DIR_SUFFIX)
     assert not is_set_aside("a-delete", DELETE_DIR_SUFFIX)
     assert not is_set_aside("topic-0", DELETE_DIR_SUFFIX)
+    assert not is_set_aside("topic-0.before-delete", DELETE_DIR_SUFFIX)  # a person's copy
 
 
 def test_a_long_topic_is_cut_so_that_the_name_stays_legal() -> None:
