@@ -42,6 +42,7 @@ from protocol.frames.message_codec import (
     read_request_header,
     skip_header_tags,
 )
+from protocol.ip_address import address_of_bytes, bytes_of_address
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import MessageBuffer
 from protocol.rights import Rights
@@ -201,21 +202,11 @@ def _principal_of(data: bytes | None) -> tuple[str, bool]:
 
 def _host_of(address: bytes) -> str:
     """The text of an IP address of 4 or 16 bytes. Raises _Refused."""
-    if len(address) == 4:
-        return ".".join(map(str, address))
-    if len(address) != 16:
+    if len(address) not in (4, 16):
         raise _Refused(ErrorCode.INVALID_REQUEST)
-    from ipaddress import IPv6Address
-
-    found = IPv6Address(bytes(address))
-    return str(found.ipv4_mapped or found)
+    return address_of_bytes(bytes(address))
 
 
 def _address(host: str) -> bytes:
-    """An IP address as its 4 or 16 bytes."""
-    from ipaddress import ip_address
-
-    try:
-        return ip_address(host.partition("%")[0]).packed
-    except ValueError:
-        return _NO_ADDRESS
+    """An IP address as its 4 or 16 bytes, which leave its zone out, as Kafka's do."""
+    return bytes_of_address(host) or _NO_ADDRESS

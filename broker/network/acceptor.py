@@ -20,6 +20,7 @@ from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.delayed_closes import DelayedCloses
 from broker.network.listening_socket import Listener
 from broker.network.processor import Processor
+from protocol.ip_address import address_of_socket
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -179,8 +180,10 @@ class Acceptor:
         self._pause()
         self._retry = self._loop.call_later(_ACCEPT_PAUSE_S, self.start)
 
-    def _admit(self, sock: socket.socket, address: tuple[str, int]) -> None:
-        host = plain_address(address[0])
+    def _admit(
+        self, sock: socket.socket, address: tuple[str, int] | tuple[str, int, int, int]
+    ) -> None:
+        host = address_of_socket(address)
         over_ms = self._quotas.ip_delay_ms(self.listener.name, host, self._loop.time() * 1000)
         if over_ms > 0:
             self._throttled.close_after(sock, over_ms)
@@ -205,8 +208,3 @@ class Acceptor:
             sock.close()
             return
         self._admitted()
-
-
-def plain_address(host: str) -> str:
-    """An IPv4 address as such, also where a socket of both families tells it."""
-    return host.removeprefix("::ffff:")

@@ -13,6 +13,8 @@ Follows Kafka's `ConnectionQuotas` (KIP-402, KIP-612, and `max.connections.per.i
 * `max.connections.per.ip` reached: the connection is accepted and closed at once.
 * `max.connection.creation.rate` exceeded, of the broker or the listener: the Acceptor waits.
 * The rate of an address exceeded: the connection is accepted, and closed after that wait.
+
+A link-local address is one whatever its zone, as in Java, where zones do not make addresses differ.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from broker.network.creation_rates import (
 )
 from broker.quotas.sampled_rate import Window
 from broker.quotas.throttle_times import ThrottleTimes
+from protocol.ip_address import without_zone
 
 UNLIMITED = 2**31 - 1
 _WINDOW = Window(11, 1000)
@@ -148,7 +151,7 @@ class ConnectionQuotas:
     def ip_delay_ms(self, listener: str, ip: str, now_ms: float) -> float:
         """Count one that an address makes. 0, or for how long it is to be left alone, and then to
         be closed, since the address makes too many."""
-        delay_ms = self._opened_from(ip, now_ms)
+        delay_ms = self._opened_from(without_zone(ip), now_ms)
         if delay_ms > 0:
             one = self._listeners[listener]
             one.over_ip_rate += 1
@@ -161,6 +164,7 @@ class ConnectionQuotas:
 
     def ip_allowed(self, ip: str) -> bool:
         """Whether one more connection from `ip` is within its limit. 0 forbids an address."""
+        ip = without_zone(ip)
         limit = self.per_ip_overrides.get(ip, self.max_connections_per_ip)
         return self._ip_counts.get(ip, 0) < limit
 
@@ -172,10 +176,12 @@ class ConnectionQuotas:
         """Count a connection in."""
         self.total += 1
         self._listeners[listener].count += 1
+        ip = without_zone(ip)
         self._ip_counts[ip] = self._ip_counts.get(ip, 0) + 1
 
     def closed(self, listener: str, ip: str) -> None:
         """Count a connection out, and let those listeners go on that waited for it."""
+        ip = without_zone(ip)
         left = self._ip_counts[ip] - 1
         if left:
             self._ip_counts[ip] = left

@@ -18,7 +18,9 @@ from __future__ import annotations
 import socket
 
 from broker.network.socket_calls import TCP_CONGESTION
+from protocol.ip_address import address_of_socket
 
+_LOOPBACK_OF_IPV6 = "0:0:0:0:0:0:0:1"
 _PACING = (b"bbr",)
 _UNPACED = b"reno"
 _NAME_BYTES = 16
@@ -53,11 +55,11 @@ def give(sock: socket.socket, name: bytes) -> None:
 
 def is_local(sock: socket.socket, peer_host: str) -> bool:
     """Whether the peer is on this machine: by the loopback device, or by an address of its own."""
-    return peer_host.startswith("127.") or peer_host in ("::1", _own_host(sock))
+    return peer_host.startswith("127.") or peer_host in (_LOOPBACK_OF_IPV6, _own_host(sock))
 
 
 def _own_host(sock: socket.socket) -> str:
     try:
-        return str(sock.getsockname()[0]).removeprefix("::ffff:")
+        return address_of_socket(sock.getsockname())
     except OSError:
         return ""

@@ -41,6 +41,7 @@ from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
 from protocol.frames.frame_memory import Memory
 from protocol.frames.framing import FrameReader
+from protocol.ip_address import address_of_socket
 from storage.ports import Blocking
 
 _log = logging.getLogger(f"ottla.{__name__}")
@@ -198,7 +199,8 @@ class Processor:
         connection: Connection | None = None
         heard: list[None] = []
         local, number = sock.getsockname(), next(self._numbers)
-        name = f"{local[0]}:{local[1]}-{client_host}:{client_port}-{self.processor_id}-{number}"
+        at = f"{address_of_socket(local)}:{local[1]}"
+        name = f"{at}-{client_host}:{client_port}-{self.processor_id}-{number}"
 
         def make() -> Connection:
             nonlocal connection

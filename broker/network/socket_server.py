@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from broker.config.values import BrokerConfig
-from broker.network.acceptor import Acceptor, plain_address
+from broker.network.acceptor import Acceptor
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.creation_rates import OpenedFrom, from_anywhere
@@ -45,6 +45,7 @@ from broker.quotas.sampled_rate import Window
 from broker.scheduler import BlockingPool
 from broker.security.logins import Logins
 from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
+from protocol.ip_address import address_of_socket, without_zone
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -360,4 +361,4 @@ async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> 
     except OSError as error:
         text = f"max.connections.per.ip.overrides: {host}: {error.strerror}"
         raise OSError(error.errno, text) from error
-    return [plain_address(str(info[4][0])) for info in found]
+    return [without_zone(address_of_socket(info[4])) for info in found]

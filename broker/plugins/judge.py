@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from broker.plugins.loop_calls import LoopCalls
 from ottla.plugins.authorizer import Action, Asker, Authorizer, Operation, Resource
+from protocol.ip_address import one_spelling
 from protocol.rights import Judge, Verdict
 
 
@@ -60,8 +61,14 @@ class Standard(Authorizer):
 
     def allows(self, asker: Asker, action: Action) -> bool:
         """See `Authorizer`."""
-        return self._judge.judge(asker, action).allowed
+        return self._judge.judge(_in_one_spelling(asker), action).allowed
 
     def allows_any(self, asker: Asker, operation: Operation, resource: Resource) -> bool:
         """See `Authorizer`."""
-        return self._judge.judge_any(asker, operation, resource).allowed
+        return self._judge.judge_any(_in_one_spelling(asker), operation, resource).allowed
+
+
+def _in_one_spelling(asker: Asker) -> Asker:
+    # The authorizer may have found another address, such as that of a client behind a proxy.
+    host = one_spelling(asker.host)
+    return asker if host == asker.host else asker._replace(host=host)

@@ -27,8 +27,8 @@ from broker.quotas.ip_connection_rates import IpConnectionRates
 from broker.quotas.limits import NO_NAME, ClientEntity, Limits, SetLimits
 from broker.quotas.sampled_rate import Window
 from controller.metadata.client_quotas import CLIENT_ID, IP, USER, ClientQuotas, QuotaEntity
-from controller.metadata.ip_address import ip_address
 from protocol.api_keys import ApiKey
+from protocol.ip_address import ip_address
 from protocol.message import Message
 
 CONNECTION_RATE = "connection_creation_rate"

@@ -71,9 +71,12 @@ class StandardAuthorizer:
             return _NOT_READY
         operation, resource, name = action
         enough = _IMPLIED_BY.get(operation, (operation, ALL))
+        host, addresses = asker.host, acls.addresses
         allowing: Acl | None = None
         for acl in acls.for_whom(resource, name, asker.principal):
-            if acl.host not in (asker.host, ANY_HOST):
+            if acl.host not in (host, ANY_HOST) and not (
+                acl.host in addresses and acls.is_for_host(acl, host)
+            ):
                 continue
             if acl.permission == Permission.DENY:
                 if acl.operation in (operation, ALL):
@@ -99,7 +102,7 @@ class StandardAuthorizer:
         for acl in acls.by_id.values():
             if acl.resource != resource or acl.operation not in (operation, ALL):
                 continue
-            if not _is_about(acl, asker):
+            if not _is_about(acl, asker, acls):
                 continue
             if acl.permission != Permission.DENY:
                 allowing.append(acl)
@@ -115,10 +118,11 @@ class StandardAuthorizer:
         return _DEFAULT_DENY
 
 
-def _is_about(acl: Acl, asker: Asker) -> bool:
-    return acl.principal in (asker.principal, WILDCARD_PRINCIPAL) and acl.host in (
-        asker.host,
-        ANY_HOST,
+def _is_about(acl: Acl, asker: Asker, acls: AclsImage) -> bool:
+    if acl.principal not in (asker.principal, WILDCARD_PRINCIPAL):
+        return False
+    return acl.host in (asker.host, ANY_HOST) or (
+        acl.host in acls.addresses and acls.is_for_host(acl, asker.host)
     )
 
 

@@ -31,9 +31,9 @@ from controller.metadata.client_quotas import (
     QuotaEntity,
     quota_record,
 )
-from controller.metadata.ip_address import ip_address
 from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
+from protocol.ip_address import ip_address
 
 _EPSILON = 1e-6
 """How far from a whole number one may be that is to be whole."""

@@ -1,7 +1,8 @@
 """An access control entry, and the image of all of them.
 
-Owns: which entries can speak about a resource, found without looking at the others. Never judges:
-that is `controller.authorization.standard_authorizer`.
+Owns: which entries can speak about a resource, found without looking at the others; and which
+addresses their hosts are, while the hosts stay as they were written. Never judges: that is
+`controller.authorization.standard_authorizer`.
 
 Follows Kafka's `StandardAcl`, `AclsImage` and KIP-290 (prefixed patterns).
 """
@@ -14,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ottla.plugins.authorizer import Operation, Resource
+from protocol.ip_address import is_for, one_spelling
 from protocol.messages.metadata_records import AccessControlEntryRecord
 
 WILDCARD = "*"
@@ -93,6 +95,26 @@ class AclsImage(NamedTuple):
     by_whom: Mapping[PatternForWhom, tuple[Acl, ...]] = _NOTHING
     prefix_lengths: Mapping[tuple[int, int], int] = _NOTHING
     """Resource type and length → how many prefixes of that length there are."""
+    addresses: Mapping[str, str] = _NOTHING
+    """Host of an entry → its one spelling, of those that may have others: IPv6 addresses. So none
+    is parsed while a request waits."""
+
+    def address_of(self, acl: Acl) -> str:
+        """Return the host of one of the entries, in the spelling in which hosts are compared."""
+        return self.addresses.get(acl.host, acl.host)
+
+    def is_for_host(self, acl: Acl, host: str) -> bool:
+        """Tell whether one of the entries is for clients at `host`, an address in its one spelling.
+
+        A denial reaches the address in each zone: a request that was passed on has lost its zone,
+        and must not slip past the denial.
+        """
+        address = self.addresses.get(acl.host, acl.host)
+        if address in (host, ANY_HOST):
+            return True
+        if "%" not in address and "%" not in host:  # most of them, and this is quick
+            return False
+        return is_for(address, host, any_zone=acl.permission == Permission.DENY)
 
     def about(self, resource: int, name: str) -> Iterator[Acl]:
         """The entries whose pattern matches the resource."""
@@ -136,8 +158,22 @@ class AclsImage(NamedTuple):
         lengths = dict(self.prefix_lengths)
         for pattern, acls in about.items():
             _count(lengths, pattern, bool(acls) - (pattern in self.by_pattern))
-        by_pattern = _with(self.by_pattern, about)
-        return AclsImage(by_id, by_pattern, _with(self.by_whom, for_whom), lengths)
+        by_pattern, by_whom = _with(self.by_pattern, about), _with(self.by_whom, for_whom)
+        addresses = self._addresses_after(changes, by_id)
+        return AclsImage(by_id, by_pattern, by_whom, lengths, addresses)
+
+    def _addresses_after(
+        self, changes: Mapping[bytes, Acl | None], by_id: Mapping[bytes, Acl]
+    ) -> Mapping[str, str]:
+        addresses = dict(self.addresses)
+        for acl in changes.values():
+            if acl is not None and ":" in acl.host and acl.host not in addresses:
+                addresses[acl.host] = one_spelling(acl.host)
+        replaced = (self.by_id[acl_id] for acl_id in changes if acl_id in self.by_id)
+        if any(acl.host in self.addresses for acl in replaced):
+            hosts = {acl.host for acl in by_id.values()}
+            return {host: address for host, address in addresses.items() if host in hosts}
+        return addresses
 
 
 _Key = TypeVar("_Key")

@@ -1,7 +1,9 @@
 """Which ACLs a filter of DescribeAcls or DeleteAcls means.
 
     resource type, operation, permission    a number, or 1 for any
-    name, principal, host                   exactly this text, or None for any
+    name, principal                         exactly this text, or None for any
+    host                                    this address in any spelling, or exactly this text where
+                                            it is no address, or None for any
     pattern type                            LITERAL, PREFIXED: of that type, by exactly that name
                                             ANY: of both types, by exactly that name
                                             MATCH: whatever speaks about a resource of that name
@@ -33,16 +35,17 @@ class AclFilter(NamedTuple):
     pattern: int
     principal: str | None
     host: str | None
+    """An address in its one spelling (`protocol.ip_address`)."""
     operation: int
     permission: int
 
-    def matches(self, acl: Acl) -> bool:
-        """Whether the filter means `acl`."""
+    def matches(self, acl: Acl, acls: AclsImage) -> bool:
+        """Whether the filter means `acl`, which is one of `acls`."""
         return (
             self.resource in (ANY, acl.resource)
             and self._means_pattern(acl)
             and self.principal in (None, acl.principal)
-            and self.host in (None, acl.host)
+            and self.host in (None, acls.address_of(acl))
             and self.operation in (ANY, acl.operation)
             and self.permission in (ANY, acl.permission)
         )
@@ -60,7 +63,7 @@ class AclFilter(NamedTuple):
 
     def found_in(self, acls: AclsImage) -> list[Acl]:
         """All that the filter means."""
-        return [acl for acl in self.candidates(acls) if self.matches(acl)]
+        return [acl for acl in self.candidates(acls) if self.matches(acl, acls)]
 
     @property
     def looks_at_all(self) -> bool:

@@ -26,6 +26,7 @@ from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.frames.encoded_items import Items
+from protocol.ip_address import one_spelling
 from protocol.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -124,7 +125,7 @@ def described_acls(
     for acl in wanted.candidates(acls):
         if pace.is_full():
             yield None
-        if not wanted.matches(acl):
+        if not wanted.matches(acl, acls):
             continue
         by_pattern.setdefault((acl.resource, acl.pattern, acl.name), []).append(
             AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
@@ -198,7 +199,7 @@ def _filter(one: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
         one.resource_name_filter,
         one.pattern_type_filter,
         one.principal_filter,
-        one.host_filter,
+        None if one.host_filter is None else one_spelling(one.host_filter),
         one.operation,
         one.permission_type,
     )

@@ -50,7 +50,10 @@ class Asker(NamedTuple):
     principal: str
     """`User:alice`; `User:ANONYMOUS` where nobody has authenticated."""
     host: str
-    """The client's address; where a broker passes a request on, still the client's."""
+    """The client's address; where a broker passes a request on, still the client's. Of IPv6 it is
+    in full, as Java's `getHostAddress` has it: `0:0:0:0:0:0:0:1`, a link-local one with the number
+    of its interface, `fe80:0:0:0:0:0:0:1%2` (without, where the request was passed on). An IPv4
+    address is one on a listener of both families, too. `ipaddress.ip_address` reads it."""
     listener: str
     security_protocol: str
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""

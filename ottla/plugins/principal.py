@@ -20,7 +20,9 @@ class Peer(NamedTuple):
     security_protocol: str
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
     host: str
-    """The client's address."""
+    """The client's address. Of IPv6 it is in full, as Java's `getHostAddress` has it:
+    `0:0:0:0:0:0:0:1`, a link-local one with the number of its interface, `fe80:0:0:0:0:0:0:1%2`.
+    `ipaddress.ip_address` reads it."""
     mechanism: str | None = None
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER; None without SASL."""
     user: str | None = None
@@ -29,7 +31,8 @@ class Peer(NamedTuple):
     """The distinguished name of the client's certificate, `CN=alice,O=Acme`; None where it showed
     none, or was not asked for one."""
     certificate_alternative_names: tuple[str, ...] = ()
-    """Its further names: `DNS:alice.example.org`, `URI:spiffe://example.org/alice`."""
+    """Its further names: `DNS:alice.example.org`, `URI:spiffe://example.org/alice`,
+    `IP:` and an address as in `host`."""
 
 
 class PrincipalBuilder(ABC):

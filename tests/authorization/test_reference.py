@@ -35,8 +35,8 @@ def _without(left_out: Callable[[Any], bool]) -> Callable[[AclsImage, bool], Any
 
 def _is_about(
     principal: bool = True, anybody: bool = True, host: bool = True, anywhere: bool = True
-) -> Callable[[Any, Any], bool]:
-    def is_about(acl: Any, asker: Any) -> bool:
+) -> Callable[[Any, Any, Any], bool]:
+    def is_about(acl: Any, asker: Any, _acls: Any) -> bool:
         who = not principal or acl.principal == asker.principal
         where = not host or acl.host == asker.host
         return (who or (anybody and acl.principal == "User:*")) and (

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from broker.config.start_error import StartError
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.ip_address import bytes_of_address, one_spelling
 from protocol.rights import OPERATIONS_OF
 
 ANY = 1
@@ -124,8 +125,16 @@ def doubts(acls: Sequence[Acl]) -> list[str]:
         if kind != "User":
             lines.append(f"{principal} never matches: principals are User:NAME, in this spelling")
     for host in dict.fromkeys(acl.host for acl in acls):
-        if host != ANY_HOST and not _may_be_address(host):
+        if host != ANY_HOST and bytes_of_address(one_spelling(host)) is None:
             lines.append(f"host {host} never matches: ACLs know addresses, no names or networks")
+    allowed = dict.fromkeys(acl.host for acl in acls if acl.permission == Permission.ALLOW)
+    for host in allowed:
+        address, _, zone = one_spelling(host).partition("%")
+        if zone and not zone.isdecimal():
+            lines.append(
+                f"host {host} never matches: its zone is the number of the broker's interface, "
+                f"as in {address}%2; without a zone it stands for all of them"
+            )
     return lines
 
 
@@ -214,13 +223,3 @@ def _check_operations(resource: Resource, operations: Sequence[int]) -> None:
                 f"--operation {operation_name(operation).title().replace('_', '')} means nothing "
                 f"for {_OPTION_OF[resource]}: {names} or All do"
             )
-
-
-def _may_be_address(host: str) -> bool:
-    from ipaddress import ip_address
-
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -149,7 +149,7 @@ def _remove_acl(console: Console, ask: Ask) -> object:
         gone = remove(cluster.call, [Filter(*acl)])
     if not gone:
         raise Refused("no ACL is just so: it was removed already")
-    return {"done": f"removed: {acl}"}
+    return {"done": f"removed: {'; '.join(map(str, gone))}"}
 
 
 def _set_quotas(console: Console, ask: Ask) -> object:

@@ -10,10 +10,9 @@ value>`. Texts of the five types below are read as UTF-8, whatever their type sa
 
 from __future__ import annotations
 
-import ipaddress
-
 from broker.security.tls.der import SEQUENCE, SET, DerError, Value, object_identifier, values
 from broker.security.tls.principal_mapping import PrincipalMapping
+from protocol.ip_address import address_of_bytes
 
 ANONYMOUS = "User:ANONYMOUS"
 """The principal of a peer that showed no certificate."""
@@ -115,5 +114,5 @@ def _alternative_name(name: Value) -> str:
     if kind is not None:
         return f"{kind}:{name.content.decode('ascii', 'backslashreplace')}"
     if name.tag == _IP_ADDRESS and len(name.content) in (4, 16):
-        return f"IP:{ipaddress.ip_address(name.content)}"
+        return f"IP:{address_of_bytes(name.content)}"
     return f"#{name.encoded().hex()}"

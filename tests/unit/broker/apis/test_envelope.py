@@ -193,7 +193,7 @@ def test_a_principal_that_cannot_be_read_is_refused_before_anything_else(
     ("address", "host"),
     [
         (bytes([10, 1, 2, 3]), "10.1.2.3"),
-        (bytes(15) + b"\1", "::1"),
+        (bytes(15) + b"\1", "0:0:0:0:0:0:0:1"),
         (bytes(10) + b"\xff\xff\x0a\1\2\3", "10.1.2.3"),
     ],
 )
@@ -210,7 +210,12 @@ def test_an_address_that_is_none_is_refused(size: int) -> None:
 
 @pytest.mark.parametrize(
     ("host", "address"),
-    [("10.1.2.3", bytes([10, 1, 2, 3])), ("::1", bytes(15) + b"\1"), ("here", bytes(4))],
+    [
+        ("10.1.2.3", bytes([10, 1, 2, 3])),
+        ("0:0:0:0:0:0:0:1", bytes(15) + b"\1"),
+        ("fe80:0:0:0:0:0:0:1%2", bytes.fromhex("fe80" + "00" * 13 + "01")),
+        ("here", bytes(4)),
+    ],
 )
 def test_the_clients_address_goes_with_it(host: str, address: bytes) -> None:
     context = RequestContext(19, 5, 1, None, host, "PLAINTEXT", "c", UNLIMITED)

@@ -14,15 +14,20 @@ from broker.network.request_channel import ConnectionContext, Responder
 from tests.tools.free_ports import free_base
 from tests.unit.broker.network.conftest import CONFIG, Rig, framed
 
+IN_FULL = {"::1": "0:0:0:0:0:0:0:1"}
+"""As Kafka tells the address of a client."""
+
 
 class Served:
     """Listeners that answer, and note for whom."""
 
     def __init__(self) -> None:
         self.noted: list[str] = []
+        self.ids: list[str] = []
 
     def handle(self, context: ConnectionContext, _frame: memoryview, respond: Responder) -> None:
         self.noted.append(f"{context.listener_name} {context.client_host}")
+        self.ids.append(context.connection_id)
         respond(framed(b"ok"))
 
     async def ask(self, host: str, port: int) -> None:
@@ -55,7 +60,9 @@ async def test_forms_of_a_listener_and_the_families_that_they_serve(rig: Rig):
     for name in expected:
         for host in both:
             await served.ask(host, server.ports[name])
-    assert served.noted == [f"{name} {host}" for name in expected for host in expected[name]]
+    assert served.noted == [
+        f"{name} {IN_FULL.get(host, host)}" for name in expected for host in expected[name]
+    ]
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
@@ -68,7 +75,19 @@ async def test_one_port_for_a_listener_of_each_family(rig: Rig, four: str, six: 
     await rig.serve(served.handle, listeners=listeners)
     for host in ("127.0.0.1", "::1"):
         await served.ask(host, port)
-    assert served.noted == ["FOUR 127.0.0.1", "SIX ::1"]
+    assert served.noted == ["FOUR 127.0.0.1", f"SIX {IN_FULL['::1']}"]
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+async def test_a_connections_id_has_both_addresses_as_java_tells_them(rig: Rig):
+    served = Served()
+    server = await rig.serve(served.handle, listeners=[Listener("BOTH", "::", 0)])
+    port = server.ports["BOTH"]
+    hosts = ("127.0.0.1", "::1")
+    for host in hosts:
+        await served.ask(host, port)
+    ends = [f"{IN_FULL.get(host, host)}:{port}-{IN_FULL.get(host, host)}:" for host in hosts]
+    assert [one[: len(end)] for one, end in zip(served.ids, ends, strict=True)] == ends
 
 
 def test_a_listener_has_the_brokers_limits_where_it_has_none_of_its_own():

@@ -49,6 +49,25 @@ def test_any_resource_is_denied_unless_it_is_overridden() -> None:
     assert not judge(Says(True)).judge_any(ALICE, Operation.WRITE, Resource.TOPIC).allowed
 
 
+def test_it_may_ask_for_an_address_in_any_spelling() -> None:
+    asked: list[str] = []
+
+    class Acls:
+        def judge(self, asker: Asker, _action: Action) -> Verdict:
+            asked.append(asker.host)
+            return Verdict(True, "an ACL")
+
+        def judge_any(self, asker: Asker, _operation: Operation, _resource: Resource) -> Verdict:
+            asked.append(asker.host)
+            return Verdict(True, "an ACL")
+
+    standard = Standard(Acls())
+    proxied = ALICE._replace(host="::1")
+    standard.allows(proxied, Action(Operation.READ, Resource.TOPIC, "t"))
+    standard.allows_any(proxied, Operation.READ, Resource.TOPIC)
+    assert asked == ["0:0:0:0:0:0:0:1"] * 2
+
+
 def test_it_may_ask_the_one_that_is_built_in() -> None:
     class Acls:
         def judge(self, asker: Asker, action: Action) -> Verdict:

@@ -29,8 +29,8 @@ def judge(*acls: Acl, default: bool = False) -> StandardAuthorizer:
     return StandardAuthorizer(lambda: image, ["User:root"], default)
 
 
-def asker(principal: str = "User:alice") -> Asker:
-    return Asker(principal, "10.0.0.7", "CLIENTS", "SASL_SSL", None, 0, 0)
+def asker(principal: str = "User:alice", host: str = "10.0.0.7") -> Asker:
+    return Asker(principal, host, "CLIENTS", "SASL_SSL", None, 0, 0)
 
 
 def may(
@@ -66,6 +66,41 @@ def test_an_entry_matches_or_does_not(acls: list[Acl], allowed: bool) -> None:
     assert may(judge(*acls)) is allowed
     assert may(judge(*reversed(acls))) is allowed
     assert may(judge(*acls), principal="User:root")
+
+
+LOOPBACK, LINK_LOCAL = "0:0:0:0:0:0:0:1", "fe80:0:0:0:0:0:0:1%2"
+
+
+@pytest.mark.parametrize(
+    ("written", "there", "allows", "denies"),
+    [
+        (LOOPBACK, LOOPBACK, True, True),
+        ("::1", LOOPBACK, True, True),
+        ("0::0001", LOOPBACK, True, True),
+        ("[::1]", LOOPBACK, True, True),
+        ("::2", LOOPBACK, False, False),
+        ("::1/128", LOOPBACK, False, False),
+        ("::ffff:10.0.0.7", "10.0.0.7", True, True),
+        ("0:0:0:0:0:FFFF:A00:7", "10.0.0.7", True, True),
+        ("010.0.0.7", "10.0.0.7", False, False),
+        (LINK_LOCAL, LINK_LOCAL, True, True),
+        ("FE80::1%2", LINK_LOCAL, True, True),
+        ("fe80::1", LINK_LOCAL, True, True),
+        ("fe80::1%3", LINK_LOCAL, False, True),
+        ("fe80::1%eth0", LINK_LOCAL, False, True),
+        ("fe80::1%2", "fe80:0:0:0:0:0:0:1", False, True),
+        ("fe80::2", LINK_LOCAL, False, False),
+    ],
+)
+def test_a_host_is_an_address_not_a_text(
+    written: str, there: str, allows: bool, denies: bool
+) -> None:
+    allowing, denying = judge(acl(host=written)), judge(acl(), acl(DENY, host=written))
+    assert may(allowing, host=there) is allows
+    assert may(denying, host=there) is not denies
+    who = asker(host=there)
+    assert allowing.judge_any(who, READ, Resource.TOPIC).allowed is allows
+    assert denying.judge_any(who, READ, Resource.TOPIC).allowed is not denies
 
 
 @pytest.mark.parametrize("operation", [READ, WRITE, Operation.DELETE, Operation.ALTER, DESCRIBE])

@@ -108,6 +108,18 @@ def test_changes_one_by_one_make_what_all_at_once_makes() -> None:
             assert sorted(acls.for_whom(TOPIC, "abc", who)) == sorted(wanted)
 
 
+def test_addresses_come_and_go_with_the_entries_that_have_them() -> None:
+    there = {host: acl("a")._replace(host=host) for host in ("::1", "::2", "10.0.0.1", "*")}
+    acls = image(*there.values(), there["::1"])
+    spelled = {"::1": "0:0:0:0:0:0:0:1", "::2": "0:0:0:0:0:0:0:2"}
+    assert acls.addresses == spelled
+    assert [acls.address_of(one) for one in there.values()] == [*spelled.values(), "10.0.0.1", "*"]
+    acls = acls.changed({number(0): None, number(1): there["*"]})
+    assert acls.addresses == {"::1": spelled["::1"]}
+    assert acls.changed({number(4): None}).addresses == {}
+    assert list(acls.about(TOPIC, "a"))[-1].host == "*"
+
+
 def test_records_make_them_and_a_snapshot_has_them() -> None:
     one, other = acl("a"), acl("b", PREFIXED, GROUP)
     records = [acl_record(number(0), one), acl_record(number(1), other), acl_record(number(2), one)]

@@ -83,6 +83,21 @@ def test_seeing_needs_another_right_than_changing() -> None:
     assert create(node, READ_T, rights=see) == delete(node, ALL_OF, rights=see) == [DENIED]
 
 
+def test_a_host_is_told_as_it_was_written_and_found_in_each_spelling() -> None:
+    node = OneNode().start()
+    short, full = READ_T._replace(host="::1"), READ_T._replace(host="0:0:0:0:0:0:0:1", permission=2)
+    assert create(node, short, full, short, READ_T) == [(0, "")] * 4
+    assert kept(node) == [short, full, READ_T]
+    for host in (short.host, full.host):
+        by_host = (ANY, None, ANY, None, host, ANY, ANY)
+        (about,) = node.call(DescribeAclsRequest(*by_host), 3, ADMIN).resources
+        assert [one.host for one in about.acls] == [short.host, full.host]
+    request = DeleteAclsRequest([DeleteAclsFilter(ANY, None, ANY, None, "0::1", ANY, ANY)])
+    (result,) = node.call(request, 3, ADMIN).filter_results
+    assert [one.host for one in result.matching_acls] == [short.host, full.host]
+    assert kept(node) == [READ_T]
+
+
 def test_acls_are_there_after_a_restart() -> None:
     first = OneNode().start()
     create(first, READ_T)

@@ -132,5 +132,19 @@ def test_names_of_operations() -> None:
 def test_what_never_matches_is_told() -> None:
     acl = Acl(2, "t", LITERAL, "user:alice", "10.0.0.0/8", 3, ALLOW)
     assert len(doubts([acl, acl])) == 2
-    for host in ("*", "10.1.2.3", "::1"):
-        assert doubts([acl._replace(principal="User:alice", host=host)]) == []
+    alice = acl._replace(principal="User:alice")
+    for host in ("*", "10.1.2.3", "::1", "0:0:0:0:0:0:0:1", "[::1]", "fe80::1", "fe80::1%2"):
+        assert doubts([alice._replace(host=host)]) == []
+    for host in ("h.example", "010.1.2.3", "::1/128", "10.1.2.3%2"):
+        (line,) = doubts([alice._replace(host=host)])
+        assert line.startswith(f"host {host} never matches: ACLs know addresses")
+
+
+def test_an_interfaces_name_allows_nobody_and_denies() -> None:
+    allowing = Acl(2, "t", LITERAL, "User:alice", "fe80::1%eth0", 3, ALLOW)
+    (line,) = doubts([allowing])
+    assert line == (
+        "host fe80::1%eth0 never matches: its zone is the number of the broker's interface, as in "
+        "fe80:0:0:0:0:0:0:1%2; without a zone it stands for all of them"
+    )
+    assert doubts([allowing._replace(permission=Permission.DENY)]) == []

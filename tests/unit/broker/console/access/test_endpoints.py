@@ -12,7 +12,11 @@ from protocol.api_keys import ApiKey
 from protocol.messages.alter_client_quotas import AlterClientQuotasResponse
 from protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 from protocol.messages.create_acls import AclCreationResult, CreateAclsResponse
-from protocol.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsResponse
+from protocol.messages.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsResponse,
+)
 from protocol.messages.describe_acls import (
     AclDescription,
     DescribeAclsResource,
@@ -96,6 +100,16 @@ def test_an_acl_is_added_and_removed() -> None:
         remove(OneCluster(cluster), ask(ACL))
     (asked,) = cluster.asked_for("DeleteAclsRequest")
     assert asked.filters[0].resource_name_filter == "orders"
+
+
+def test_all_that_a_removal_has_removed_is_named() -> None:
+    """A host in two spellings is two ACLs, which go together."""
+    hosts = ("::1", "0:0:0:0:0:0:0:1")
+    gone = [DeleteAclsMatchingAcl(0, None, 2, "t", 3, "User:a", host, 3, 3) for host in hosts]
+    deleted = DeleteAclsResponse(filter_results=[DeleteAclsFilterResult(0, None, gone)])
+    remove = answer_of(ENDPOINTS, "/api/access/acls/remove", writes=True)
+    done = remove(OneCluster(cluster_of(DeleteAclsRequest=deleted)), ask(ACL))
+    assert all(f"from {host} on" in done["done"] for host in hosts)
 
 
 def test_a_password_leaves_as_its_hash() -> None:
