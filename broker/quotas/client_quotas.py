@@ -71,6 +71,8 @@ class NodeQuotas:
         self.enabled = False
         self.now_ms = now_ms
         self._set: ClientQuotas = {}
+        self._limits_by_spelling: dict[str | None, dict[str | None, float]] = {}
+        """Address → each name that a quota gives it, with its limit."""
         self._listeners: list[Callable[[], None]] = []
         self._look()
 
@@ -107,9 +109,17 @@ class NodeQuotas:
                 manager.put(client, _number(new.get(kind.key)))
 
     def _put_address(self, name: str | None, limit: float | None) -> None:
+        """Limit an address: of quotas that name it in several spellings, the lowest counts."""
         address = None if name is None else ip_address(name)
-        if name is None or address is not None:
-            self.addresses.put(address, _number(limit))
+        if name is not None and address is None:
+            return
+        limits = self._limits_by_spelling.setdefault(address, {})
+        limits.pop(name, None)
+        if (number := _number(limit)) is not None:
+            limits[name] = number
+        self.addresses.put(address, min(limits.values(), default=None))
+        if not limits:
+            del self._limits_by_spelling[address]
 
     def forget(self) -> None:
         """Nobody has taken anything yet; what is set stays."""

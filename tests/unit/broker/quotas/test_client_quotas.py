@@ -209,6 +209,18 @@ def test_connection_rates_of_addresses_are_taken_over() -> None:
     assert not node.addresses.enabled
 
 
+def test_of_quotas_for_one_address_in_two_spellings_the_lowest_counts() -> None:
+    node = Node()
+    address = "0:0:0:0:0:0:0:1"
+    short, full = (("ip", "::1"),), (("ip", address),)
+    node.follow({short: {CONNECTION_RATE: 5.0}, full: {CONNECTION_RATE: 9.0}})
+    assert node.addresses.limits == {address: 5.0}
+    node.follow({full: {CONNECTION_RATE: 9.0}})
+    assert node.addresses.limits == {address: 9.0}
+    node.follow({full: {CONNECTION_RATE: nan}})
+    assert node.addresses.limits == {}
+
+
 def test_what_is_no_number_limits_nobody() -> None:
     node = Node(producer_byte_rate=nan)
     assert not node.enabled
