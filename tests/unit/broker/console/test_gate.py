@@ -37,6 +37,7 @@ def test_the_cookie_of_the_link_is_asked_for() -> None:
         ("localhost:8080", 200),
         ("LOCALHOST:8080", 200),
         ("[::1]:8080", 200),
+        ("[0:0:0:0:0:0:0:1]:8080", 200),
         ("127.0.0.1:8081", 421),
         ("127.0.0.1", 421),
         ("evil.example:8080", 421),
@@ -55,6 +56,13 @@ def test_an_open_console_is_reached_by_any_address_but_by_named_hosts_alone() ->
     assert status(gate, {"host": "192.0.2.7:9999"}) == 421
     assert status(gate, {"host": "console.example"}) == 200, "a proxy has a port of its own"
     assert status(gate, {"host": "evil.example:8080"}) == 421
+
+
+def test_a_named_address_is_reached_as_browsers_write_it() -> None:
+    gate = Gate("secret", 8080, allowed_hosts=("2001:DB8:0:0:0:0:0:7", "[2001:db8::8]"))
+    assert status(gate, {"host": "[2001:db8::7]"}) == 200
+    assert status(gate, {"host": "[2001:db8::8]:9999"}) == 200
+    assert status(gate, {"host": "[2001:db8::9]"}) == 421
 
 
 def test_port_80_is_not_written() -> None:
