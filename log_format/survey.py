@@ -157,7 +157,9 @@ def survey(files: Files, wanted: Asked) -> list[Surveyed]:
             raise LogError(f"{', '.join(wanted.paths)} has no partition {topic}-{partition}")
     if not found:
         raise LogError(f"{', '.join(wanted.paths)} has no topics but Kafka's own: name one")
-    return [found[one] for one in sorted(found)]
+    surveyed = [found[one] for one in sorted(found)]
+    _refuse_two_of_a_name(surveyed)
+    return surveyed
 
 
 def parts(surveyed: list[Surveyed], wanted: Asked) -> list[Part]:
@@ -173,6 +175,22 @@ def parts(surveyed: list[Surveyed], wanted: Asked) -> list[Part]:
             step_bytes=wanted.part_bytes,
         )
     ]
+
+
+def _refuse_two_of_a_name(surveyed: list[Surveyed]) -> None:
+    """LogError where partitions are of two topics of one name: of a topic that was deleted and made
+    again, a disk that was away keeps the old partitions."""
+    firsts: dict[str, PartitionLog] = {}
+    for log in (one.log for one in surveyed):
+        if log.topic_id is None:
+            continue
+        first = firsts.setdefault(log.topic, log)
+        if first.topic_id != log.topic_id:
+            raise LogError(
+                f"{first.folder} and {log.folder} are of two topics named {log.topic} (ids "
+                f"{first.topic_id} and {log.topic_id}: it was deleted and made again): read the "
+                "folders of one of them"
+            )
 
 
 def _meant(folder: DataFolder, wanted: Asked) -> list[Found]:

@@ -103,6 +103,25 @@ def test_partitions_that_are_named_and_no_others(data: Path) -> None:
         surveyed(data, assign='{"topic": [0]}', subscribe="topic")
 
 
+def test_partitions_of_two_topics_of_one_name_are_refused(data: Path) -> None:
+    second = data / "topic-1"
+    shutil.copytree(data / "topic-0", second)
+
+    def keep_id(folder: Path, topic_id: str) -> None:
+        (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+
+    keep_id(data / "topic-0", "A" * 22)
+    assert [one.log.topic_id for one in surveyed(data)] == ["A" * 22, None]
+    keep_id(second, "B" * 22)
+    with pytest.raises(
+        LogError, match=r"topic-0 and .*topic-1 are of two topics named topic \(ids"
+    ):
+        surveyed(data)
+    assert len(surveyed(data, assign='{"topic": [1]}')) == 1
+    keep_id(second, "A" * 22)
+    assert len(surveyed(data)) == 2
+
+
 def test_offsets_and_times(data: Path) -> None:
     json = '{"topic": {"0": %d}}'
     assert borders(data, startingOffsets=json % 5, endingOffsets=json % 9) == (5, 9)
