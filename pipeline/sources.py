@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,15 +26,29 @@ UNKNOWN_CLUSTER = "unknown"
 _ISOLATION = "kafka.isolation.level"
 
 
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic at one moment."""
+
+    cluster_id: str
+    """Of the cluster that wrote it."""
+    topic_id: str | None
+    """None where the cluster gives none, or the folders keep none."""
+    offsets: Mapping[int, Offsets]
+    """From where to where each partition can be read."""
+    has_all_partitions: bool = True
+    """Whether these are all that the topic has; a folder may hold a few of them."""
+
+
 class Source(Protocol):
     """A topic's records, whoever has them. Each method raises PipelineError, or Spark's errors."""
 
-    def cluster_id(self) -> str:
-        """Of the cluster that wrote the topic."""
+    def state(self) -> TopicState:
+        """The topic now."""
         ...
 
-    def offsets(self) -> Mapping[int, Offsets]:
-        """From where to where each partition can be read, now."""
+    def topic_id(self) -> str | None:
+        """The id of the topic now; of folders, which nobody writes, at the last `state`."""
         ...
 
     def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
@@ -93,11 +108,14 @@ class _OfCluster:
         self._spark, self._connection, self._topic = spark, connection, topic
         self._cluster = Cluster(connection)
 
-    def cluster_id(self) -> str:
-        return self._cluster.cluster_id()
+    def state(self) -> TopicState:
+        # The id before the offsets: a topic that is made again in between has another id at the
+        # next look, so what was read of it is not taken for the old one's.
+        cluster_id, topic_id = self._cluster.cluster_id(), self.topic_id()
+        return TopicState(cluster_id, topic_id, self._cluster.offsets(self._topic))
 
-    def offsets(self) -> Mapping[int, Offsets]:
-        return self._cluster.offsets(self._topic)
+    def topic_id(self) -> str | None:
+        return self._cluster.topic_id(self._topic)
 
     def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
         return kafka_source.batch(self._spark, self._connection, self._topic, starts, ends)
@@ -108,17 +126,12 @@ class _OfFolder:
         self, spark: SparkSession, path: str, topic: str, options: Mapping[str, str]
     ) -> None:
         self._spark, self._path, self._topic, self._options = spark, path, topic, options
-        self._cluster_id: str | None = None
+        self._topic_id: str | None = None
         self._told: list[str] = []
 
-    def cluster_id(self) -> str:
-        if self._cluster_id is None:
-            self.offsets()
-        return self._cluster_id or UNKNOWN_CLUSTER
-
-    def offsets(self) -> Mapping[int, Offsets]:
+    def state(self) -> TopicState:
         found = folder_source.partitions(self._spark, self._path, self._topic, self._options)
-        self._cluster_id = found[0].cluster_id
+        self._topic_id = next((one.topic_id for one in found if one.topic_id), None)
         for one in found:
             for note in one.notes:
                 self._tell(note)
@@ -127,7 +140,12 @@ class _OfFolder:
                     f"{one.topic}-{one.partition}: offsets from {one.end} to {one.log_end - 1} are "
                     "not read: a transaction is open there, or the high watermark lies before"
                 )
-        return {one.partition: Offsets(one.start, one.end) for one in found}
+        offsets = {one.partition: Offsets(one.start, one.end) for one in found}
+        cluster_id = found[0].cluster_id or UNKNOWN_CLUSTER
+        return TopicState(cluster_id, self._topic_id, offsets, has_all_partitions=False)
+
+    def topic_id(self) -> str | None:
+        return self._topic_id
 
     def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
         return folder_source.batch(

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+    Uuid,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -26,6 +33,8 @@ _TIMEOUT_S = 10.0
 _FIRST_LOOK_S = 1.0
 _RETRY_S = 0.5
 _LIST_MAX = 8
+_URL_SAFE = str.maketrans("+/", "-_")
+_NO_ID = 22 * "A"
 # The broker is there, and does not want this client.
 _REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 
@@ -78,6 +87,25 @@ class Cluster:
                 f"name another, or fill it first (ottla-pipeline generate --topic {topic})"
             )
         return sorted(found[topic].partitions)
+
+    def topic_id(self, topic: str) -> str | None:
+        """A topic's id, which one that is made again under its name does not have; None where the
+        brokers give none (before Kafka 2.8). PipelineError if there is no topic of this name."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            (described,) = self._admin.describe_topics(
+                TopicCollection([topic]), request_timeout=self._timeout_s
+            ).values()
+            try:
+                return id_text(described.result().topic_id)
+            except KafkaException as error:
+                self.partitions(topic)
+                if time.monotonic() > deadline:
+                    raise PipelineError(
+                        f"topic {topic} is not described ({error.args[0].str()}): see ottla status "
+                        f"--bootstrap-server {self.servers}"
+                    ) from error
+            time.sleep(_RETRY_S)
 
     def ensure(self, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> bool:
         """Make a topic, with three replicas where there are three brokers; whether it is new."""
@@ -161,3 +189,9 @@ class Cluster:
     def _heard(self, error: KafkaError) -> None:
         if error.code() in _REFUSALS:
             self._refusal = error.str()
+
+
+def id_text(topic_id: Uuid) -> str | None:
+    """An id as Kafka writes it, in `partition.metadata` too; None for the one of zeros alone."""
+    text = str(topic_id).translate(_URL_SAFE)  # librdkafka's is the other base64
+    return None if text == _NO_ID else text

@@ -24,9 +24,10 @@ from pipeline.columns.options import columns_of
 from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
 from pipeline.options import check_folder, number, place, table_place, topic, whole
+from pipeline.sources import TopicState
 from pipeline.spark.session import Needs
 from pipeline.spark.waiting import Say, busy, teller
-from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress
+from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress, is_another
 from pipeline.tables.table import FORMATS, Table, open_table, wants
 from pipeline.topics import Offsets
 
@@ -141,11 +142,14 @@ class Filling:
 
     def catch_up(self) -> int:
         """Up to where the topic ends now; how many offsets that were."""
-        offsets = self._source.offsets()
+        state = self._source.state()
         if self._columns is None:
             with busy(self._say, f"looking at {self._table.path} and its columns"):
-                self._open()
-        starts, ends = to_read(self._topic, offsets, self._table.reached.ends)
+                self._open(state)
+        else:
+            for target in (self._table, self._letters):
+                target.check(self._topic, state)
+        starts, ends = to_read(self._topic, state, self._table.reached.ends)
         wanted = sum(ends.values()) - sum(starts.values())
         if wanted == 0:
             if not self._options.for_ever:
@@ -155,29 +159,29 @@ class Filling:
         done = 0
         while starts != ends:
             batch = bounded(starts, ends, self._options.batch_max)
-            done += self._load({one: starts[one] for one in batch}, batch)
+            done += self._load({one: starts[one] for one in batch}, batch, state.topic_id)
             starts |= batch
             if done < wanted:
                 self._say(f"{done:,} of {wanted:,}")
         return done
 
-    def _open(self) -> None:
-        cluster_id = self._source.cluster_id()
+    def _open(self, state: TopicState) -> None:
         for one in (self._table, self._letters):
-            one.open(self._topic, cluster_id)
+            one.open(self._topic, state)
         kept = self._table.properties().get(COLUMNS)
-        self._columns = columns_of(self._options, kept, self._sample)
+        self._columns = columns_of(self._options, kept, lambda: self._sample(state.offsets))
         self._table.keep(COLUMNS, self._columns.to_text())
 
-    def _sample(self) -> DataFrame:
+    def _sample(self, offsets: Mapping[int, Offsets]) -> DataFrame:
         """The newest records: what a schema is found in."""
-        offsets = self._source.offsets()
         ends = {one: there.end for one, there in offsets.items()}
         each = -(-SAMPLE // len(ends))
         starts = {one: max(there.start, there.end - each) for one, there in offsets.items()}
         return self._source.batch(starts, ends)
 
-    def _load(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> int:
+    def _load(
+        self, starts: Mapping[int, int], ends: Mapping[int, int], topic_id: str | None
+    ) -> int:
         """One commit of rows, behind one of dead letters if there are any; how many offsets."""
         began = time.monotonic()
         assert self._columns is not None, "it is open"
@@ -201,6 +205,7 @@ class Filling:
                 if checked.is_cached:
                     new = not_yet(misfits, self._letters.reached.ends, starts)
                     refused = new.count()
+            self._check_not_made_again(topic_id)
             with busy(self._say, f"committing rows of {count:,} offsets"):
                 if refused:
                     self._letters.append(new, starts, ends)
@@ -208,6 +213,8 @@ class Filling:
         finally:
             if checked.is_cached:
                 checked.unpersist()
+        # What is kept as it is has been read in the commit alone.
+        self._check_not_made_again(topic_id)
         bad = f", {refused:,} records into {self._letters.path}" if refused else ""
         self._say(
             f"run {self._table.reached.run}: {count:,} offsets of {len(ends)} partitions into "
@@ -215,6 +222,14 @@ class Filling:
         )
         self._table.look_after()
         return count
+
+    def _check_not_made_again(self, topic_id: str | None) -> None:
+        """PipelineError where the topic is not the one any more whose offsets were asked for."""
+        if is_another(topic_id, self._source.topic_id()):
+            raise PipelineError(
+                f"topic {self._topic} was deleted and made again while it was read: name another "
+                "--table to begin again"
+            )
 
 
 class Target:
@@ -227,16 +242,26 @@ class Target:
         self.path = table.path
         self.reached = Progress("", "", 0, {}, {}, of)
         self._there = False
+        self._is_without_id = False
         self._kept: dict[str, str] = {}
 
-    def open(self, topic: str, cluster_id: str) -> None:
+    def open(self, topic: str, state: TopicState) -> None:
         """PipelineError where it is another topic's, or somebody else's."""
         found = self._table.progress()
         if found is None:
-            self.reached = replace(self.reached, topic=topic, cluster_id=cluster_id)
+            self.reached = replace(
+                self.reached, topic=topic, cluster_id=state.cluster_id, topic_id=state.topic_id
+            )
             return
-        found.check(topic, cluster_id, self.path)
-        self.reached, self._there = found, True
+        found.check(topic, state.cluster_id, state.topic_id, self.path)
+        # An older version wrote it: the next commit has the id.
+        self._is_without_id = found.topic_id is None and state.topic_id is not None
+        self.reached = replace(found, topic_id=found.topic_id or state.topic_id)
+        self._there = True
+
+    def check(self, topic: str, state: TopicState) -> None:
+        """PipelineError where the topic is another one since it was opened."""
+        self.reached.check(topic, state.cluster_id, state.topic_id, self.path)
 
     def properties(self) -> dict[str, str]:
         """What is kept with it; nothing where it is not there yet."""
@@ -261,8 +286,9 @@ class Target:
     def look_after(self) -> None:
         """What need not be done at each run, by its number: a job of one run does it, too."""
         options = self._options
-        if self.reached.run % _REMEMBERED_EVERY == 0:
+        if self.reached.run % _REMEMBERED_EVERY == 0 or self._is_without_id:
             self._remember()
+            self._is_without_id = False
         if options.merge_above and self.reached.run % max(1, options.merge_above // 5) == 0:
             self._merge(options.file_size * _MIB)
 
@@ -299,12 +325,19 @@ def arranged(rows: DataFrame) -> DataFrame:
 
 
 def to_read(
-    topic: str, offsets: Mapping[int, Offsets], reached: Mapping[int, int]
+    topic: str, state: TopicState, reached: Mapping[int, int]
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """From where to where, by partition. PipelineError where records are gone, or a new topic is
-    under the old name. A partition that is new is read from its start."""
+    """From where to where, by partition. PipelineError where records or partitions are gone: of a
+    cluster without topic ids that alone shows a new topic under the old name. A partition that is
+    new is read from its start."""
     starts, ends = {}, {}
-    for partition, there in offsets.items():
+    gone = ", ".join(str(one) for one in sorted(reached) if one not in state.offsets)
+    if gone and state.has_all_partitions:
+        raise PipelineError(
+            f"the table holds partitions of {topic} that the topic has not ({gone}): it was "
+            "deleted and made again; name another --table to begin again"
+        )
+    for partition, there in state.offsets.items():
         start = reached.get(partition, there.start)
         if start < there.start:
             raise PipelineError(
@@ -314,7 +347,8 @@ def to_read(
         if start > there.end:
             raise PipelineError(
                 f"the table holds {topic}-{partition} up to offset {start}, the topic ends at "
-                f"{there.end}: it was made anew; load it into another --table"
+                f"{there.end}: it was deleted and made again, or has lost its newest records; name "
+                "another --table to begin again"
             )
         starts[partition], ends[partition] = start, there.end
     return starts, ends

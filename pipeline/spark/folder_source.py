@@ -35,6 +35,7 @@ class FolderPartition:
 
     topic: str
     partition: int
+    topic_id: str | None
     cluster_id: str | None
     start: int
     end: int
@@ -52,6 +53,7 @@ def partitions(
         FolderPartition(
             row["topic"],
             row["partition"],
+            row["topicId"],
             row["clusterId"],
             row["startOffset"],
             row["endOffset"],

@@ -53,7 +53,7 @@ class ParquetTable:
             self._table.check_folder()
             return None
         self._table.finish_last()
-        return _progress(manifests, parsed(self.properties().get(KEY)))
+        return _progress(manifests)
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         """One manifest."""
@@ -72,8 +72,7 @@ class ParquetTable:
         """All of them."""
         self._refuse_versions(version, time)
         manifests = self._table.manifests()
-        kind = parsed(self.properties().get(KEY))
-        return [_progress(manifests[:number], kind) for number in range(1, len(manifests) + 1)]
+        return [_progress(manifests[:number]) for number in range(1, len(manifests) + 1)]
 
     def read(self, version: str | None = None, time: str | None = None) -> DataFrame:
         """By the manifests, without the columns of its folders."""
@@ -101,8 +100,10 @@ class ParquetTable:
             raise no_versions(self.path)
 
 
-def _progress(manifests: list[Manifest], kind: Progress | None) -> Progress:
+def _progress(manifests: list[Manifest]) -> Progress:
+    """What the last of these says; those of older versions keep no progress of their own."""
     last = manifests[-1]
+    kept = parsed((last.properties or {}).get(KEY))
     ends: dict[int, int] = {}
     for one in manifests:
         ends.update({int(partition): end for partition, end in one.ends.items()})
@@ -112,5 +113,6 @@ def _progress(manifests: list[Manifest], kind: Progress | None) -> Progress:
         run=last.run,
         starts={int(partition): start for partition, start in last.starts.items()},
         ends=ends,
-        of=ROWS if kind is None else kind.of,
+        of=ROWS if kept is None else kept.of,
+        topic_id=None if kept is None else kept.topic_id,
     )

@@ -34,6 +34,10 @@ class Progress:
     """What is committed: rows or dead letters, each under an id of its own."""
     writer: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Tells this commit from another job's of the same number."""
+    topic_id: str | None = None
+    """22 letters, as Kafka writes it: a topic that is deleted and made again under its name has
+    another one. None where the brokers give none (before Kafka 2.8), and in commits of older
+    versions of this job."""
 
     @property
     def owner(self) -> str:
@@ -43,13 +47,15 @@ class Progress:
     def following(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Progress:
         """The next commit: the same partitions in both, which may be a few of them."""
         reached = {**self.ends, **ends}
-        return Progress(self.topic, self.cluster_id, self.run + 1, starts, reached, self.of)
+        writer = uuid.uuid4().hex
+        return replace(self, run=self.run + 1, starts=starts, ends=reached, writer=writer)
 
     def text(self) -> str:
         """As it is kept."""
         kept = {
             "topic": self.topic,
             "cluster_id": self.cluster_id,
+            "topic_id": self.topic_id,
             "run": self.run,
             "starts": {str(one): offset for one, offset in sorted(self.starts.items())},
             "ends": {str(one): offset for one, offset in sorted(self.ends.items())},
@@ -58,8 +64,8 @@ class Progress:
         }
         return json.dumps(kept, separators=(",", ":"))
 
-    def check(self, topic: str, cluster_id: str, path: str) -> None:
-        """PipelineError where the table at `path` is another topic's."""
+    def check(self, topic: str, cluster_id: str, topic_id: str | None, path: str) -> None:
+        """PipelineError where the table at `path` is another topic's, of this name or another."""
         option = "--table" if self.of == ROWS else "--dead-letters"
         if self.topic != topic:
             raise PipelineError(
@@ -70,6 +76,16 @@ class Progress:
                 f"table {path} was loaded from another cluster "
                 f"({self.cluster_id}; this one is {cluster_id}): name another {option}"
             )
+        if is_another(self.topic_id, topic_id):
+            raise PipelineError(
+                f"topic {topic} was deleted and made again since table {path} was loaded (its id "
+                f"was {self.topic_id}, it is {topic_id} now): name another {option} to begin again"
+            )
+
+
+def is_another(topic_id: str | None, other_id: str | None) -> bool:
+    """Whether two ids are of two topics. An unknown one may be any topic's."""
+    return None not in (topic_id, other_id) and topic_id != other_id
 
 
 def parsed(text: str | None) -> Progress | None:
@@ -84,6 +100,7 @@ def parsed(text: str | None) -> Progress | None:
             ends={int(one): offset for one, offset in kept["ends"].items()},
             of=kept["of"],
             writer=kept["writer"],
+            topic_id=kept.get("topic_id"),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -44,6 +44,8 @@ class Corpus:
 
     folder: Path
     rows: dict[str, list[Row]]
+    topic_id: str | None
+    """Of the topic of transactions, as the broker gives it."""
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,8 @@ def corpus(
 
 
 def _copied(spark: SparkSession, bootstrap: str, data_dir: Path, folder: Path) -> Corpus:
+    from pipeline.spark.connection import Connection
+    from pipeline.topics import Cluster
     from tests.compat.spark_session import Kafka
 
     kafka = Kafka(spark, bootstrap)
@@ -84,8 +88,9 @@ def _copied(spark: SparkSession, bootstrap: str, data_dir: Path, folder: Path) -
             )
             for level in ISOLATION
         }
+        topic_id = Cluster(Connection(bootstrap)).topic_id(TRANSACTION_TOPIC)
         shutil.copytree(data_dir, folder)
-    return Corpus(folder, rows)
+    return Corpus(folder, rows, topic_id)
 
 
 def rows_of(frame: DataFrame) -> list[Row]:
@@ -189,11 +194,13 @@ def test_a_table_is_filled_from_a_folder_and_goes_on_there(
     spark: SparkSession, corpus: Corpus, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from pipeline.command import parser_for
+    from pipeline.errors import PipelineError
     from pipeline.jobs import load
-    from pipeline.tables.loaded_table import LoadedTable
+    from pipeline.tables.parquet_table import ParquetTable
 
-    path = str(tmp_path / "table")
-    given = ("load", "--from-folder", str(corpus.folder), "--table", path, "--batch-max", "100")
+    path, folder = str(tmp_path / "table"), tmp_path / "folder"
+    shutil.copytree(corpus.folder, folder)
+    given = ("load", "--from-folder", str(folder), "--table", path, "--batch-max", "100")
     options = parser_for("load").parse_args([*given, "--topic", TRANSACTION_TOPIC])
     for said in ("run 1: ", f"nothing new in {TRANSACTION_TOPIC}"):
         load.check(options)
@@ -201,7 +208,16 @@ def test_a_table_is_filled_from_a_folder_and_goes_on_there(
         told = capfd.readouterr().err
         assert said in told and "are not read: a transaction is open there" in told
     wanted = [row for row in corpus.rows["read_committed"] if row[0] == TRANSACTION_TOPIC]
-    rows = LoadedTable(spark, path).read()
-    assert sorted((row.offset, row.value) for row in rows.collect()) == [
+    table = ParquetTable(spark, path)
+    assert sorted((row.offset, row.value) for row in table.read().collect()) == [
         (row[2], row[4]) for row in wanted
     ]
+    reached = table.progress()
+    assert reached is not None and reached.topic_id is not None
+    assert reached.topic_id == corpus.topic_id
+
+    # The topic is deleted and made again, and the folder copied once more.
+    metadata = folder / f"{TRANSACTION_TOPIC}-0" / "partition.metadata"
+    metadata.write_text(metadata.read_text().replace(reached.topic_id, "B" * 22))
+    with pytest.raises(PipelineError, match=f"made again .*its id was {reached.topic_id}, it is B"):
+        load.run(spark, options)

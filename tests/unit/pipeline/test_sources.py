@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("pyspark")
 from pipeline import sources
 from pipeline.command import parser_for
 from pipeline.errors import PipelineError
+from pipeline.sources import TopicState
 from pipeline.spark.folder_source import FolderPartition
 from pipeline.topics import Offsets
 
@@ -51,19 +53,41 @@ def test_what_a_folder_has(
     ) -> list[FolderPartition]:
         asked.append((path, topic, options))
         return [
-            FolderPartition("t", 0, "abc", 3, 9, 9, ("a note",)),
-            FolderPartition("t", 1, "abc", 0, 5, 8, ()),
+            FolderPartition("t", 0, None, "abc", 3, 9, 9, ("a note",)),
+            FolderPartition("t", 1, "A", "abc", 0, 5, 8, ()),
         ]
 
     monkeypatch.setattr(sources.folder_source, "partitions", partitions)
     isolation = ("--option", "kafka.isolation.level=read_uncommitted")
     spark: Any = None
     source = sources.source_of(spark, options_of("--from-folder", "/a", *isolation))
-    assert source.cluster_id() == "abc"
-    assert source.offsets() == {0: Offsets(3, 9), 1: Offsets(0, 5)}
+    offsets = {0: Offsets(3, 9), 1: Offsets(0, 5)}
+    for _ in range(2):
+        assert source.state() == TopicState("abc", "A", offsets, has_all_partitions=False)
+    assert source.topic_id() == "A"
     assert asked == [("/a", "t", {"isolation.level": "read_uncommitted"})] * 2
     assert capsys.readouterr().err.splitlines() == [
         "/a: a note",
         "/a: t-1: offsets from 5 to 7 are not read: a transaction is open there, or the high "
         "watermark lies before",
     ]
+
+
+def test_what_a_cluster_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The id comes first: of a topic that is made again meanwhile it is not the next one."""
+    asked: list[str] = []
+
+    def answer(name: str, value: Any) -> Any:
+        return lambda *_: asked.append(name) or value
+
+    cluster = SimpleNamespace(
+        cluster_id=answer("cluster", "abc"),
+        topic_id=answer("id", "A"),
+        offsets=answer("offsets", {0: Offsets(0, 5)}),
+    )
+    monkeypatch.setattr(sources, "Cluster", lambda _: cluster)
+    spark: Any = None
+    source = sources.source_of(spark, options_of())
+    assert source.state() == TopicState("abc", "A", {0: Offsets(0, 5)})
+    assert asked.index("id") < asked.index("offsets")
+    assert source.topic_id() == "A"

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Uuid
 
 from pipeline import topics
 from pipeline.errors import PipelineError
 from pipeline.spark.connection import Connection
-from pipeline.topics import Cluster, Offsets
+from pipeline.topics import Cluster, Offsets, id_text
 
 
 class Made:
@@ -119,6 +119,38 @@ def test_offsets_wait_out_an_election(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = cluster_with(monkeypatch, Admin(1, {"cdr": 2}))
     assert cluster.offsets("cdr") == {0: Offsets(3, 9), 1: Offsets(0, 2)}
     assert given[0]["bootstrap.servers"] == "kafka:9092"
+
+
+@pytest.mark.parametrize(
+    ("halves", "text"),
+    [
+        ((-1, 5), "__________8AAAAAAAAABQ"),
+        ((0, 1), "AAAAAAAAAAAAAAAAAAAAAQ"),
+        ((0, 0), None),
+    ],
+)
+def test_an_id_is_written_as_kafka_writes_it(halves: tuple[int, int], text: str | None) -> None:
+    assert id_text(Uuid(*halves)) == text
+
+
+def test_the_topics_id_waits_until_the_topic_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin: Any = Admin(1, {"cdr": 2})
+    unknown = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+    answers: list[Any] = [unknown, SimpleNamespace(topic_id=Uuid(0, 1)), unknown]
+
+    def result() -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    admin.describe_topics = lambda *_, **__: {"cdr": SimpleNamespace(result=result)}
+    monkeypatch.setattr(topics, "_RETRY_S", 0)
+    cluster = cluster_with(monkeypatch, admin)
+    assert cluster.topic_id("cdr") == "AAAAAAAAAAAAAAAAAAAAAQ"
+    del admin.there["cdr"]
+    with pytest.raises(PipelineError, match="there is no topic cdr"):
+        cluster.topic_id("cdr")
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

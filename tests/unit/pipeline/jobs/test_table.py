@@ -14,25 +14,39 @@ from pipeline.command import parser_for
 from pipeline.errors import PipelineError
 from pipeline.jobs import table
 from pipeline.jobs.table import bounded, to_read, too_many
-from pipeline.tables.progress import Progress
+from pipeline.sources import TopicState
+from pipeline.tables.progress import KEY, Progress, parsed
 from pipeline.tables.table import Size
 from pipeline.topics import Offsets
 
+STATE = TopicState("id", "A", {})
+
+
+def state(offsets: dict[int, Offsets], has_all: bool = True) -> TopicState:
+    return replace(STATE, offsets=offsets, has_all_partitions=has_all)
+
 
 def test_it_goes_on_where_the_table_ends_and_begins_new_partitions() -> None:
-    offsets = {0: Offsets(0, 10), 1: Offsets(5, 8)}
-    assert to_read("t", offsets, {}) == ({0: 0, 1: 5}, {0: 10, 1: 8})
-    assert to_read("t", offsets, {0: 7}) == ({0: 7, 1: 5}, {0: 10, 1: 8})
+    there = state({0: Offsets(0, 10), 1: Offsets(5, 8)})
+    assert to_read("t", there, {}) == ({0: 0, 1: 5}, {0: 10, 1: 8})
+    assert to_read("t", there, {0: 7}) == ({0: 7, 1: 5}, {0: 10, 1: 8})
 
 
 def test_records_that_are_gone_are_named() -> None:
     with pytest.raises(PipelineError, match="offsets 3 to 4 of t-0 were deleted before"):
-        to_read("t", {0: Offsets(5, 9)}, {0: 3})
+        to_read("t", state({0: Offsets(5, 9)}), {0: 3})
 
 
-def test_a_topic_that_was_made_anew_is_noticed() -> None:
-    with pytest.raises(PipelineError, match="up to offset 12, the topic ends at 9: it was made"):
-        to_read("t", {0: Offsets(0, 9)}, {0: 12})
+def test_a_topic_that_was_made_again_is_noticed_without_an_id() -> None:
+    with pytest.raises(PipelineError, match="up to offset 12, the topic ends at 9: it was deleted"):
+        to_read("t", state({0: Offsets(0, 9)}), {0: 12})
+    fewer = {0: Offsets(0, 40)}
+    with pytest.raises(
+        PipelineError, match=r"of t that the topic has not \(1, 2\): it was deleted"
+    ):
+        to_read("t", state(fewer), {0: 30, 2: 30, 1: 30})
+    of_a_folder = to_read("t", state(fewer, has_all=False), {0: 30, 1: 30})
+    assert of_a_folder == ({0: 30}, {0: 40}), "which may hold one partition alone"
 
 
 def test_a_batch_takes_its_share_of_each_partition() -> None:
@@ -60,12 +74,13 @@ class Remembered:
     def __init__(self, files: int = 0) -> None:
         self.files = files
         self.asked: list[Any] = []
+        self.committed: Progress | None = None
 
     def properties(self) -> dict[str, str]:
         return {}
 
     def progress(self) -> Progress | None:
-        return None
+        return self.committed
 
     def size(self) -> Size:
         return Size(self.files, self.files * 10)
@@ -84,7 +99,7 @@ def test_a_table_is_looked_after_at_some_runs_alone() -> None:
     there: Any = Remembered(files=52)
     said: list[str] = []
     target = table.Target(there, options, "table", said.append)
-    target.open("t", "id")
+    target.open("t", STATE)
     for run in range(1, 10):
         target.reached = replace(target.reached, run=run)
         target.look_after()
@@ -100,11 +115,33 @@ def test_a_table_is_looked_after_at_some_runs_alone() -> None:
     assert [one[0] for one in there.asked] == ["remember"], "49 too many are not yet too many"
 
 
+def test_a_table_of_an_older_version_takes_the_id_at_its_next_commit() -> None:
+    options = parser_for("table").parse_args(["table", "--topic", "t"])
+    there: Any = Remembered()
+    there.committed = Progress("t", "id", 3, {}, {0: 9})
+    target = table.Target(there, options, "table", print)
+    target.open("t", replace(STATE, topic_id=None))
+    assert target.reached.topic_id is None, "the brokers give none"
+    target.open("t", STATE)
+    assert target.reached.following({0: 9}, {0: 10}).topic_id == "A"
+    target.look_after()
+    target.look_after()
+    ((name, kept),) = there.asked
+    assert name == "remember", "once, for when the commits are forgotten"
+    remembered = parsed(kept[KEY])
+    assert remembered is not None and remembered.topic_id == "A"
+    with pytest.raises(PipelineError, match="its id was A, it is B now"):
+        target.check("t", replace(STATE, topic_id="B"))
+    there.committed = target.reached
+    target.open("t", replace(STATE, topic_id=None))
+    assert target.reached.topic_id == "A", "a folder without partition.metadata takes it from none"
+
+
 def test_what_is_kept_is_written_once_and_before_the_first_commit() -> None:
     options = parser_for("table").parse_args(["table", "--topic", "t"])
     there: Any = Remembered()
     target = table.Target(there, options, "table", print)
-    target.open("t", "id")
+    target.open("t", STATE)
     target.keep("ottla.columns", "{}")
     assert there.asked == [], "there is no table yet"
     assert target.properties() == {}

@@ -19,7 +19,7 @@ from tests.unit.pipeline.small_frames import ON_SPARK, records
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pipeline.topics import Offsets
+    from pipeline.sources import TopicState
 
 pytestmark = ON_SPARK
 
@@ -32,19 +32,22 @@ class Topic:
     ) -> None:
         self._spark, self._form, self.path = spark, form, path
         self.values: list[Any] = []
+        self.ids = ["A"]
+        """What the topic's id is at each look; the last one stays."""
         monkeypatch.setattr("pipeline.sources.check", lambda _: None)
         monkeypatch.setattr("pipeline.sources.source_of", lambda *_: self)
         monkeypatch.setattr("pipeline.spark.session.check", lambda _: None)
         monkeypatch.setattr("pipeline.spark.session.make_session", lambda *_: spark)
         monkeypatch.setattr(spark, "stop", lambda: None)
 
-    def cluster_id(self) -> str:
-        return "c"
-
-    def offsets(self) -> Mapping[int, Offsets]:
+    def state(self) -> TopicState:
+        from pipeline.sources import TopicState
         from pipeline.topics import Offsets
 
-        return {0: Offsets(0, len(self.values))}
+        return TopicState("c", self.topic_id(), {0: Offsets(0, len(self.values))})
+
+    def topic_id(self) -> str:
+        return self.ids.pop(0) if len(self.ids) > 1 else self.ids[0]
 
     def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
         frame = records(self._spark, *self.values)
@@ -91,6 +94,21 @@ class Topic:
 
 
 FORMS = ("delta", "iceberg", "parquet")
+
+
+def check_made_again(topic: Topic, *words: str) -> None:
+    """Of a topic that is deleted and made again nothing comes into the table of the old one."""
+    before = topic.reached()
+    topic.values += [topic.values[-1], topic.values[0]]
+    for ids, again in ((["B"], "since table"), (["A", "B"], "while it was read")):
+        topic.ids = ids
+        code, said = topic.fill(*words)
+        (sentence,) = refusals(said)
+        assert code == 2 and f"topic t was deleted and made again {again}" in sentence
+        assert "name another --table to begin again" in sentence
+        assert topic.reached() == before
+    topic.ids = ["A"]
+    del topic.values[-2:]
 
 
 def refusals(said: list[str]) -> list[str]:
@@ -149,6 +167,7 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
         (4, 5, None, None),
         (6, 7, None, None),
     ]
+    check_made_again(topic, *as_json)
     assert topic.letters() == misfits
 
 
@@ -180,6 +199,7 @@ def test_a_registry_whose_latest_schema_gains_a_field_and_then_changes_a_type(
         assert topic.rows("offset", "id", "b") == wanted
         assert topic.letters() == [(4, "the registry knows no schema of id 9")]
 
+        check_made_again(topic, *avro)
         before = topic.reached()
         served.register("t-value", 3, record(("id", "string")))
         topic.values += [framed(3, b"\x02x")]
@@ -187,6 +207,24 @@ def test_a_registry_whose_latest_schema_gains_a_field_and_then_changes_a_type(
         (sentence,) = refusals(said)
         assert code == 2 and "column id is INT in the table" in sentence
         assert topic.reached() == before and topic.rows("offset", "id", "b") == wanted
+
+
+def test_a_topic_that_is_made_again_between_two_batches_and_while_bytes_are_committed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = Topic(spark, monkeypatch, "iceberg", tmp_path / "t")
+    topic.values += [b"old 0", b"old 1"]
+    # Before the batch, before its commit, behind it; then the next batch's.
+    topic.ids = ["A", "A", "A", "B"]
+    code, said = topic.fill("--every", "0.001")
+    assert code == 2 and "made again since table" in refusals(said)[0]
+    assert topic.reached() == (1, {0: 2})
+    check_made_again(topic)
+    # Bytes that are kept as they are have been read by the commit alone.
+    topic.values += [b"new"]
+    topic.ids = ["A", "A", "B"]
+    code, said = topic.fill()
+    assert code == 2 and "made again while it was read" in refusals(said)[0]
 
 
 def test_avro_by_the_schema_of_a_file(

@@ -36,9 +36,12 @@ def test_a_folders_partitions_and_records(spark: SparkSession, tmp_path: Path) -
     log.close()
     copied(log, tmp_path)
     (tmp_path / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=1\n")
+    metadata = "version: 0\ntopic_id: 1hmEKRB-SnOHcsCzOyL1Gg\n"
+    (tmp_path / "topic-0" / "partition.metadata").write_text(metadata)
     shutil.copytree(tmp_path / "topic-0", tmp_path / "topic-1")
     found, other = folder_source.partitions(spark, str(tmp_path), "topic", {})
-    assert found == folder_source.FolderPartition("topic", 0, "abc", 0, 24, 24, ())
+    topic_id = "1hmEKRB-SnOHcsCzOyL1Gg"
+    assert found == folder_source.FolderPartition("topic", 0, topic_id, "abc", 0, 24, 24, ())
     assert other.partition == 1
     rows = folder_source.batch(spark, str(tmp_path), "topic", {0: 3}, {0: 20}, {})
     # Of the other partition nothing was asked for.

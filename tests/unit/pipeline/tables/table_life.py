@@ -20,7 +20,7 @@ pytest.importorskip("pyspark")
 from pipeline.errors import PipelineError
 from pipeline.tables.progress import KEY, Progress
 
-NOTHING = Progress("t", "id", 0, {}, {})
+NOTHING = Progress("t", "id", 0, {}, {}, topic_id="1hmEKRB-SnOHcsCzOyL1Gg")
 LONG_AGO, FAR_OFF = "2001-01-01 00:00:00.000000", "2101-01-01 00:00:00.000000"
 T = TypeVar("T", bound="Table")
 

@@ -101,6 +101,7 @@ def test_each_run_is_one_commit_and_no_number_comes_twice(
     (log / f".{last.name}.crc").unlink(missing_ok=True)
     found = DeltaTable(spark, table.path).progress()
     assert found is not None and (found.ends, found.run) == ({0: 10}, 4)
+    assert found.topic_id == NOTHING.topic_id
 
 
 @on_spark

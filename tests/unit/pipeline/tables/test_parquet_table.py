@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,10 +32,14 @@ def test_runs_go_on_where_the_manifests_end(spark: SparkSession, tmp_path: Path)
     again = ParquetTable(spark, table.path)
     found = again.progress()
     assert found is not None and (found.run, found.ends) == (1, {0: 2})
+    assert found.topic_id == NOTHING.topic_id
     assert again.properties()["ottla.columns"] == "{}"
-    second = found.following({1: 0}, {1: 4})
+    second = replace(found, topic_id="another").following({1: 0}, {1: 4})
     again.append(records(spark, b"c").selectExpr("* EXCEPT (partition)", "1 AS partition"), second)
-    assert [(one.run, one.ends) for one in again.commits()] == [(1, {0: 2}), (2, {0: 2, 1: 4})]
+    assert [(one.run, one.ends, one.topic_id) for one in again.commits()] == [
+        (1, {0: 2}, NOTHING.topic_id),
+        (2, {0: 2, 1: 4}, "another"),
+    ]
     assert set(again.read().columns) == set(records(spark).columns), "none of the folders"
     assert again.read().count() == 3 and again.size().files == 2
     with pytest.raises(PipelineError, match="another load has written run 2 of"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from pipeline.errors import PipelineError
 from pipeline.tables.progress import DEAD_LETTERS, Progress, farthest, parsed, ranges
 
-NOTHING = Progress("t", "id", 0, {}, {})
+NOTHING = Progress("t", "id", 0, {}, {}, topic_id="A")
 
 
 def test_it_is_read_as_it_was_written() -> None:
@@ -18,6 +19,12 @@ def test_it_is_read_as_it_was_written() -> None:
     assert (one.run, one.starts, one.ends) == (1, {0: 5, 1: 0}, {0: 9, 1: 4})
     for other in (None, "", "{}", "[1]", "noon", '{"run": 1}'):
         assert parsed(other) is None
+
+
+def test_a_commit_of_an_older_version_has_no_topic_id() -> None:
+    kept = json.loads(NOTHING.text())
+    assert kept.pop("topic_id") == "A"
+    assert parsed(json.dumps(kept)) == replace(NOTHING, topic_id=None)
 
 
 def test_a_commit_of_few_partitions_keeps_the_ends_of_all() -> None:
@@ -35,10 +42,24 @@ def test_rows_and_dead_letters_have_ids_of_their_own() -> None:
 
 def test_another_topics_table_is_refused() -> None:
     with pytest.raises(PipelineError, match="table /t holds topic t, not u: name another --table"):
-        NOTHING.check("u", "id", "/t")
+        NOTHING.check("u", "id", "A", "/t")
     letters = replace(NOTHING, of=DEAD_LETTERS)
     with pytest.raises(PipelineError, match="from another cluster .* another --dead-letters"):
-        letters.check("t", "other", "/t")
+        letters.check("t", "other", "A", "/t")
+
+
+def test_a_topic_of_another_id_is_refused_and_an_unknown_id_may_be_any_topics() -> None:
+    NOTHING.check("t", "id", "A", "/t")
+    NOTHING.check("t", "id", None, "/t")
+    replace(NOTHING, topic_id=None).check("t", "id", "B", "/t")
+    again = (
+        r"topic t was deleted and made again since table /t was loaded \(its id was A, it is B "
+        r"now\): name another --{} to begin again"
+    )
+    with pytest.raises(PipelineError, match=again.format("table")):
+        NOTHING.check("t", "id", "B", "/t")
+    with pytest.raises(PipelineError, match=again.format("dead-letters")):
+        replace(NOTHING, of=DEAD_LETTERS).check("t", "id", "B", "/t")
 
 
 def test_what_is_forgotten_is_found_in_the_rows() -> None:
