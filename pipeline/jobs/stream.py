@@ -40,6 +40,7 @@ from pipeline.spark import connection, kafka_source
 from pipeline.spark.session import is_remote
 from pipeline.tables import aggregates
 from pipeline.tables.files import Files
+from pipeline.tables.progress import is_another
 from pipeline.tables.stream_identity import StreamIdentity, claim
 from pipeline.tables.stream_progress import QueryView, Teller, look
 from pipeline.tables.sums_writer import SumsWriter
@@ -162,7 +163,8 @@ class StreamJob:
         self._spark = spark
         self._there = there
         self._cluster = cluster
-        self._ends = Cluster(there, LOOK_TIMEOUT_S).ends
+        self._watched = Cluster(there, LOOK_TIMEOUT_S)
+        self._topic_id: str | None = None
         self._options = options
         self._checkpoint = as_spark_has_it(options.checkpoint)
         self._table = aggregates.AggregateTable(spark, options.table)
@@ -199,8 +201,16 @@ class StreamJob:
             results_topic=options.results_topic,
             dead_letters=options.dead_letters,
         )
+        self._topic_id = self._cluster.topic_id(options.topic)
         self._lock = hold(options.checkpoint)
-        is_new = claim(self._spark, options.checkpoint, options.table, wanted, self._check_new)
+        is_new = claim(
+            self._spark,
+            options.checkpoint,
+            options.table,
+            wanted,
+            self._topic_id,
+            self._check_new,
+        )
         self._ensure_topics()
         _say(f"{'begins with' if is_new else 'goes on with'} topic {options.topic}")
 
@@ -243,6 +253,7 @@ class StreamJob:
         while True:
             self._raise_failure()
             if self._options.once and not any(query.isActive for query in self._queries):
+                self._heard_ends()
                 return "done: all that was there is in the results"
             if stopped():
                 return "stopped; the same command goes on from here"
@@ -310,9 +321,11 @@ class StreamJob:
         return last if len(last) == len(self._queries) else []
 
     def _heard_ends(self) -> dict[int, int] | None:
-        """Of the topic; None while no broker answers, whom Spark goes on asking."""
+        """Of the topic; None while no broker answers, whom Spark goes on asking. PipelineError
+        where it was made again under the queries, which read on at the old offsets."""
+        topic = self._options.topic
         try:
-            ends = self._ends(self._options.topic)
+            ends, topic_id = self._watched.ends(topic), self._watched.topic_id(topic)
         except PipelineError as error:
             if not self._unheard:
                 _say(f"waiting: {error}")
@@ -321,6 +334,11 @@ class StreamJob:
         if self._unheard:
             _say("a broker answers again")
         self._unheard = False
+        if is_another(self._topic_id, topic_id):
+            raise PipelineError(
+                f"stream: topic {topic} was deleted and made again while it was read: name another "
+                "--checkpoint and --table to begin again"
+            )
         return ends
 
     def _say_alerts(self, batch: int) -> None:

@@ -1,7 +1,9 @@
 """Whose checkpoint and whose table: a stream goes on only with what is its own.
 
-Owns `stream.json` in the checkpoint and `_stream.json` in the table. A checkpoint holds offsets of
-one topic of one cluster, and sums of one window: with others it would go on wrongly and silently.
+Owns `stream.json` and `topic.json` in the checkpoint and `_stream.json` in the table. A checkpoint
+holds offsets of one topic of one cluster, and sums of one window: with others it would go on
+wrongly and silently. `topic.json` has the topic's id; a checkpoint of an older version gets it when
+the stream goes on.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import PipelineError
 from pipeline.tables.files import Files
+from pipeline.tables.progress import is_another
 
 CHECKPOINT_FILE = "stream.json"
+TOPIC_FILE = "topic.json"
 TABLE_FILE = "_stream.json"
 _SPARKS_OWN = ("offsets", "commits", "metadata")
 
@@ -38,6 +42,7 @@ def claim(
     checkpoint: str,
     table: str,
     wanted: StreamIdentity,
+    topic_id: str | None,
     check_new: Callable[[], None],
 ) -> bool:
     """Bind checkpoint and table to this stream, or see that they are; whether it is a new one.
@@ -61,9 +66,23 @@ def claim(
         stream_id = found["stream_id"]
         refuse_differences(checkpoint, found, wanted)
         _refuse_other_table(at_table, table, stream_id)
+    _bind_to_topic(at_checkpoint, checkpoint, wanted.topic, topic_id)
     if not at_table.exists(TABLE_FILE):
         at_table.write_json(TABLE_FILE, {"stream_id": stream_id, "checkpoint": checkpoint})
     return is_new
+
+
+def _bind_to_topic(files: Files, checkpoint: str, topic: str, topic_id: str | None) -> None:
+    if files.exists(TOPIC_FILE):
+        bound_id = files.read_json(TOPIC_FILE)["topic_id"]
+        if is_another(bound_id, topic_id):
+            raise PipelineError(
+                f"topic {topic} was deleted and made again since checkpoint {checkpoint} was made "
+                f"(its id was {bound_id}, it is {topic_id} now): name another --checkpoint and "
+                "--table to begin again"
+            )
+    elif topic_id is not None:
+        files.write_json(TOPIC_FILE, {"topic_id": topic_id})
 
 
 def refuse_differences(checkpoint: str, found: dict[str, str], wanted: StreamIdentity) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,12 +74,17 @@ class Query:
         self.isActive = False
 
 
+def watched(ends: Callable[[str], dict[int, int]], topic_id: str | None = "A") -> Any:
+    """The cluster as a running job looks at it."""
+    return SimpleNamespace(ends=ends, topic_id=lambda topic: topic_id)
+
+
 def job(monkeypatch: pytest.MonkeyPatch, *arguments: str, queries: Any = ()) -> StreamJob:
     table = SimpleNamespace(read_batch=lambda batch: None)
     monkeypatch.setattr(stream.aggregates, "AggregateTable", lambda *_: table)
     monkeypatch.setattr(stream, "LOOK_S", 0)
     cluster: Any = SimpleNamespace()
-    monkeypatch.setattr(stream, "Cluster", lambda *_: SimpleNamespace(ends=lambda topic: {0: 5}))
+    monkeypatch.setattr(stream, "Cluster", lambda *_: watched(lambda topic: {0: 5}))
     settings: dict[str, str] = {}
     spark: Any = SimpleNamespace(conf=SimpleNamespace(set=settings.__setitem__), settings=settings)
     monkeypatch.setattr(
@@ -184,7 +190,7 @@ def test_it_waits_for_a_broker_that_is_away(
             raise PipelineError("no broker answers at k:1")
         return found
 
-    running._ends = ends
+    running._watched = watched(ends)
     assert running.watch(never) == "done: nothing new for 0 s"
     said = capsys.readouterr().err
     assert said.count("stream: waiting: no broker answers at k:1") == 1
@@ -222,6 +228,21 @@ def test_once_ends_with_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     for query in queries:
         query.stop()
     assert job(monkeypatch, "--once", queries=queries).watch(never).startswith("done: all that was")
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_topic_that_is_made_again_under_it_ends_the_job(
+    monkeypatch: pytest.MonkeyPatch, ended: bool
+) -> None:
+    queries = [Query(), Query()]
+    running = job(monkeypatch, "--once", queries=queries)
+    for query in queries:
+        query.isActive = not ended
+    running._topic_id = "an older one"
+    with pytest.raises(PipelineError, match="cdr was deleted and made again while it was read: na"):
+        running.watch(never)
+    running._watched = watched(lambda topic: {0: 5}, topic_id=None)
+    assert running._heard_ends() == {0: 5}, "a broker that gives no ids"
 
 
 def test_a_query_that_fails_is_one_line(
