@@ -6,7 +6,9 @@ imported, which made up half of a broker's start. Owns no state; does no I/O.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+import sys
+from collections.abc import Generator
+from typing import Any, ClassVar, Self, TypeVar
 
 # Fields that let somebody log in, or that a password can be guessed from: nobody sees them.
 _SECRET = frozenset({"auth_bytes", "hmac", "salted_password", "server_key", "stored_key"})
@@ -32,6 +34,34 @@ class Message:
 
     def _shown(self, name: str) -> str:
         return "[hidden]" if name in _SECRET else repr(getattr(self, name))
+
+
+class SlicedMessage(Message):
+    """A request that holds arrays, or a struct of one: it can be read in slices, since its peer
+    chooses how long the arrays are."""
+
+    __slots__: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def read_steps(
+        cls, buf: memoryview, pos: int, version: int, stop: int
+    ) -> Generator[None, None, tuple[Self, int, int]]:
+        """Read the message at `pos`, yielding whenever a slice of `buf` is read: first at the
+        position `stop`, then after each `protocol.primitives.SLICE_BYTES`.
+
+        Return the message, the position after it, and where the slice under way ends.
+        """
+        raise NotImplementedError  # each class has its own
+
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Self, int]:
+        """Read the message at `pos` in one go. Return it and the position after it."""
+        try:
+            next(cls.read_steps(buf, pos, version, sys.maxsize))
+        except StopIteration as end:
+            message, pos, _ = end.value
+            return message, pos
+        raise AssertionError("a slice without an end has ended")
 
 
 M = TypeVar("M", bound=Message)

@@ -15,9 +15,9 @@ Owns no state; does no I/O.
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from struct import Struct
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from protocol.errors import ProtocolError
 from protocol.malformed_text import REPLACED
@@ -29,6 +29,18 @@ _INT32 = Struct(">i")
 _ONE_BYTE = tuple(bytes([n]) for n in range(128))
 SHARED_BYTES = 16 * 1024
 """From here on bytes are shared rather than copied: a part of an answer costs as much as that."""
+T = TypeVar("T")
+ReadSteps: TypeAlias = Generator[None, None, tuple[T, int, int]]
+"""Reads something in slices. Returns it, the position after it, and where the slice ends."""
+SLICE_BYTES = 8 * 1024
+"""Bytes of a request that are read in one go: some four milliseconds if each of them is an item."""
+ARRAY_LENGTH_MAX = 1_000_000
+"""Items of an array, as in Kafka from 4.4 on (`MessageUtil.MAX_ARRAY_LENGTH`)."""
+TAGGED_FIELDS_MAX = 1_000
+"""Tagged fields in one place. Kafka takes 10,000 from 4.4 on, and any number before; no version of
+a message has more than ten."""
+NUMBERS_BYTES = 64 * 1024
+"""Bytes of an array of numbers that are read in one go, since all are unpacked by one call."""
 _MOST_INT16 = 0x7FFF
 _MOST_INT32 = 0x7FFFFFFF
 # A compact length: this much + 1 is the least that is negative once 1 is taken off, as an int.
@@ -312,6 +324,11 @@ def read_compact_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
     return bytes(_present(view)), pos
 
 
+def unread_bytes(value: Any) -> int:
+    """Return the size of a field that nobody looks into while its message is read."""
+    return 0 if value is None else len(value)
+
+
 def write_records(out: MessageBuffer, value: Records | None) -> None:
     """Length in 4 bytes, then the records: copied where they are bytes, else spliced."""
     if value is None:
@@ -340,6 +357,8 @@ def write_compact_records(out: MessageBuffer, value: Records | None) -> None:
 
 
 def _check_array_length(buf: memoryview, pos: int, length: int, item_size: int) -> None:
+    if length > ARRAY_LENGTH_MAX:
+        raise ProtocolError(f"array length {length} is over the limit of {ARRAY_LENGTH_MAX}")
     if length * item_size > len(buf) - pos:
         raise ProtocolError(f"array length {length} with {len(buf) - pos} bytes remaining")
 
@@ -363,6 +382,23 @@ def read_compact_array_length(buf: memoryview, pos: int, item_size: int) -> tupl
     length -= 1
     _check_array_length(buf, pos, length, item_size)
     return length, pos
+
+
+def read_numbers(
+    buf: memoryview, pos: int, count: int, code: str, size: int, stop: int
+) -> ReadSteps[list[Any]]:
+    """Read `count` numbers of `size` bytes, whose `struct` code is `code`."""
+    a_slice = NUMBERS_BYTES // size
+    if count <= a_slice:
+        return list(Struct(f">{count}{code}").unpack_from(buf, pos)), pos + count * size, stop
+    numbers: list[Any] = []
+    end = pos + count * size
+    while pos < end:
+        yield
+        n = min(a_slice, (end - pos) // size)
+        numbers += Struct(f">{n}{code}").unpack_from(buf, pos)
+        pos += n * size
+    return numbers, pos, pos + SLICE_BYTES
 
 
 def refuse_null_array() -> None:
@@ -394,7 +430,11 @@ def skip_tag(buf: memoryview, pos: int, size: int) -> int:
 def read_tag_count(buf: memoryview, pos: int) -> tuple[int, int]:
     """How many tagged fields follow; a negative int counts as none."""
     count, pos = read_uvarint(buf, pos)
-    return (count if count <= _MOST_INT32 else 0), pos
+    if count > TAGGED_FIELDS_MAX:
+        if count > _MOST_INT32:
+            return 0, pos
+        raise ProtocolError(f"{count} tagged fields are over the limit of {TAGGED_FIELDS_MAX}")
+    return count, pos
 
 
 def skip_tagged_fields(buf: memoryview, pos: int) -> int:

@@ -217,6 +217,10 @@ class Connection(asyncio.BufferedProtocol):
             _log.info("closing %s: %s", self.context.connection_id, error)
             self._go_on()
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return the frame of the request under way, or a copy, which is good until its answer."""
+        return self.reader.hold(frame)
+
     def resume(self) -> None:
         """The channel has room again."""
         self.core.room()

@@ -103,6 +103,12 @@ class ConnectionContext:
 class Answered(Protocol):
     """Whoever has a request under way."""
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return the frame of the request under way, or a copy, which is good until its answer."""
+
+    def fail(self, error: BaseException) -> None:
+        """Close at once: the peer's bytes are wrong, or handling them went wrong."""
+
     def answer(self, parts: ResponseParts | None) -> None:
         """Send the response of the request under way; None: there is none."""
 
@@ -117,9 +123,6 @@ class Requester(Answered, Protocol):
 
     def later(self) -> Responder:
         """The way back of the request that is tried at once: its answer comes later."""
-
-    def fail(self, error: BaseException) -> None:
-        """Close at once: the peer's bytes are wrong, or handling them went wrong."""
 
     def leaves_queue(self) -> None:
         """The request that waited in the queue has its handler now."""
@@ -156,6 +159,17 @@ class Responder:
             self._requester = None
             requester.close_after_answers(data)
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return the request's frame, or a copy of it, to be read until the request is answered."""
+        return frame if self._requester is None else self._requester.keep(frame)
+
+    def fail(self, error: BaseException) -> None:
+        """Close the connection at once: its bytes are wrong, or handling them went wrong."""
+        requester = self._requester
+        if requester is not None:
+            self._requester = None
+            requester.fail(error)
+
     def close(self) -> None:
         """Close the connection instead of answering, after earlier answers have been sent."""
         requester = self._requester
@@ -172,6 +186,12 @@ class _Kept:
     def answer(self, parts: ResponseParts | None) -> None:
         assert isinstance(parts, (bytes, bytearray, memoryview)), "an answer in parts, or none"
         self.whole = bytes(parts)
+
+    def keep(self, frame: memoryview) -> memoryview:
+        raise ProtocolError(f"a request of {len(frame)} bytes before the login is too long")
+
+    def fail(self, error: BaseException) -> None:
+        raise error
 
     def close_after_answers(self, last: ResponseParts | None = None) -> None:
         raise ProtocolError("the answer cannot be written")

@@ -27,7 +27,6 @@ from broker.apis.produce.transactional import TransactionalProduce
 from broker.node.parts import BrokerParts
 from broker.node.settings import token_key
 from broker.requests.context import Api
-from broker.requests.sliced_answers import SlicedAnswers
 from controller.settings import DEFAULT_FEATURES
 from protocol.api_keys import ApiKey
 
@@ -98,7 +97,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     groups, transactions = parts.groups, parts.transactions
     config, controller = shared.config, shared.controller
     auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
-    answers = SlicedAnswers(shared.logs.sliced)
+    answers = shared.answers
     families: list[ApiFamily] = [
         ProduceApi(replicas, _transactional_produce(parts), _interception(parts)),
         FetchApi(config, replicas),
@@ -173,12 +172,12 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
     from broker.apis.write_txn_markers import WriteTxnMarkersApi
 
     coordinator, groups, metadata = parts.transactions.coordinator, parts.groups, parts.metadata
-    timeout_ms, sliced = parts.shared.config.request_timeout_ms, parts.shared.logs.sliced
+    timeout_ms, answers = parts.shared.config.request_timeout_ms, parts.shared.answers
     families: list[ApiFamily] = [
         TransactionsApi(metadata, coordinator, groups.partition_for),
-        TransactionAdminApi(coordinator, SlicedAnswers(sliced)),
+        TransactionAdminApi(coordinator, answers),
         TxnOffsetCommitApi(metadata, groups),
-        WriteTxnMarkersApi(parts.replicas, groups, timeout_ms, SlicedAnswers(sliced)),
+        WriteTxnMarkersApi(parts.replicas, groups, timeout_ms, answers),
     ]
     return _all(families)
 
@@ -204,7 +203,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
 
     shared, replicas, metadata = parts.shared, parts.replicas, parts.metadata
     config, controller = shared.config, parts.forwarding.forward
-    loggers, answers = BrokerLoggers(), SlicedAnswers(shared.logs.sliced)
+    loggers, answers = BrokerLoggers(), shared.answers
     families: list[ApiFamily] = [
         ForwardedApis(controller),
         DelegationTokenApis(metadata, token_key(config), controller),

@@ -62,6 +62,7 @@ class ControllerServer:
         self._registering = False
         self._refused: int = ErrorCode.NONE
         self.requests = RequestHandler()
+        self.requests.read_by(shared.answers)
         self.requests.limit_by(MutationQuotas(shared.quotas))
         self._to_controller = shared.to_controller(self.requests.refusal)
         self.probe = BrokerProbe(shared)

@@ -144,6 +144,7 @@ class Node:
 def _broker(shared: SharedServer) -> BrokerServer:
     """The broker's part. Its APIs are made of parts that use the table of them."""
     requests = RequestHandler((), shared.config.ottla_prepared_requests_max_bytes)
+    requests.read_by(shared.answers)
     requests.limit_by(shared.quotas)
     requests.trace_by(shared.ports.tracer)
     shared.quotas.on_change(requests.admission.changed)

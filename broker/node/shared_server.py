@@ -28,6 +28,7 @@ from broker.quotas.client_quotas import NodeQuotas
 from broker.quotas.limits import SetLimits
 from broker.quotas.sampled_rate import Window
 from broker.requests.context import RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.requests.tracer import Tracer
 from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
@@ -124,6 +125,7 @@ class SharedServer:
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes
         )
+        self.answers = SlicedAnswers(self.logs.sliced)
         self.logs.lock()
         self._refuse_without_folders()
         self._refuse_more_logs_than_fit()

@@ -20,6 +20,12 @@ class Reply(Protocol):
     def __call__(self, parts: Any) -> None:
         """Send a response: one bytes-like or a list of bytes and slices; None: nothing to send."""
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return the request's frame, or a copy of it, to be read until the request is answered."""
+
+    def fail(self, error: BaseException) -> None:
+        """Close the connection at once: its bytes are wrong, or handling them went wrong."""
+
     def close(self) -> None:
         """Close the connection instead of answering."""
 

@@ -47,19 +47,22 @@ from broker.requests.context import (
 from broker.requests.interference import Interference, Meeting, Reply
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
 from broker.requests.request_times import RequestMetrics
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.requests.tracer import Tracer
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.framing import SIZE_BYTES
 from protocol.frames.message_codec import (
     decode,
+    decode_steps,
     read_request_header,
     response_parts,
     skip_header_tags,
 )
 from protocol.message import Message
-from protocol.primitives import StringTooLong
+from protocol.primitives import SLICE_BYTES, StringTooLong
 from protocol.rights import Rights
+from storage.log.sliced_work import Steps, first_slice
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -140,6 +143,7 @@ class RequestHandler:
         self._served: dict[int, _Served] = {}
         self._interference: Interference | None = None
         self._tracer: Tracer | None = None
+        self._answers: SlicedAnswers | None = None
         self.serve(apis)
 
     def serve(self, apis: Iterable[Api]) -> None:
@@ -155,6 +159,10 @@ class RequestHandler:
     def trace_by(self, tracer: Tracer | None) -> None:
         """Who follows requests of clients that ask for it; None: nobody does."""
         self._tracer = tracer
+
+    def read_by(self, answers: SlicedAnswers) -> None:
+        """Have `answers` read requests that are too long for one turn of the loop."""
+        self._answers = answers
 
     def limit_by(self, quotas: Quotas) -> None:
         """From now on by these."""
@@ -252,11 +260,37 @@ class RequestHandler:
             pos = skip_header_tags(frame, pos)
         rights = self.admission.rights_of(connection, client_id, api_key, version)
         context = _context(connection, api_key, version, correlation_id, client_id, rights)
-        quota = None
         if self._quotas.enabled:
             quota = self._quotas.of(connection, client_id, api_key, version, len(frame))
             context.quota = quota
-        request = decode(served.request, frame, pos, version)
+        answers = self._answers if failure is None else None
+        if len(frame) <= SLICE_BYTES or answers is None:
+            request = decode(served.request, frame, pos, version)
+        else:
+            short = first_slice(decode_steps(served.request, frame, pos, version))
+            if not short:
+                frame = reply.keep(frame)
+                steps = decode_steps(served.request, frame, pos, version)
+                handle = partial(self._handle_read, served, connection, context, frame, reply)
+                answers.read(
+                    _while_open(connection, steps), partial(_read, connection, reply, handle)
+                )
+                return
+            (request,) = short
+        self._handle_read(served, connection, context, frame, reply, request, failure)
+
+    def _handle_read(
+        self,
+        served: _Served,
+        connection: Connection,
+        context: RequestContext,
+        frame: memoryview,
+        reply: Reply,
+        request: Any,
+        failure: Exception | None = None,
+    ) -> None:
+        """Have a request that was read handled by its API."""
+        quota = context.quota
         metrics = served.counted(connection, request)
         tracer, times = self._tracer, connection.times
         context.trace = None if tracer is None else tracer.request(context, len(frame), times)
@@ -453,6 +487,12 @@ class _Collected:
     def __call__(self, parts: Any) -> None:
         self._answers.append(parts)
 
+    def keep(self, frame: memoryview) -> memoryview:
+        raise ProtocolError(f"a request of {len(frame)} bytes is not answered at once")
+
+    def fail(self, error: BaseException) -> None:
+        raise error
+
     def close(self) -> None:
         raise ProtocolError("the answer cannot be written")
 
@@ -484,6 +524,36 @@ def _context(
         connection,
         connection.token_authenticated,
     )
+
+
+def _while_open(connection: Connection, steps: Steps[Any]) -> Steps[Any]:
+    """Read a long request, unless its connection ends before it is read."""
+    while not connection.closed:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        yield None
+    return None
+
+
+def _read(
+    connection: Connection,
+    reply: Reply,
+    handle: Callable[[Any], None],
+    request: Any,
+    error: Exception | None,
+) -> None:
+    """Have a long request handled that was read, or close the connection that sent no request."""
+    try:
+        if error is not None:
+            raise error
+        if not connection.closed:
+            handle(request)
+    except BaseException as wrong:
+        reply.fail(wrong)
+        if not isinstance(wrong, ProtocolError):
+            raise
 
 
 def _respond_limited(

@@ -1,4 +1,5 @@
-"""Answers that take long to make: of ten thousand topics, or of a million committed offsets.
+"""Requests that take long to read, and answers that take long to make: those of ten thousand
+topics, or of a million committed offsets.
 
 An API writes such an answer down as steps (`storage.log.sliced_work`), whose result is the
 response. Short ones, as nearly all are, are answered at once. Of a long one each slice is a turn of
@@ -8,6 +9,9 @@ metadata image, which never changes, or a copy of what may change, in the first 
 Hundreds of clients may ask for such an answer at once. If all were made together, all would be in
 memory before the first one left. So ANSWERS_AT_ONCE are in the making; the others stand after their
 first slice, in the order in which they were asked for. What is short waits for none of them.
+
+A long request is read in the same way (`protocol.message.SlicedMessage`): only ANSWERS_AT_ONCE are
+being read, and none while an answer waits. So what requests unfold to in memory is bounded, too.
 
 Owns which of them are in the making. Says in the log that a slice failed, as
 `broker.requests.request_handler` does for what is answered at once.
@@ -48,6 +52,7 @@ class SlicedAnswers:
         self._work = work
         self._making = 0
         self._waiting: deque[Callable[[], None]] = deque()
+        self._unread: deque[Callable[[], None]] = deque()
 
     def give(
         self,
@@ -78,10 +83,23 @@ class SlicedAnswers:
         self._waiting.append(partial(self._work.go_on, steps, job, done))
         self._begin_next()
 
+    def read(self, steps: Steps[Q], done: Callable[[Q | None, Exception | None], None]) -> None:
+        """Read a request by `steps` when its turn comes, and then call `done(request, error)`."""
+
+        def read(request: Q | None, error: Exception | None) -> None:
+            try:
+                done(request, error)
+            finally:
+                self._making -= 1
+                self._begin_next()
+
+        self._unread.append(partial(self._work.run, steps, read))
+        self._begin_next()
+
     def _begin_next(self) -> None:
-        while self._waiting and self._making < ANSWERS_AT_ONCE:
+        while self._making < ANSWERS_AT_ONCE and (first := self._waiting or self._unread):
             self._making += 1
-            self._waiting.popleft()()
+            first.popleft()()
 
 
 class _Everything:

@@ -236,6 +236,13 @@ class FrameReader:
             return frame
         return memoryview(bytearray(frame))
 
+    def hold(self, frame: memoryview) -> memoryview:
+        """Keep a frame for as long as it is handled: its bytes count until `settle`."""
+        frame = self.keep(frame)
+        self._memory.hold(len(frame))
+        self.lent += len(frame)
+        return frame
+
     # --- state for the connection's owner ----------------------------------------------------
 
     @property

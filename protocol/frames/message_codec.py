@@ -6,7 +6,7 @@ that end too soon; `decode` turns each of them into a `ProtocolError`. Never doe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from struct import Struct
 from struct import error as StructError
 from typing import Any, cast
@@ -15,7 +15,8 @@ from protocol import primitives
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
 from protocol.malformed_text import REPLACED
-from protocol.primitives import MessageBuffer, RecordSlice
+from protocol.message import SlicedMessage
+from protocol.primitives import SLICE_BYTES, MessageBuffer, RecordSlice
 
 _REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
 _REQUEST_HEADER = Struct(">hhih")  # and the length of the client id
@@ -36,7 +37,28 @@ def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
     except ProtocolError:
         raise
     except DECODE_ERRORS as error:
-        raise ProtocolError(f"{message.__name__} v{version} ends too soon: {error}") from error
+        raise _too_short(message, version, error) from error
+
+
+def decode_steps(
+    message: Any, buf: memoryview, pos: int, version: int
+) -> Generator[None, None, Any]:
+    """Read a request in slices (`protocol.message.SlicedMessage`): one each time it is resumed.
+
+    Raises ProtocolError where the bytes are no such request.
+    """
+    try:
+        if not issubclass(message, SlicedMessage):
+            return message.read(buf, pos, version)[0]
+        return (yield from message.read_steps(buf, pos, version, pos + SLICE_BYTES))[0]
+    except ProtocolError:
+        raise
+    except DECODE_ERRORS as error:
+        raise _too_short(message, version, error) from error
+
+
+def _too_short(message: Any, version: int, error: Exception) -> ProtocolError:
+    return ProtocolError(f"{message.__name__} v{version} ends too soon: {error}")
 
 
 def read_request_header(frame: memoryview) -> tuple[int, int, int, str | None, int]:

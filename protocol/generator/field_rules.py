@@ -13,7 +13,20 @@ from collections.abc import Iterator
 from protocol.generator.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
 
 # Names that `read` and `write` use themselves.
-RESERVED = {"buf", "pos", "version", "cls", "self", "n", "out", "tag", "tags", "size", "tagged"}
+RESERVED = {
+    "buf",
+    "pos",
+    "version",
+    "cls",
+    "self",
+    "n",
+    "out",
+    "tag",
+    "tags",
+    "size",
+    "tagged",
+    "stop",
+}
 INDENT = "    "
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from protocol.generator.field_rules import INDENT, Lines, attribute, local
 from protocol.generator.read_writer import ReadWriter
-from protocol.generator.schema import MessageSpec, StructSpec, Versions
+from protocol.generator.schema import MessageSpec, StructSpec, Versions, holds_arrays
 from protocol.generator.struct_names import StructNames
 from protocol.generator.write_writer import WriteWriter
 
@@ -21,6 +21,7 @@ class ModuleWriter:
         self.messages = messages
         self.names = StructNames(messages)
         self._read = ReadWriter(self.names)
+        self._read_steps = ReadWriter(self.names, in_steps=True)
         self._write = WriteWriter(self.names)
 
     def source(self) -> str:
@@ -36,6 +37,7 @@ class ModuleWriter:
         return "\n".join(self._head() + body.lines) + "\n"
 
     def _head(self) -> list[str]:
+        sliced = ", SlicedMessage" if self._is_sliced else ""
         head = [
             f'"""{self.title}. Written by protocol/generate.py: do not edit."""',
             "",
@@ -45,17 +47,22 @@ class ModuleWriter:
             "from typing import ClassVar",
             "",
             "from protocol import primitives as p",
-            "from protocol.message import NEW, Message",
+            f"from protocol.message import NEW, Message{sliced}",
             "",
         ]
         head += [f'{name} = Struct(">{fmt}")' for fmt, name in sorted(self.names.formats.items())]
         return head
 
+    @property
+    def _is_sliced(self) -> bool:
+        return any(m.kind == "request" and holds_arrays(m.structs[-1]) for m in self.messages)
+
     def _class(self, out: Lines, message: MessageSpec, struct: StructSpec) -> None:
         name = self.names.class_names[id(struct)]
         out.add("")
         out.add("")
-        with out.block(f"class {name}(Message):"):
+        in_steps = message.kind == "request" and holds_arrays(struct)
+        with out.block(f"class {name}({'SlicedMessage' if in_steps else 'Message'}):"):
             if struct is message.structs[-1]:
                 self._constants(out, message)
             slots = ", ".join(f'"{attribute(f)}"' for f in struct.fields)
@@ -65,11 +72,15 @@ class ModuleWriter:
             self._init(out, struct)
             out.add("@classmethod")
             head = f"def read(cls, buf: memoryview, pos: int, version: int) -> tuple[{name}, int]:"
+            if in_steps:
+                arguments = "cls, buf: memoryview, pos: int, version: int, stop: int"
+                head = f"def read_steps({arguments}) -> p.ReadSteps[{name}]:"
             with out.block(head):
                 for f in struct.fields:
                     if f.is_array or self.names.may_be_none(f):
                         out.add(f"{local(f)}: {self.names.annotation(f)}")
-                self._per_encoding(out, message, struct, self._read.body)
+                read = self._read_steps if in_steps else self._read
+                self._per_encoding(out, message, struct, read.body)
             out.add("")
             with out.block("def write(self, out: p.MessageBuffer, version: int) -> None:"):
                 if any(f.tagged for f in struct.fields):

@@ -1,9 +1,15 @@
-"""Writes the body of `read`: straight-line code for one encoding of a struct."""
+"""Writes the body of `read`: straight-line code for one encoding of a struct.
+
+A struct of a request that holds arrays has `read_steps` in its place, a generator that stops once
+it has read a slice of the frame: a peer says how long an array is, and the event loop has others to
+serve. `stop` is the position at which the slice ends.
+"""
 
 from __future__ import annotations
 
 from protocol.generator.field_rules import (
     Lines,
+    attribute,
     is_fixed,
     least_size,
     local,
@@ -11,15 +17,26 @@ from protocol.generator.field_rules import (
     runs,
     version_condition,
 )
-from protocol.generator.schema import FIXED_FORMATS, FIXED_SIZES, FieldSpec, StructSpec, Versions
+from protocol.generator.schema import (
+    FIXED_FORMATS,
+    FIXED_SIZES,
+    FieldSpec,
+    StructSpec,
+    Versions,
+    holds_arrays,
+)
 from protocol.generator.struct_names import StructNames
+
+UNREAD_TYPES = ("bytes", "records")
+"""Types whose bytes are only passed on, and so are no part of a slice."""
 
 
 class ReadWriter:
-    """The bodies of one module's `read` methods."""
+    """The bodies of the `read` methods of one message, or of its `read_steps` methods."""
 
-    def __init__(self, names: StructNames) -> None:
+    def __init__(self, names: StructNames, in_steps: bool = False) -> None:
         self.names = names
+        self._in_steps = in_steps
 
     def body(self, out: Lines, struct: StructSpec, context: Versions, flexible: bool) -> None:
         for versions, run in runs(struct, context):
@@ -38,7 +55,7 @@ class ReadWriter:
         if flexible:
             self._read_tags(out, tagged, context)
         names = ", ".join(local(f) for f in struct.fields)
-        out.add(f"return cls({names}), pos")
+        out.add(f"return cls({names}), pos" + (", stop" if self._in_steps else ""))
 
     def _assign_defaults(self, out: Lines, fields: list[FieldSpec]) -> None:
         for f in fields:
@@ -73,11 +90,12 @@ class ReadWriter:
             out.add(f"pos += {size}")
         else:
             out.add(f"{local(f)}, pos = p.{reader(f, bool(nullable), compact)}(buf, pos)")
+            if self._in_steps and f.type in UNREAD_TYPES:
+                out.add(f"stop += p.unread_bytes({local(f)})")
 
     def _read_struct(self, out: Lines, f: FieldSpec, versions: Versions) -> None:
-        kind = self.names.class_names[id(f.struct)]
         if not f.nullable & versions:
-            out.add(f"{local(f)}, pos = {kind}.read(buf, pos, version)")
+            self._read_class(out, f, local(f))
             return
         if f.tagged:  # here a varint says whether it is there, in place of a signed byte
             out.add("n, pos = p.read_uvarint(buf, pos)")
@@ -86,7 +104,21 @@ class ReadWriter:
         with out.block("if n == 0:" if f.tagged else "if buf[pos - 1] > 127:"):
             out.add(f"{local(f)} = None")
         with out.block("else:"):
-            out.add(f"{local(f)}, pos = {kind}.read(buf, pos, version)")
+            self._read_class(out, f, local(f))
+
+    def _read_class(self, out: Lines, f: FieldSpec, target: str) -> None:
+        """Read one struct of the field's class into the variable `target`."""
+        assert f.struct is not None
+        kind = self.names.class_names[id(f.struct)]
+        if not self._in_steps:
+            out.add(f"{target}, pos = {kind}.read(buf, pos, version)")
+        elif holds_arrays(f.struct):
+            out.add(f"{target}, pos, stop = yield from {kind}.read_steps(buf, pos, version, stop)")
+        else:
+            out.add(f"{target}, pos = {kind}.read(buf, pos, version)")
+            for inner in f.struct.fields:
+                if inner.type in UNREAD_TYPES:
+                    out.add(f"stop += p.unread_bytes({target}.{attribute(inner)})")
 
     def _read_array(self, out: Lines, f: FieldSpec, versions: Versions, compact: bool) -> None:
         kind = "compact_" if compact else ""
@@ -109,15 +141,23 @@ class ReadWriter:
 
     def _read_items(self, out: Lines, f: FieldSpec, compact: bool) -> None:
         if f.type in FIXED_FORMATS and f.type != "uuid":
+            if self._in_steps:
+                code, size = FIXED_FORMATS[f.type], FIXED_SIZES[f.type]
+                call = f'p.read_numbers(buf, pos, n, "{code}", {size}, stop)'
+                out.add(f"{local(f)}, pos, stop = yield from {call}")
+                return
             items = f'Struct(f">{{n}}{FIXED_FORMATS[f.type]}").unpack_from(buf, pos)'
             out.add(f"{local(f)} = list({items})")
             out.add(f"pos += n * {FIXED_SIZES[f.type]}")
             return
         out.add(f"{local(f)} = []")
         with out.block("for _ in range(n):"):
+            if self._in_steps:
+                with out.block("if pos > stop:"):
+                    out.add("yield")
+                    out.add("stop = pos + p.SLICE_BYTES")
             if f.struct:
-                kind = self.names.class_names[id(f.struct)]
-                out.add(f"item_{local(f)}, pos = {kind}.read(buf, pos, version)")
+                self._read_class(out, f, f"item_{local(f)}")
             elif f.type == "uuid":
                 out.add(f"item_{local(f)} = bytes(buf[pos : pos + 16])")
                 out.add("pos += 16")

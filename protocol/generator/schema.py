@@ -91,6 +91,11 @@ class StructSpec:
     fields: list[FieldSpec] = field(default_factory=list)
 
 
+def holds_arrays(struct: StructSpec) -> bool:
+    """Return whether a struct, or a struct within it, has a field that is an array."""
+    return any(f.is_array or (f.struct and holds_arrays(f.struct)) for f in struct.fields)
+
+
 @dataclass(slots=True)
 class MessageSpec:
     """A message with the structs that it is made of, innermost first and itself last."""

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -15,7 +15,7 @@ _qh = Struct(">qh")
 _qhT = Struct(">qh?")
 
 
-class AddPartitionsToTxnTopic(Message):
+class AddPartitionsToTxnTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -27,27 +27,25 @@ class AddPartitionsToTxnTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AddPartitionsToTxnTopic]:
         partitions: list[int]
         if version >= 3:
             name, pos = p.read_compact_string(buf, pos)
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos
+            return cls(name, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(name, partitions), pos
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
@@ -61,7 +59,7 @@ class AddPartitionsToTxnTopic(Message):
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class AddPartitionsToTxnTransaction(Message):
+class AddPartitionsToTxnTransaction(SlicedMessage):
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
 
     def __init__(
@@ -79,7 +77,7 @@ class AddPartitionsToTxnTransaction(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnTransaction, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AddPartitionsToTxnTransaction]:
         topics: list[AddPartitionsToTxnTopic]
         if version >= 3:
             if version >= 4:
@@ -99,7 +97,10 @@ class AddPartitionsToTxnTransaction(Message):
                     p.refuse_null_array()
                 topics = []
                 for _ in range(n):
-                    item_topics, pos = AddPartitionsToTxnTopic.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_topics, pos, stop = yield from AddPartitionsToTxnTopic.read_steps(buf, pos, version, stop)
                     topics.append(item_topics)
             else:
                 topics = []
@@ -107,13 +108,13 @@ class AddPartitionsToTxnTransaction(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(transactional_id, producer_id, producer_epoch, verify_only, topics), pos
+            return cls(transactional_id, producer_id, producer_epoch, verify_only, topics), pos, stop
         transactional_id = ""
         producer_id = 0
         producer_epoch = 0
         verify_only = False
         topics = []
-        return cls(transactional_id, producer_id, producer_epoch, verify_only, topics), pos
+        return cls(transactional_id, producer_id, producer_epoch, verify_only, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
@@ -130,7 +131,7 @@ class AddPartitionsToTxnTransaction(Message):
         return
 
 
-class AddPartitionsToTxnRequest(Message):
+class AddPartitionsToTxnRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 24
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
@@ -153,7 +154,7 @@ class AddPartitionsToTxnRequest(Message):
         self.v3_and_below_topics = [] if v3_and_below_topics is NEW else v3_and_below_topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddPartitionsToTxnRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AddPartitionsToTxnRequest]:
         transactions: list[AddPartitionsToTxnTransaction]
         v3_and_below_topics: list[AddPartitionsToTxnTopic]
         if version >= 3:
@@ -163,7 +164,10 @@ class AddPartitionsToTxnRequest(Message):
                     p.refuse_null_array()
                 transactions = []
                 for _ in range(n):
-                    item_transactions, pos = AddPartitionsToTxnTransaction.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_transactions, pos, stop = yield from AddPartitionsToTxnTransaction.read_steps(buf, pos, version, stop)
                     transactions.append(item_transactions)
             else:
                 transactions = []
@@ -183,7 +187,10 @@ class AddPartitionsToTxnRequest(Message):
                     p.refuse_null_array()
                 v3_and_below_topics = []
                 for _ in range(n):
-                    item_v3_and_below_topics, pos = AddPartitionsToTxnTopic.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_v3_and_below_topics, pos, stop = yield from AddPartitionsToTxnTopic.read_steps(buf, pos, version, stop)
                     v3_and_below_topics.append(item_v3_and_below_topics)
             else:
                 v3_and_below_topics = []
@@ -191,7 +198,7 @@ class AddPartitionsToTxnRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(transactions, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
+            return cls(transactions, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos, stop
         transactions = []
         v3_and_below_transactional_id, pos = p.read_string(buf, pos)
         v3_and_below_producer_id, v3_and_below_producer_epoch = _qh.unpack_from(buf, pos)
@@ -201,9 +208,12 @@ class AddPartitionsToTxnRequest(Message):
             p.refuse_null_array()
         v3_and_below_topics = []
         for _ in range(n):
-            item_v3_and_below_topics, pos = AddPartitionsToTxnTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_v3_and_below_topics, pos, stop = yield from AddPartitionsToTxnTopic.read_steps(buf, pos, version, stop)
             v3_and_below_topics.append(item_v3_and_below_topics)
-        return cls(transactions, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
+        return cls(transactions, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _H = Struct(">H")
@@ -46,7 +46,7 @@ class Listener(Message):
         out += b"\0"
 
 
-class AddRaftVoterRequest(Message):
+class AddRaftVoterRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 80
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -71,7 +71,7 @@ class AddRaftVoterRequest(Message):
         self.ack_when_committed = ack_when_committed
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AddRaftVoterRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AddRaftVoterRequest]:
         cluster_id: str | None
         listeners: list[Listener]
         cluster_id, pos = p.read_compact_nullable_string(buf, pos)
@@ -82,6 +82,9 @@ class AddRaftVoterRequest(Message):
             p.refuse_null_array()
         listeners = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_listeners, pos = Listener.read(buf, pos, version)
             listeners.append(item_listeners)
         if version == 1:
@@ -93,7 +96,7 @@ class AddRaftVoterRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(cluster_id, timeout_ms, voter_id, voter_directory_id, listeners, ack_when_committed), pos
+        return cls(cluster_id, timeout_ms, voter_id, voter_directory_id, listeners, ack_when_committed), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_nullable_string(self.cluster_id)

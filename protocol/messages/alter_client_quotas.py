@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _dT = Struct(">d?")
@@ -89,7 +89,7 @@ class OpData(Message):
         out += _dT.pack(self.value, self.remove)
 
 
-class AlterClientQuotasRequestEntryData(Message):
+class AlterClientQuotasRequestEntryData(SlicedMessage):
     __slots__ = ("entity", "ops")
 
     def __init__(
@@ -101,7 +101,7 @@ class AlterClientQuotasRequestEntryData(Message):
         self.ops = [] if ops is NEW else ops
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasRequestEntryData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterClientQuotasRequestEntryData]:
         entity: list[AlterClientQuotasRequestEntityData]
         ops: list[OpData]
         if version >= 1:
@@ -110,6 +110,9 @@ class AlterClientQuotasRequestEntryData(Message):
                 p.refuse_null_array()
             entity = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_entity, pos = AlterClientQuotasRequestEntityData.read(buf, pos, version)
                 entity.append(item_entity)
             n, pos = p.read_compact_array_length(buf, pos, 11)
@@ -117,18 +120,24 @@ class AlterClientQuotasRequestEntryData(Message):
                 p.refuse_null_array()
             ops = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_ops, pos = OpData.read(buf, pos, version)
                 ops.append(item_ops)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(entity, ops), pos
+            return cls(entity, ops), pos, stop
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         entity = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_entity, pos = AlterClientQuotasRequestEntityData.read(buf, pos, version)
             entity.append(item_entity)
         n, pos = p.read_array_length(buf, pos, 11)
@@ -136,9 +145,12 @@ class AlterClientQuotasRequestEntryData(Message):
             p.refuse_null_array()
         ops = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_ops, pos = OpData.read(buf, pos, version)
             ops.append(item_ops)
-        return cls(entity, ops), pos
+        return cls(entity, ops), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -158,7 +170,7 @@ class AlterClientQuotasRequestEntryData(Message):
             item_ops.write(out, version)
 
 
-class AlterClientQuotasRequest(Message):
+class AlterClientQuotasRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 49
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -175,7 +187,7 @@ class AlterClientQuotasRequest(Message):
         self.validate_only = validate_only
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterClientQuotasRequest]:
         entries: list[AlterClientQuotasRequestEntryData]
         if version >= 1:
             n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -183,7 +195,10 @@ class AlterClientQuotasRequest(Message):
                 p.refuse_null_array()
             entries = []
             for _ in range(n):
-                item_entries, pos = AlterClientQuotasRequestEntryData.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_entries, pos, stop = yield from AlterClientQuotasRequestEntryData.read_steps(buf, pos, version, stop)
                 entries.append(item_entries)
             (validate_only,) = _T.unpack_from(buf, pos)
             pos += 1
@@ -191,17 +206,20 @@ class AlterClientQuotasRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(entries, validate_only), pos
+            return cls(entries, validate_only), pos, stop
         n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         entries = []
         for _ in range(n):
-            item_entries, pos = AlterClientQuotasRequestEntryData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_entries, pos, stop = yield from AlterClientQuotasRequestEntryData.read_steps(buf, pos, version, stop)
             entries.append(item_entries)
         (validate_only,) = _T.unpack_from(buf, pos)
         pos += 1
-        return cls(entries, validate_only), pos
+        return cls(entries, validate_only), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

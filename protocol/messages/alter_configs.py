@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -50,7 +50,7 @@ class AlterableConfig(Message):
         out += p.nullable_string(self.value)
 
 
-class AlterConfigsResource(Message):
+class AlterConfigsResource(SlicedMessage):
     __slots__ = ("resource_type", "resource_name", "configs")
 
     def __init__(
@@ -64,7 +64,7 @@ class AlterConfigsResource(Message):
         self.configs = [] if configs is NEW else configs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterConfigsResource]:
         configs: list[AlterableConfig]
         if version >= 2:
             (resource_type,) = _b.unpack_from(buf, pos)
@@ -75,13 +75,16 @@ class AlterConfigsResource(Message):
                 p.refuse_null_array()
             configs = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_configs, pos = AlterableConfig.read(buf, pos, version)
                 configs.append(item_configs)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(resource_type, resource_name, configs), pos
+            return cls(resource_type, resource_name, configs), pos, stop
         (resource_type,) = _b.unpack_from(buf, pos)
         pos += 1
         resource_name, pos = p.read_string(buf, pos)
@@ -90,9 +93,12 @@ class AlterConfigsResource(Message):
             p.refuse_null_array()
         configs = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_configs, pos = AlterableConfig.read(buf, pos, version)
             configs.append(item_configs)
-        return cls(resource_type, resource_name, configs), pos
+        return cls(resource_type, resource_name, configs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -110,7 +116,7 @@ class AlterConfigsResource(Message):
             item_configs.write(out, version)
 
 
-class AlterConfigsRequest(Message):
+class AlterConfigsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 33
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -127,7 +133,7 @@ class AlterConfigsRequest(Message):
         self.validate_only = validate_only
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterConfigsRequest]:
         resources: list[AlterConfigsResource]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 4)
@@ -135,7 +141,10 @@ class AlterConfigsRequest(Message):
                 p.refuse_null_array()
             resources = []
             for _ in range(n):
-                item_resources, pos = AlterConfigsResource.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_resources, pos, stop = yield from AlterConfigsResource.read_steps(buf, pos, version, stop)
                 resources.append(item_resources)
             (validate_only,) = _T.unpack_from(buf, pos)
             pos += 1
@@ -143,17 +152,20 @@ class AlterConfigsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(resources, validate_only), pos
+            return cls(resources, validate_only), pos, stop
         n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         resources = []
         for _ in range(n):
-            item_resources, pos = AlterConfigsResource.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_resources, pos, stop = yield from AlterConfigsResource.read_steps(buf, pos, version, stop)
             resources.append(item_resources)
         (validate_only,) = _T.unpack_from(buf, pos)
         pos += 1
-        return cls(resources, validate_only), pos
+        return cls(resources, validate_only), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _bi = Struct(">bi")
@@ -47,7 +47,7 @@ class BrokerState(Message):
         out += b"\0"
 
 
-class AlterPartitionRequestPartitionData(Message):
+class AlterPartitionRequestPartitionData(SlicedMessage):
     __slots__ = ("partition_index", "leader_epoch", "new_isr", "new_isr_with_epochs", "leader_recovery_state", "partition_epoch")
 
     def __init__(
@@ -67,7 +67,7 @@ class AlterPartitionRequestPartitionData(Message):
         self.partition_epoch = partition_epoch
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionRequestPartitionData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterPartitionRequestPartitionData]:
         new_isr: list[int]
         new_isr_with_epochs: list[BrokerState]
         partition_index, leader_epoch = _ii.unpack_from(buf, pos)
@@ -76,8 +76,7 @@ class AlterPartitionRequestPartitionData(Message):
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            new_isr = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            new_isr, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         else:
             new_isr = []
         if version == 3:
@@ -86,6 +85,9 @@ class AlterPartitionRequestPartitionData(Message):
                 p.refuse_null_array()
             new_isr_with_epochs = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_new_isr_with_epochs, pos = BrokerState.read(buf, pos, version)
                 new_isr_with_epochs.append(item_new_isr_with_epochs)
         else:
@@ -96,7 +98,7 @@ class AlterPartitionRequestPartitionData(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(partition_index, leader_epoch, new_isr, new_isr_with_epochs, leader_recovery_state, partition_epoch), pos
+        return cls(partition_index, leader_epoch, new_isr, new_isr_with_epochs, leader_recovery_state, partition_epoch), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _ii.pack(self.partition_index, self.leader_epoch)
@@ -111,7 +113,7 @@ class AlterPartitionRequestPartitionData(Message):
         out += b"\0"
 
 
-class AlterPartitionRequestTopicData(Message):
+class AlterPartitionRequestTopicData(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -123,7 +125,7 @@ class AlterPartitionRequestTopicData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionRequestTopicData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterPartitionRequestTopicData]:
         partitions: list[AlterPartitionRequestPartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -132,13 +134,16 @@ class AlterPartitionRequestTopicData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = AlterPartitionRequestPartitionData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from AlterPartitionRequestPartitionData.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -148,7 +153,7 @@ class AlterPartitionRequestTopicData(Message):
         out += b"\0"
 
 
-class AlterPartitionRequest(Message):
+class AlterPartitionRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 56
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 3
@@ -167,7 +172,7 @@ class AlterPartitionRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterPartitionRequest]:
         topics: list[AlterPartitionRequestTopicData]
         broker_id, broker_epoch = _iq.unpack_from(buf, pos)
         pos += 12
@@ -176,13 +181,16 @@ class AlterPartitionRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = AlterPartitionRequestTopicData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from AlterPartitionRequestTopicData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(broker_id, broker_epoch, topics), pos
+        return cls(broker_id, broker_epoch, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _iq.pack(self.broker_id, self.broker_epoch)

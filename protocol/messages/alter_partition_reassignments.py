@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _h = Struct(">h")
@@ -14,7 +14,7 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-class ReassignablePartition(Message):
+class ReassignablePartition(SlicedMessage):
     __slots__ = ("partition_index", "replicas")
 
     def __init__(
@@ -26,7 +26,7 @@ class ReassignablePartition(Message):
         self.replicas = replicas
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignablePartition, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReassignablePartition]:
         replicas: list[int] | None
         (partition_index,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -34,13 +34,12 @@ class ReassignablePartition(Message):
         if n < 0:
             replicas = None
         else:
-            replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            replicas, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(partition_index, replicas), pos
+        return cls(partition_index, replicas), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.partition_index)
@@ -52,7 +51,7 @@ class ReassignablePartition(Message):
         out += b"\0"
 
 
-class ReassignableTopic(Message):
+class ReassignableTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -64,7 +63,7 @@ class ReassignableTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReassignableTopic]:
         partitions: list[ReassignablePartition]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 6)
@@ -72,13 +71,16 @@ class ReassignableTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = ReassignablePartition.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from ReassignablePartition.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -88,7 +90,7 @@ class ReassignableTopic(Message):
         out += b"\0"
 
 
-class AlterPartitionReassignmentsRequest(Message):
+class AlterPartitionReassignmentsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 45
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -107,7 +109,7 @@ class AlterPartitionReassignmentsRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterPartitionReassignmentsRequest]:
         topics: list[ReassignableTopic]
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -121,13 +123,16 @@ class AlterPartitionReassignmentsRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = ReassignableTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from ReassignableTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(timeout_ms, allow_replication_factor_change, topics), pos
+        return cls(timeout_ms, allow_replication_factor_change, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.timeout_ms)

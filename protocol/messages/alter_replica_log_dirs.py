@@ -6,13 +6,13 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-class AlterReplicaLogDirTopic(Message):
+class AlterReplicaLogDirTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -24,27 +24,25 @@ class AlterReplicaLogDirTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterReplicaLogDirTopic]:
         partitions: list[int]
         if version >= 2:
             name, pos = p.read_compact_string(buf, pos)
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos
+            return cls(name, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(name, partitions), pos
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -58,7 +56,7 @@ class AlterReplicaLogDirTopic(Message):
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class AlterReplicaLogDir(Message):
+class AlterReplicaLogDir(SlicedMessage):
     __slots__ = ("path", "topics")
 
     def __init__(
@@ -70,7 +68,7 @@ class AlterReplicaLogDir(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDir, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterReplicaLogDir]:
         topics: list[AlterReplicaLogDirTopic]
         if version >= 2:
             path, pos = p.read_compact_string(buf, pos)
@@ -79,22 +77,28 @@ class AlterReplicaLogDir(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = AlterReplicaLogDirTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from AlterReplicaLogDirTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(path, topics), pos
+            return cls(path, topics), pos, stop
         path, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = AlterReplicaLogDirTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from AlterReplicaLogDirTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(path, topics), pos
+        return cls(path, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -110,7 +114,7 @@ class AlterReplicaLogDir(Message):
             item_topics.write(out, version)
 
 
-class AlterReplicaLogDirsRequest(Message):
+class AlterReplicaLogDirsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 34
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
@@ -125,7 +129,7 @@ class AlterReplicaLogDirsRequest(Message):
         self.dirs = [] if dirs is NEW else dirs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterReplicaLogDirsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterReplicaLogDirsRequest]:
         dirs: list[AlterReplicaLogDir]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -133,21 +137,27 @@ class AlterReplicaLogDirsRequest(Message):
                 p.refuse_null_array()
             dirs = []
             for _ in range(n):
-                item_dirs, pos = AlterReplicaLogDir.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_dirs, pos, stop = yield from AlterReplicaLogDir.read_steps(buf, pos, version, stop)
                 dirs.append(item_dirs)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(dirs), pos
+            return cls(dirs), pos, stop
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         dirs = []
         for _ in range(n):
-            item_dirs, pos = AlterReplicaLogDir.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_dirs, pos, stop = yield from AlterReplicaLogDir.read_steps(buf, pos, version, stop)
             dirs.append(item_dirs)
-        return cls(dirs), pos
+        return cls(dirs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _ih = Struct(">ih")
@@ -39,7 +39,7 @@ class AlterShareGroupOffsetsRequestPartition(Message):
         out += b"\0"
 
 
-class AlterShareGroupOffsetsRequestTopic(Message):
+class AlterShareGroupOffsetsRequestTopic(SlicedMessage):
     __slots__ = ("topic_name", "partitions")
 
     def __init__(
@@ -51,7 +51,7 @@ class AlterShareGroupOffsetsRequestTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequestTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterShareGroupOffsetsRequestTopic]:
         partitions: list[AlterShareGroupOffsetsRequestPartition]
         topic_name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 13)
@@ -59,13 +59,16 @@ class AlterShareGroupOffsetsRequestTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = AlterShareGroupOffsetsRequestPartition.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_name, partitions), pos
+        return cls(topic_name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.topic_name)
@@ -75,7 +78,7 @@ class AlterShareGroupOffsetsRequestTopic(Message):
         out += b"\0"
 
 
-class AlterShareGroupOffsetsRequest(Message):
+class AlterShareGroupOffsetsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 91
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -92,7 +95,7 @@ class AlterShareGroupOffsetsRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterShareGroupOffsetsRequest]:
         topics: list[AlterShareGroupOffsetsRequestTopic]
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -100,13 +103,16 @@ class AlterShareGroupOffsetsRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = AlterShareGroupOffsetsRequestTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from AlterShareGroupOffsetsRequestTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

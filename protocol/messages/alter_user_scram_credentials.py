@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _bi = Struct(">bi")
@@ -80,7 +80,7 @@ class ScramCredentialUpsertion(Message):
         out += b"\0"
 
 
-class AlterUserScramCredentialsRequest(Message):
+class AlterUserScramCredentialsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 51
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -97,7 +97,7 @@ class AlterUserScramCredentialsRequest(Message):
         self.upsertions = [] if upsertions is NEW else upsertions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterUserScramCredentialsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterUserScramCredentialsRequest]:
         deletions: list[ScramCredentialDeletion]
         upsertions: list[ScramCredentialUpsertion]
         n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -105,6 +105,9 @@ class AlterUserScramCredentialsRequest(Message):
             p.refuse_null_array()
         deletions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_deletions, pos = ScramCredentialDeletion.read(buf, pos, version)
             deletions.append(item_deletions)
         n, pos = p.read_compact_array_length(buf, pos, 9)
@@ -112,13 +115,18 @@ class AlterUserScramCredentialsRequest(Message):
             p.refuse_null_array()
         upsertions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_upsertions, pos = ScramCredentialUpsertion.read(buf, pos, version)
+            stop += p.unread_bytes(item_upsertions.salt)
+            stop += p.unread_bytes(item_upsertions.salted_password)
             upsertions.append(item_upsertions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(deletions, upsertions), pos
+        return cls(deletions, upsertions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.deletions) + 1)

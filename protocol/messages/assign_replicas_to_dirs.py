@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -38,7 +38,7 @@ class AssignReplicasToDirsRequestPartitionData(Message):
         out += b"\0"
 
 
-class AssignReplicasToDirsRequestTopicData(Message):
+class AssignReplicasToDirsRequestTopicData(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -50,7 +50,7 @@ class AssignReplicasToDirsRequestTopicData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequestTopicData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AssignReplicasToDirsRequestTopicData]:
         partitions: list[AssignReplicasToDirsRequestPartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -59,13 +59,16 @@ class AssignReplicasToDirsRequestTopicData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = AssignReplicasToDirsRequestPartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -75,7 +78,7 @@ class AssignReplicasToDirsRequestTopicData(Message):
         out += b"\0"
 
 
-class AssignReplicasToDirsRequestDirectoryData(Message):
+class AssignReplicasToDirsRequestDirectoryData(SlicedMessage):
     __slots__ = ("id", "topics")
 
     def __init__(
@@ -87,7 +90,7 @@ class AssignReplicasToDirsRequestDirectoryData(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequestDirectoryData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AssignReplicasToDirsRequestDirectoryData]:
         topics: list[AssignReplicasToDirsRequestTopicData]
         (id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -96,13 +99,16 @@ class AssignReplicasToDirsRequestDirectoryData(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = AssignReplicasToDirsRequestTopicData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from AssignReplicasToDirsRequestTopicData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(id, topics), pos
+        return cls(id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.id)
@@ -112,7 +118,7 @@ class AssignReplicasToDirsRequestDirectoryData(Message):
         out += b"\0"
 
 
-class AssignReplicasToDirsRequest(Message):
+class AssignReplicasToDirsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 73
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -131,7 +137,7 @@ class AssignReplicasToDirsRequest(Message):
         self.directories = [] if directories is NEW else directories
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AssignReplicasToDirsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AssignReplicasToDirsRequest]:
         directories: list[AssignReplicasToDirsRequestDirectoryData]
         broker_id, broker_epoch = _iq.unpack_from(buf, pos)
         pos += 12
@@ -140,13 +146,16 @@ class AssignReplicasToDirsRequest(Message):
             p.refuse_null_array()
         directories = []
         for _ in range(n):
-            item_directories, pos = AssignReplicasToDirsRequestDirectoryData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_directories, pos, stop = yield from AssignReplicasToDirsRequestDirectoryData.read_steps(buf, pos, version, stop)
             directories.append(item_directories)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(broker_id, broker_epoch, directories), pos
+        return cls(broker_id, broker_epoch, directories), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _iq.pack(self.broker_id, self.broker_epoch)

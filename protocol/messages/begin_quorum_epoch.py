@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _H = Struct(">H")
 _h = Struct(">h")
@@ -57,7 +57,7 @@ class BeginQuorumEpochRequestPartitionData(Message):
         out += _ii.pack(self.leader_id, self.leader_epoch)
 
 
-class BeginQuorumEpochRequestTopicData(Message):
+class BeginQuorumEpochRequestTopicData(SlicedMessage):
     __slots__ = ("topic_name", "partitions")
 
     def __init__(
@@ -69,7 +69,7 @@ class BeginQuorumEpochRequestTopicData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequestTopicData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[BeginQuorumEpochRequestTopicData]:
         partitions: list[BeginQuorumEpochRequestPartitionData]
         if version >= 1:
             topic_name, pos = p.read_compact_string(buf, pos)
@@ -78,22 +78,28 @@ class BeginQuorumEpochRequestTopicData(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = BeginQuorumEpochRequestPartitionData.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic_name, partitions), pos
+            return cls(topic_name, partitions), pos, stop
         topic_name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = BeginQuorumEpochRequestPartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(topic_name, partitions), pos
+        return cls(topic_name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -149,7 +155,7 @@ class LeaderEndpoint(Message):
         return
 
 
-class BeginQuorumEpochRequest(Message):
+class BeginQuorumEpochRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 53
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -170,7 +176,7 @@ class BeginQuorumEpochRequest(Message):
         self.leader_endpoints = [] if leader_endpoints is NEW else leader_endpoints
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BeginQuorumEpochRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[BeginQuorumEpochRequest]:
         cluster_id: str | None
         topics: list[BeginQuorumEpochRequestTopicData]
         leader_endpoints: list[LeaderEndpoint]
@@ -183,20 +189,26 @@ class BeginQuorumEpochRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = BeginQuorumEpochRequestTopicData.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from BeginQuorumEpochRequestTopicData.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             leader_endpoints = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_leader_endpoints, pos = LeaderEndpoint.read(buf, pos, version)
                 leader_endpoints.append(item_leader_endpoints)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(cluster_id, voter_id, topics, leader_endpoints), pos
+            return cls(cluster_id, voter_id, topics, leader_endpoints), pos, stop
         cluster_id, pos = p.read_nullable_string(buf, pos)
         voter_id = -1
         n, pos = p.read_array_length(buf, pos, 6)
@@ -204,10 +216,13 @@ class BeginQuorumEpochRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = BeginQuorumEpochRequestTopicData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from BeginQuorumEpochRequestTopicData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         leader_endpoints = []
-        return cls(cluster_id, voter_id, topics, leader_endpoints), pos
+        return cls(cluster_id, voter_id, topics, leader_endpoints), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

@@ -6,13 +6,13 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _ihTTT = Struct(">ih???")
 _iqqTT = Struct(">iqq??")
 
 
-class BrokerHeartbeatRequest(Message):
+class BrokerHeartbeatRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 63
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -39,7 +39,7 @@ class BrokerHeartbeatRequest(Message):
         self.cordoned_log_dirs = cordoned_log_dirs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerHeartbeatRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[BrokerHeartbeatRequest]:
         offline_log_dirs: list[bytes]
         cordoned_log_dirs: list[bytes] | None
         broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down = _iqqTT.unpack_from(buf, pos)
@@ -55,6 +55,9 @@ class BrokerHeartbeatRequest(Message):
                     p.refuse_null_array()
                 offline_log_dirs = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_offline_log_dirs = bytes(buf[pos : pos + 16])
                     pos += 16
                     offline_log_dirs.append(item_offline_log_dirs)
@@ -65,12 +68,15 @@ class BrokerHeartbeatRequest(Message):
                 else:
                     cordoned_log_dirs = []
                     for _ in range(n):
+                        if pos > stop:
+                            yield
+                            stop = pos + p.SLICE_BYTES
                         item_cordoned_log_dirs = bytes(buf[pos : pos + 16])
                         pos += 16
                         cordoned_log_dirs.append(item_cordoned_log_dirs)
             else:
                 pos = p.skip_tag(buf, pos, size)
-        return cls(broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down, offline_log_dirs, cordoned_log_dirs), pos
+        return cls(broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down, offline_log_dirs, cordoned_log_dirs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         tagged: list[tuple[int, p.MessageBuffer]]

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -81,7 +81,7 @@ class Feature(Message):
         out += b"\0"
 
 
-class BrokerRegistrationRequest(Message):
+class BrokerRegistrationRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 62
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
@@ -112,7 +112,7 @@ class BrokerRegistrationRequest(Message):
         self.previous_broker_epoch = previous_broker_epoch
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[BrokerRegistrationRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[BrokerRegistrationRequest]:
         listeners: list[Listener]
         features: list[Feature]
         rack: str | None
@@ -127,6 +127,9 @@ class BrokerRegistrationRequest(Message):
             p.refuse_null_array()
         listeners = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_listeners, pos = Listener.read(buf, pos, version)
             listeners.append(item_listeners)
         n, pos = p.read_compact_array_length(buf, pos, 6)
@@ -134,6 +137,9 @@ class BrokerRegistrationRequest(Message):
             p.refuse_null_array()
         features = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_features, pos = Feature.read(buf, pos, version)
             features.append(item_features)
         rack, pos = p.read_compact_nullable_string(buf, pos)
@@ -148,6 +154,9 @@ class BrokerRegistrationRequest(Message):
                 p.refuse_null_array()
             log_dirs = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_log_dirs = bytes(buf[pos : pos + 16])
                 pos += 16
                 log_dirs.append(item_log_dirs)
@@ -162,7 +171,7 @@ class BrokerRegistrationRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(broker_id, cluster_id, incarnation_id, listeners, features, rack, is_migrating_zk_broker, log_dirs, previous_broker_epoch), pos
+        return cls(broker_id, cluster_id, incarnation_id, listeners, features, rack, is_migrating_zk_broker, log_dirs, previous_broker_epoch), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.broker_id)

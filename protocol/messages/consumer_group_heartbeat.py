@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -14,7 +14,7 @@ _ih = Struct(">ih")
 _ii = Struct(">ii")
 
 
-class ConsumerGroupHeartbeatRequestTopicPartitions(Message):
+class ConsumerGroupHeartbeatRequestTopicPartitions(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -26,20 +26,19 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatRequestTopicPartitions, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ConsumerGroupHeartbeatRequestTopicPartitions]:
         partitions: list[int]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -48,7 +47,7 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Message):
         out += b"\0"
 
 
-class ConsumerGroupHeartbeatRequest(Message):
+class ConsumerGroupHeartbeatRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 68
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -81,7 +80,7 @@ class ConsumerGroupHeartbeatRequest(Message):
         self.topic_partitions = topic_partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ConsumerGroupHeartbeatRequest]:
         instance_id: str | None
         rack_id: str | None
         subscribed_topic_names: list[str] | None
@@ -102,6 +101,9 @@ class ConsumerGroupHeartbeatRequest(Message):
         else:
             subscribed_topic_names = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_subscribed_topic_names, pos = p.read_compact_string(buf, pos)
                 subscribed_topic_names.append(item_subscribed_topic_names)
         if version == 1:
@@ -115,13 +117,16 @@ class ConsumerGroupHeartbeatRequest(Message):
         else:
             topic_partitions = []
             for _ in range(n):
-                item_topic_partitions, pos = ConsumerGroupHeartbeatRequestTopicPartitions.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topic_partitions, pos, stop = yield from ConsumerGroupHeartbeatRequestTopicPartitions.read_steps(buf, pos, version, stop)
                 topic_partitions.append(item_topic_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, subscribed_topic_regex, server_assignor, topic_partitions), pos
+        return cls(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, subscribed_topic_regex, server_assignor, topic_partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

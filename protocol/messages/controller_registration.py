@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _Hh = Struct(">Hh")
 _hh = Struct(">hh")
@@ -78,7 +78,7 @@ class Feature(Message):
         out += b"\0"
 
 
-class ControllerRegistrationRequest(Message):
+class ControllerRegistrationRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 70
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -101,7 +101,7 @@ class ControllerRegistrationRequest(Message):
         self.features = [] if features is NEW else features
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ControllerRegistrationRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ControllerRegistrationRequest]:
         listeners: list[Listener]
         features: list[Feature]
         controller_id, incarnation_id, zk_migration_ready = _iUT.unpack_from(buf, pos)
@@ -111,6 +111,9 @@ class ControllerRegistrationRequest(Message):
             p.refuse_null_array()
         listeners = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_listeners, pos = Listener.read(buf, pos, version)
             listeners.append(item_listeners)
         n, pos = p.read_compact_array_length(buf, pos, 6)
@@ -118,13 +121,16 @@ class ControllerRegistrationRequest(Message):
             p.refuse_null_array()
         features = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_features, pos = Feature.read(buf, pos, version)
             features.append(item_features)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(controller_id, incarnation_id, zk_migration_ready, listeners, features), pos
+        return cls(controller_id, incarnation_id, zk_migration_ready, listeners, features), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _iUT.pack(self.controller_id, self.incarnation_id, self.zk_migration_ready)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _bb = Struct(">bb")
@@ -81,7 +81,7 @@ class AclCreation(Message):
         out += _bb.pack(self.operation, self.permission_type)
 
 
-class CreateAclsRequest(Message):
+class CreateAclsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 30
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
@@ -96,7 +96,7 @@ class CreateAclsRequest(Message):
         self.creations = [] if creations is NEW else creations
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateAclsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreateAclsRequest]:
         creations: list[AclCreation]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 8)
@@ -104,21 +104,27 @@ class CreateAclsRequest(Message):
                 p.refuse_null_array()
             creations = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_creations, pos = AclCreation.read(buf, pos, version)
                 creations.append(item_creations)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(creations), pos
+            return cls(creations), pos, stop
         n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         creations = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_creations, pos = AclCreation.read(buf, pos, version)
             creations.append(item_creations)
-        return cls(creations), pos
+        return cls(creations), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

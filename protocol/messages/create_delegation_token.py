@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -49,7 +49,7 @@ class CreatableRenewers(Message):
         out += p.string(self.principal_name)
 
 
-class CreateDelegationTokenRequest(Message):
+class CreateDelegationTokenRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 38
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
@@ -70,7 +70,7 @@ class CreateDelegationTokenRequest(Message):
         self.max_lifetime_ms = max_lifetime_ms
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateDelegationTokenRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreateDelegationTokenRequest]:
         owner_principal_type: str | None
         owner_principal_name: str | None
         renewers: list[CreatableRenewers]
@@ -88,6 +88,9 @@ class CreateDelegationTokenRequest(Message):
                 p.refuse_null_array()
             renewers = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_renewers, pos = CreatableRenewers.read(buf, pos, version)
                 renewers.append(item_renewers)
             (max_lifetime_ms,) = _q.unpack_from(buf, pos)
@@ -96,7 +99,7 @@ class CreateDelegationTokenRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos
+            return cls(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos, stop
         owner_principal_type = ""
         owner_principal_name = ""
         n, pos = p.read_array_length(buf, pos, 4)
@@ -104,11 +107,14 @@ class CreateDelegationTokenRequest(Message):
             p.refuse_null_array()
         renewers = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_renewers, pos = CreatableRenewers.read(buf, pos, version)
             renewers.append(item_renewers)
         (max_lifetime_ms,) = _q.unpack_from(buf, pos)
         pos += 8
-        return cls(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos
+        return cls(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,14 +6,14 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
 _iT = Struct(">i?")
 
 
-class CreatePartitionsAssignment(Message):
+class CreatePartitionsAssignment(SlicedMessage):
     __slots__ = ("broker_ids",)
 
     def __init__(
@@ -23,25 +23,23 @@ class CreatePartitionsAssignment(Message):
         self.broker_ids = [] if broker_ids is NEW else broker_ids
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsAssignment, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatePartitionsAssignment]:
         broker_ids: list[int]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            broker_ids, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(broker_ids), pos
+            return cls(broker_ids), pos, stop
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(broker_ids), pos
+        broker_ids, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(broker_ids), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -53,7 +51,7 @@ class CreatePartitionsAssignment(Message):
         out += Struct(f">{len(self.broker_ids)}i").pack(*self.broker_ids)
 
 
-class CreatePartitionsTopic(Message):
+class CreatePartitionsTopic(SlicedMessage):
     __slots__ = ("name", "count", "assignments")
 
     def __init__(
@@ -67,7 +65,7 @@ class CreatePartitionsTopic(Message):
         self.assignments = [] if assignments is NEW else assignments
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatePartitionsTopic]:
         assignments: list[CreatePartitionsAssignment] | None
         if version >= 2:
             name, pos = p.read_compact_string(buf, pos)
@@ -79,13 +77,16 @@ class CreatePartitionsTopic(Message):
             else:
                 assignments = []
                 for _ in range(n):
-                    item_assignments, pos = CreatePartitionsAssignment.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_assignments, pos, stop = yield from CreatePartitionsAssignment.read_steps(buf, pos, version, stop)
                     assignments.append(item_assignments)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, count, assignments), pos
+            return cls(name, count, assignments), pos, stop
         name, pos = p.read_string(buf, pos)
         (count,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -95,9 +96,12 @@ class CreatePartitionsTopic(Message):
         else:
             assignments = []
             for _ in range(n):
-                item_assignments, pos = CreatePartitionsAssignment.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_assignments, pos, stop = yield from CreatePartitionsAssignment.read_steps(buf, pos, version, stop)
                 assignments.append(item_assignments)
-        return cls(name, count, assignments), pos
+        return cls(name, count, assignments), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -121,7 +125,7 @@ class CreatePartitionsTopic(Message):
                 item_assignments.write(out, version)
 
 
-class CreatePartitionsRequest(Message):
+class CreatePartitionsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 37
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
@@ -140,7 +144,7 @@ class CreatePartitionsRequest(Message):
         self.validate_only = validate_only
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatePartitionsRequest]:
         topics: list[CreatePartitionsTopic]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 7)
@@ -148,7 +152,10 @@ class CreatePartitionsRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = CreatePartitionsTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from CreatePartitionsTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             timeout_ms, validate_only = _iT.unpack_from(buf, pos)
             pos += 5
@@ -156,17 +163,20 @@ class CreatePartitionsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topics, timeout_ms, validate_only), pos
+            return cls(topics, timeout_ms, validate_only), pos, stop
         n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = CreatePartitionsTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from CreatePartitionsTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         timeout_ms, validate_only = _iT.unpack_from(buf, pos)
         pos += 5
-        return cls(topics, timeout_ms, validate_only), pos
+        return cls(topics, timeout_ms, validate_only), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

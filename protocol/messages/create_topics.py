@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _TbT = Struct(">?b?")
@@ -16,7 +16,7 @@ _iT = Struct(">i?")
 _ih = Struct(">ih")
 
 
-class CreatableReplicaAssignment(Message):
+class CreatableReplicaAssignment(SlicedMessage):
     __slots__ = ("partition_index", "broker_ids")
 
     def __init__(
@@ -28,7 +28,7 @@ class CreatableReplicaAssignment(Message):
         self.broker_ids = [] if broker_ids is NEW else broker_ids
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableReplicaAssignment, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatableReplicaAssignment]:
         broker_ids: list[int]
         if version >= 5:
             (partition_index,) = _i.unpack_from(buf, pos)
@@ -36,21 +36,19 @@ class CreatableReplicaAssignment(Message):
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            broker_ids, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(partition_index, broker_ids), pos
+            return cls(partition_index, broker_ids), pos, stop
         (partition_index,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        broker_ids = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(partition_index, broker_ids), pos
+        broker_ids, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(partition_index, broker_ids), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 5:
@@ -100,7 +98,7 @@ class CreatableTopicConfig(Message):
         out += p.nullable_string(self.value)
 
 
-class CreatableTopic(Message):
+class CreatableTopic(SlicedMessage):
     __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
 
     def __init__(
@@ -118,7 +116,7 @@ class CreatableTopic(Message):
         self.configs = [] if configs is NEW else configs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatableTopic]:
         assignments: list[CreatableReplicaAssignment]
         configs: list[CreatableTopicConfig]
         if version >= 5:
@@ -130,20 +128,26 @@ class CreatableTopic(Message):
                 p.refuse_null_array()
             assignments = []
             for _ in range(n):
-                item_assignments, pos = CreatableReplicaAssignment.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_assignments, pos, stop = yield from CreatableReplicaAssignment.read_steps(buf, pos, version, stop)
                 assignments.append(item_assignments)
             n, pos = p.read_compact_array_length(buf, pos, 3)
             if n < 0:
                 p.refuse_null_array()
             configs = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_configs, pos = CreatableTopicConfig.read(buf, pos, version)
                 configs.append(item_configs)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, num_partitions, replication_factor, assignments, configs), pos
+            return cls(name, num_partitions, replication_factor, assignments, configs), pos, stop
         name, pos = p.read_string(buf, pos)
         num_partitions, replication_factor = _ih.unpack_from(buf, pos)
         pos += 6
@@ -152,16 +156,22 @@ class CreatableTopic(Message):
             p.refuse_null_array()
         assignments = []
         for _ in range(n):
-            item_assignments, pos = CreatableReplicaAssignment.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_assignments, pos, stop = yield from CreatableReplicaAssignment.read_steps(buf, pos, version, stop)
             assignments.append(item_assignments)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         configs = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_configs, pos = CreatableTopicConfig.read(buf, pos, version)
             configs.append(item_configs)
-        return cls(name, num_partitions, replication_factor, assignments, configs), pos
+        return cls(name, num_partitions, replication_factor, assignments, configs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 5:
@@ -185,7 +195,7 @@ class CreatableTopic(Message):
             item_configs.write(out, version)
 
 
-class CreateTopicsRequest(Message):
+class CreateTopicsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 7
@@ -204,7 +214,7 @@ class CreateTopicsRequest(Message):
         self.validate_only = validate_only
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreateTopicsRequest]:
         topics: list[CreatableTopic]
         if version >= 5:
             n, pos = p.read_compact_array_length(buf, pos, 10)
@@ -212,7 +222,10 @@ class CreateTopicsRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = CreatableTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from CreatableTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             timeout_ms, validate_only = _iT.unpack_from(buf, pos)
             pos += 5
@@ -220,17 +233,20 @@ class CreateTopicsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topics, timeout_ms, validate_only), pos
+            return cls(topics, timeout_ms, validate_only), pos, stop
         n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = CreatableTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from CreatableTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         timeout_ms, validate_only = _iT.unpack_from(buf, pos)
         pos += 5
-        return cls(topics, timeout_ms, validate_only), pos
+        return cls(topics, timeout_ms, validate_only), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 5:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _bb = Struct(">bb")
@@ -84,7 +84,7 @@ class DeleteAclsFilter(Message):
         out += _bb.pack(self.operation, self.permission_type)
 
 
-class DeleteAclsRequest(Message):
+class DeleteAclsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 31
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
@@ -99,7 +99,7 @@ class DeleteAclsRequest(Message):
         self.filters = [] if filters is NEW else filters
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteAclsRequest]:
         filters: list[DeleteAclsFilter]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 8)
@@ -107,21 +107,27 @@ class DeleteAclsRequest(Message):
                 p.refuse_null_array()
             filters = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_filters, pos = DeleteAclsFilter.read(buf, pos, version)
                 filters.append(item_filters)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(filters), pos
+            return cls(filters), pos, stop
         n, pos = p.read_array_length(buf, pos, 10)
         if n < 0:
             p.refuse_null_array()
         filters = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_filters, pos = DeleteAclsFilter.read(buf, pos, version)
             filters.append(item_filters)
-        return cls(filters), pos
+        return cls(filters), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,13 +6,13 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
 
 
-class DeleteGroupsRequest(Message):
+class DeleteGroupsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -27,7 +27,7 @@ class DeleteGroupsRequest(Message):
         self.groups_names = [] if groups_names is NEW else groups_names
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteGroupsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteGroupsRequest]:
         groups_names: list[str]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 1)
@@ -35,21 +35,27 @@ class DeleteGroupsRequest(Message):
                 p.refuse_null_array()
             groups_names = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_groups_names, pos = p.read_compact_string(buf, pos)
                 groups_names.append(item_groups_names)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(groups_names), pos
+            return cls(groups_names), pos, stop
         n, pos = p.read_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
         groups_names = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_groups_names, pos = p.read_string(buf, pos)
             groups_names.append(item_groups_names)
-        return cls(groups_names), pos
+        return cls(groups_names), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _i = Struct(">i")
 _iq = Struct(">iq")
@@ -46,7 +46,7 @@ class DeleteRecordsPartition(Message):
         out += _iq.pack(self.partition_index, self.offset)
 
 
-class DeleteRecordsTopic(Message):
+class DeleteRecordsTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -58,7 +58,7 @@ class DeleteRecordsTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteRecordsTopic]:
         partitions: list[DeleteRecordsPartition]
         if version >= 2:
             name, pos = p.read_compact_string(buf, pos)
@@ -67,22 +67,28 @@ class DeleteRecordsTopic(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = DeleteRecordsPartition.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos
+            return cls(name, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = DeleteRecordsPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -98,7 +104,7 @@ class DeleteRecordsTopic(Message):
             item_partitions.write(out, version)
 
 
-class DeleteRecordsRequest(Message):
+class DeleteRecordsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 21
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -115,7 +121,7 @@ class DeleteRecordsRequest(Message):
         self.timeout_ms = timeout_ms
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteRecordsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteRecordsRequest]:
         topics: list[DeleteRecordsTopic]
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -123,7 +129,10 @@ class DeleteRecordsRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = DeleteRecordsTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from DeleteRecordsTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             (timeout_ms,) = _i.unpack_from(buf, pos)
             pos += 4
@@ -131,17 +140,20 @@ class DeleteRecordsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topics, timeout_ms), pos
+            return cls(topics, timeout_ms), pos, stop
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = DeleteRecordsTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from DeleteRecordsTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        return cls(topics, timeout_ms), pos
+        return cls(topics, timeout_ms), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _Uh = Struct(">16sh")
 _ih = Struct(">ih")
@@ -35,7 +35,7 @@ class DeleteShareGroupOffsetsRequestTopic(Message):
         out += b"\0"
 
 
-class DeleteShareGroupOffsetsRequest(Message):
+class DeleteShareGroupOffsetsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 92
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -52,7 +52,7 @@ class DeleteShareGroupOffsetsRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteShareGroupOffsetsRequest]:
         topics: list[DeleteShareGroupOffsetsRequestTopic]
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 2)
@@ -60,13 +60,16 @@ class DeleteShareGroupOffsetsRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_topics, pos = DeleteShareGroupOffsetsRequestTopic.read(buf, pos, version)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

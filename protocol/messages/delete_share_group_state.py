@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -37,7 +37,7 @@ class PartitionData(Message):
         out += b"\0"
 
 
-class DeleteStateData(Message):
+class DeleteStateData(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -49,7 +49,7 @@ class DeleteStateData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteStateData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteStateData]:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -58,13 +58,16 @@ class DeleteStateData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = PartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -74,7 +77,7 @@ class DeleteStateData(Message):
         out += b"\0"
 
 
-class DeleteShareGroupStateRequest(Message):
+class DeleteShareGroupStateRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 86
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -91,7 +94,7 @@ class DeleteShareGroupStateRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteShareGroupStateRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteShareGroupStateRequest]:
         topics: list[DeleteStateData]
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 18)
@@ -99,13 +102,16 @@ class DeleteShareGroupStateRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = DeleteStateData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from DeleteStateData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _h = Struct(">h")
@@ -57,7 +57,7 @@ class DeleteTopicState(Message):
         return
 
 
-class DeleteTopicsRequest(Message):
+class DeleteTopicsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 6
@@ -76,7 +76,7 @@ class DeleteTopicsRequest(Message):
         self.timeout_ms = timeout_ms
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteTopicsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteTopicsRequest]:
         topics: list[DeleteTopicState]
         topic_names: list[str]
         if version >= 4:
@@ -86,6 +86,9 @@ class DeleteTopicsRequest(Message):
                     p.refuse_null_array()
                 topics = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_topics, pos = DeleteTopicState.read(buf, pos, version)
                     topics.append(item_topics)
             else:
@@ -96,6 +99,9 @@ class DeleteTopicsRequest(Message):
                     p.refuse_null_array()
                 topic_names = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_topic_names, pos = p.read_compact_string(buf, pos)
                     topic_names.append(item_topic_names)
             else:
@@ -106,18 +112,21 @@ class DeleteTopicsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topics, topic_names, timeout_ms), pos
+            return cls(topics, topic_names, timeout_ms), pos, stop
         topics = []
         n, pos = p.read_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
         topic_names = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_topic_names, pos = p.read_string(buf, pos)
             topic_names.append(item_topic_names)
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        return cls(topics, topic_names, timeout_ms), pos
+        return cls(topics, topic_names, timeout_ms), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:

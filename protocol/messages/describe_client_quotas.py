@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -58,7 +58,7 @@ class ComponentData(Message):
         out += p.nullable_string(self.match)
 
 
-class DescribeClientQuotasRequest(Message):
+class DescribeClientQuotasRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 48
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -75,7 +75,7 @@ class DescribeClientQuotasRequest(Message):
         self.strict = strict
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeClientQuotasRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeClientQuotasRequest]:
         components: list[ComponentData]
         if version >= 1:
             n, pos = p.read_compact_array_length(buf, pos, 4)
@@ -83,6 +83,9 @@ class DescribeClientQuotasRequest(Message):
                 p.refuse_null_array()
             components = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_components, pos = ComponentData.read(buf, pos, version)
                 components.append(item_components)
             (strict,) = _T.unpack_from(buf, pos)
@@ -91,17 +94,20 @@ class DescribeClientQuotasRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(components, strict), pos
+            return cls(components, strict), pos, stop
         n, pos = p.read_array_length(buf, pos, 5)
         if n < 0:
             p.refuse_null_array()
         components = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_components, pos = ComponentData.read(buf, pos, version)
             components.append(item_components)
         (strict,) = _T.unpack_from(buf, pos)
         pos += 1
-        return cls(components, strict), pos
+        return cls(components, strict), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _TT = Struct(">??")
@@ -16,7 +16,7 @@ _h = Struct(">h")
 _i = Struct(">i")
 
 
-class DescribeConfigsResource(Message):
+class DescribeConfigsResource(SlicedMessage):
     __slots__ = ("resource_type", "resource_name", "configuration_keys")
 
     def __init__(
@@ -30,7 +30,7 @@ class DescribeConfigsResource(Message):
         self.configuration_keys = [] if configuration_keys is NEW else configuration_keys
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsResource, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeConfigsResource]:
         configuration_keys: list[str] | None
         if version >= 4:
             (resource_type,) = _b.unpack_from(buf, pos)
@@ -42,13 +42,16 @@ class DescribeConfigsResource(Message):
             else:
                 configuration_keys = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_configuration_keys, pos = p.read_compact_string(buf, pos)
                     configuration_keys.append(item_configuration_keys)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(resource_type, resource_name, configuration_keys), pos
+            return cls(resource_type, resource_name, configuration_keys), pos, stop
         (resource_type,) = _b.unpack_from(buf, pos)
         pos += 1
         resource_name, pos = p.read_string(buf, pos)
@@ -58,9 +61,12 @@ class DescribeConfigsResource(Message):
         else:
             configuration_keys = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_configuration_keys, pos = p.read_string(buf, pos)
                 configuration_keys.append(item_configuration_keys)
-        return cls(resource_type, resource_name, configuration_keys), pos
+        return cls(resource_type, resource_name, configuration_keys), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:
@@ -84,7 +90,7 @@ class DescribeConfigsResource(Message):
                 out += p.string(item_configuration_keys)
 
 
-class DescribeConfigsRequest(Message):
+class DescribeConfigsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 32
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 4
@@ -103,7 +109,7 @@ class DescribeConfigsRequest(Message):
         self.include_documentation = include_documentation
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeConfigsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeConfigsRequest]:
         resources: list[DescribeConfigsResource]
         if version >= 4:
             n, pos = p.read_compact_array_length(buf, pos, 4)
@@ -111,7 +117,10 @@ class DescribeConfigsRequest(Message):
                 p.refuse_null_array()
             resources = []
             for _ in range(n):
-                item_resources, pos = DescribeConfigsResource.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_resources, pos, stop = yield from DescribeConfigsResource.read_steps(buf, pos, version, stop)
                 resources.append(item_resources)
             include_synonyms, include_documentation = _TT.unpack_from(buf, pos)
             pos += 2
@@ -119,13 +128,16 @@ class DescribeConfigsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(resources, include_synonyms, include_documentation), pos
+            return cls(resources, include_synonyms, include_documentation), pos, stop
         n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         resources = []
         for _ in range(n):
-            item_resources, pos = DescribeConfigsResource.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_resources, pos, stop = yield from DescribeConfigsResource.read_steps(buf, pos, version, stop)
             resources.append(item_resources)
         (include_synonyms,) = _T.unpack_from(buf, pos)
         pos += 1
@@ -134,7 +146,7 @@ class DescribeConfigsRequest(Message):
             pos += 1
         else:
             include_documentation = False
-        return cls(resources, include_synonyms, include_documentation), pos
+        return cls(resources, include_synonyms, include_documentation), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:

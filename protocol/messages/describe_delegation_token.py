@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -48,7 +48,7 @@ class DescribeDelegationTokenOwner(Message):
         out += p.string(self.principal_name)
 
 
-class DescribeDelegationTokenRequest(Message):
+class DescribeDelegationTokenRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 41
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
@@ -63,7 +63,7 @@ class DescribeDelegationTokenRequest(Message):
         self.owners = [] if owners is NEW else owners
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeDelegationTokenRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeDelegationTokenRequest]:
         owners: list[DescribeDelegationTokenOwner] | None
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -72,22 +72,28 @@ class DescribeDelegationTokenRequest(Message):
             else:
                 owners = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_owners, pos = DescribeDelegationTokenOwner.read(buf, pos, version)
                     owners.append(item_owners)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(owners), pos
+            return cls(owners), pos, stop
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             owners = None
         else:
             owners = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_owners, pos = DescribeDelegationTokenOwner.read(buf, pos, version)
                 owners.append(item_owners)
-        return cls(owners), pos
+        return cls(owners), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,14 +6,14 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _h = Struct(">h")
 _i = Struct(">i")
 
 
-class DescribeGroupsRequest(Message):
+class DescribeGroupsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
@@ -30,7 +30,7 @@ class DescribeGroupsRequest(Message):
         self.include_authorized_operations = include_authorized_operations
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeGroupsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeGroupsRequest]:
         groups: list[str]
         if version >= 5:
             n, pos = p.read_compact_array_length(buf, pos, 1)
@@ -38,6 +38,9 @@ class DescribeGroupsRequest(Message):
                 p.refuse_null_array()
             groups = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_groups, pos = p.read_compact_string(buf, pos)
                 groups.append(item_groups)
             (include_authorized_operations,) = _T.unpack_from(buf, pos)
@@ -46,12 +49,15 @@ class DescribeGroupsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(groups, include_authorized_operations), pos
+            return cls(groups, include_authorized_operations), pos, stop
         n, pos = p.read_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
         groups = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_groups, pos = p.read_string(buf, pos)
             groups.append(item_groups)
         if version >= 3:
@@ -59,7 +65,7 @@ class DescribeGroupsRequest(Message):
             pos += 1
         else:
             include_authorized_operations = False
-        return cls(groups, include_authorized_operations), pos
+        return cls(groups, include_authorized_operations), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 5:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _h = Struct(">h")
@@ -15,7 +15,7 @@ _iqqT = Struct(">iqq?")
 _qq = Struct(">qq")
 
 
-class DescribableLogDirTopic(Message):
+class DescribableLogDirTopic(SlicedMessage):
     __slots__ = ("topic", "partitions")
 
     def __init__(
@@ -27,27 +27,25 @@ class DescribableLogDirTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribableLogDirTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribableLogDirTopic]:
         partitions: list[int]
         if version >= 2:
             topic, pos = p.read_compact_string(buf, pos)
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic, partitions), pos
+            return cls(topic, partitions), pos, stop
         topic, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(topic, partitions), pos
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(topic, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -61,7 +59,7 @@ class DescribableLogDirTopic(Message):
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class DescribeLogDirsRequest(Message):
+class DescribeLogDirsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 35
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 5
@@ -76,7 +74,7 @@ class DescribeLogDirsRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeLogDirsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeLogDirsRequest]:
         topics: list[DescribableLogDirTopic] | None
         if version >= 2:
             n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -85,22 +83,28 @@ class DescribeLogDirsRequest(Message):
             else:
                 topics = []
                 for _ in range(n):
-                    item_topics, pos = DescribableLogDirTopic.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_topics, pos, stop = yield from DescribableLogDirTopic.read_steps(buf, pos, version, stop)
                     topics.append(item_topics)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topics), pos
+            return cls(topics), pos, stop
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             topics = None
         else:
             topics = []
             for _ in range(n):
-                item_topics, pos = DescribableLogDirTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from DescribableLogDirTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
-        return cls(topics), pos
+        return cls(topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

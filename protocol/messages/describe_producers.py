@@ -6,14 +6,14 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 _qiiqiq = Struct(">qiiqiq")
 
 
-class TopicRequest(Message):
+class TopicRequest(SlicedMessage):
     __slots__ = ("name", "partition_indexes")
 
     def __init__(
@@ -25,19 +25,18 @@ class TopicRequest(Message):
         self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TopicRequest]:
         partition_indexes: list[int]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partition_indexes, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partition_indexes), pos
+        return cls(name, partition_indexes), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -46,7 +45,7 @@ class TopicRequest(Message):
         out += b"\0"
 
 
-class DescribeProducersRequest(Message):
+class DescribeProducersRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 61
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -61,20 +60,23 @@ class DescribeProducersRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeProducersRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeProducersRequest]:
         topics: list[TopicRequest]
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = TopicRequest.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from TopicRequest.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topics), pos
+        return cls(topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.topics) + 1)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _H = Struct(">H")
@@ -42,7 +42,7 @@ class DescribeQuorumRequestPartitionData(Message):
         out += b"\0"
 
 
-class DescribeQuorumRequestTopicData(Message):
+class DescribeQuorumRequestTopicData(SlicedMessage):
     __slots__ = ("topic_name", "partitions")
 
     def __init__(
@@ -54,7 +54,7 @@ class DescribeQuorumRequestTopicData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequestTopicData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeQuorumRequestTopicData]:
         partitions: list[DescribeQuorumRequestPartitionData]
         topic_name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 5)
@@ -62,13 +62,16 @@ class DescribeQuorumRequestTopicData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = DescribeQuorumRequestPartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_name, partitions), pos
+        return cls(topic_name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.topic_name)
@@ -78,7 +81,7 @@ class DescribeQuorumRequestTopicData(Message):
         out += b"\0"
 
 
-class DescribeQuorumRequest(Message):
+class DescribeQuorumRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 55
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -93,20 +96,23 @@ class DescribeQuorumRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeQuorumRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeQuorumRequest]:
         topics: list[DescribeQuorumRequestTopicData]
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = DescribeQuorumRequestTopicData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from DescribeQuorumRequestTopicData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topics), pos
+        return cls(topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.topics) + 1)

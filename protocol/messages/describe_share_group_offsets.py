@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _h = Struct(">h")
@@ -15,7 +15,7 @@ _iqi = Struct(">iqi")
 _q = Struct(">q")
 
 
-class DescribeShareGroupOffsetsRequestTopic(Message):
+class DescribeShareGroupOffsetsRequestTopic(SlicedMessage):
     __slots__ = ("topic_name", "partitions")
 
     def __init__(
@@ -27,19 +27,18 @@ class DescribeShareGroupOffsetsRequestTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeShareGroupOffsetsRequestTopic]:
         partitions: list[int]
         topic_name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_name, partitions), pos
+        return cls(topic_name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.topic_name)
@@ -48,7 +47,7 @@ class DescribeShareGroupOffsetsRequestTopic(Message):
         out += b"\0"
 
 
-class DescribeShareGroupOffsetsRequestGroup(Message):
+class DescribeShareGroupOffsetsRequestGroup(SlicedMessage):
     __slots__ = ("group_id", "topics")
 
     def __init__(
@@ -60,7 +59,7 @@ class DescribeShareGroupOffsetsRequestGroup(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeShareGroupOffsetsRequestGroup]:
         topics: list[DescribeShareGroupOffsetsRequestTopic] | None
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 3)
@@ -69,13 +68,16 @@ class DescribeShareGroupOffsetsRequestGroup(Message):
         else:
             topics = []
             for _ in range(n):
-                item_topics, pos = DescribeShareGroupOffsetsRequestTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from DescribeShareGroupOffsetsRequestTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)
@@ -88,7 +90,7 @@ class DescribeShareGroupOffsetsRequestGroup(Message):
         out += b"\0"
 
 
-class DescribeShareGroupOffsetsRequest(Message):
+class DescribeShareGroupOffsetsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 90
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -103,20 +105,23 @@ class DescribeShareGroupOffsetsRequest(Message):
         self.groups = [] if groups is NEW else groups
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeShareGroupOffsetsRequest]:
         groups: list[DescribeShareGroupOffsetsRequestGroup]
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             p.refuse_null_array()
         groups = []
         for _ in range(n):
-            item_groups, pos = DescribeShareGroupOffsetsRequestGroup.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_groups, pos, stop = yield from DescribeShareGroupOffsetsRequestGroup.read_steps(buf, pos, version, stop)
             groups.append(item_groups)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(groups), pos
+        return cls(groups), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.groups) + 1)

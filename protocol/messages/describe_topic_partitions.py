@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _UT = Struct(">16s?")
 _h = Struct(">h")
@@ -65,7 +65,7 @@ class DescribeTopicPartitionsRequestCursor(Message):
         out += b"\0"
 
 
-class DescribeTopicPartitionsRequest(Message):
+class DescribeTopicPartitionsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 75
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -84,7 +84,7 @@ class DescribeTopicPartitionsRequest(Message):
         self.cursor = cursor
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTopicPartitionsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeTopicPartitionsRequest]:
         topics: list[TopicRequest]
         cursor: DescribeTopicPartitionsRequestCursor | None
         n, pos = p.read_compact_array_length(buf, pos, 2)
@@ -92,6 +92,9 @@ class DescribeTopicPartitionsRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_topics, pos = TopicRequest.read(buf, pos, version)
             topics.append(item_topics)
         (response_partition_limit,) = _i.unpack_from(buf, pos)
@@ -105,7 +108,7 @@ class DescribeTopicPartitionsRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topics, response_partition_limit, cursor), pos
+        return cls(topics, response_partition_limit, cursor), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.topics) + 1)

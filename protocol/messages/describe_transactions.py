@@ -6,14 +6,14 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
 _iqqh = Struct(">iqqh")
 
 
-class DescribeTransactionsRequest(Message):
+class DescribeTransactionsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 65
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -28,20 +28,23 @@ class DescribeTransactionsRequest(Message):
         self.transactional_ids = [] if transactional_ids is NEW else transactional_ids
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeTransactionsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeTransactionsRequest]:
         transactional_ids: list[str]
         n, pos = p.read_compact_array_length(buf, pos, 1)
         if n < 0:
             p.refuse_null_array()
         transactional_ids = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_transactional_ids, pos = p.read_compact_string(buf, pos)
             transactional_ids.append(item_transactional_ids)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(transactional_ids), pos
+        return cls(transactional_ids), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.transactional_ids) + 1)

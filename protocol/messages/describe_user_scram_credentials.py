@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _bi = Struct(">bi")
 _h = Struct(">h")
@@ -36,7 +36,7 @@ class UserName(Message):
         out += b"\0"
 
 
-class DescribeUserScramCredentialsRequest(Message):
+class DescribeUserScramCredentialsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 50
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -51,7 +51,7 @@ class DescribeUserScramCredentialsRequest(Message):
         self.users = [] if users is NEW else users
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DescribeUserScramCredentialsRequest]:
         users: list[UserName] | None
         n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
@@ -59,13 +59,16 @@ class DescribeUserScramCredentialsRequest(Message):
         else:
             users = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_users, pos = UserName.read(buf, pos, version)
                 users.append(item_users)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(users), pos
+        return cls(users), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if self.users is None:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _h = Struct(">h")
@@ -14,7 +14,7 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-class TopicPartitions(Message):
+class TopicPartitions(SlicedMessage):
     __slots__ = ("topic", "partitions")
 
     def __init__(
@@ -26,27 +26,25 @@ class TopicPartitions(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicPartitions, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TopicPartitions]:
         partitions: list[int]
         if version >= 2:
             topic, pos = p.read_compact_string(buf, pos)
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic, partitions), pos
+            return cls(topic, partitions), pos, stop
         topic, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(topic, partitions), pos
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(topic, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -60,7 +58,7 @@ class TopicPartitions(Message):
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class ElectLeadersRequest(Message):
+class ElectLeadersRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 43
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -79,7 +77,7 @@ class ElectLeadersRequest(Message):
         self.timeout_ms = timeout_ms
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ElectLeadersRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ElectLeadersRequest]:
         topic_partitions: list[TopicPartitions] | None
         if version >= 2:
             (election_type,) = _b.unpack_from(buf, pos)
@@ -90,7 +88,10 @@ class ElectLeadersRequest(Message):
             else:
                 topic_partitions = []
                 for _ in range(n):
-                    item_topic_partitions, pos = TopicPartitions.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_topic_partitions, pos, stop = yield from TopicPartitions.read_steps(buf, pos, version, stop)
                     topic_partitions.append(item_topic_partitions)
             (timeout_ms,) = _i.unpack_from(buf, pos)
             pos += 4
@@ -98,7 +99,7 @@ class ElectLeadersRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(election_type, topic_partitions, timeout_ms), pos
+            return cls(election_type, topic_partitions, timeout_ms), pos, stop
         if version == 1:
             (election_type,) = _b.unpack_from(buf, pos)
             pos += 1
@@ -110,11 +111,14 @@ class ElectLeadersRequest(Message):
         else:
             topic_partitions = []
             for _ in range(n):
-                item_topic_partitions, pos = TopicPartitions.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topic_partitions, pos, stop = yield from TopicPartitions.read_steps(buf, pos, version, stop)
                 topic_partitions.append(item_topic_partitions)
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
-        return cls(election_type, topic_partitions, timeout_ms), pos
+        return cls(election_type, topic_partitions, timeout_ms), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _H = Struct(">H")
 _h = Struct(">h")
@@ -49,7 +49,7 @@ class ReplicaInfo(Message):
         return
 
 
-class EndQuorumEpochRequestPartitionData(Message):
+class EndQuorumEpochRequestPartitionData(SlicedMessage):
     __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_successors", "preferred_candidates")
 
     def __init__(
@@ -67,7 +67,7 @@ class EndQuorumEpochRequestPartitionData(Message):
         self.preferred_candidates = [] if preferred_candidates is NEW else preferred_candidates
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochRequestPartitionData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[EndQuorumEpochRequestPartitionData]:
         preferred_successors: list[int]
         preferred_candidates: list[ReplicaInfo]
         if version >= 1:
@@ -79,22 +79,24 @@ class EndQuorumEpochRequestPartitionData(Message):
                 p.refuse_null_array()
             preferred_candidates = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_preferred_candidates, pos = ReplicaInfo.read(buf, pos, version)
                 preferred_candidates.append(item_preferred_candidates)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates), pos
+            return cls(partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates), pos, stop
         partition_index, leader_id, leader_epoch = _iii.unpack_from(buf, pos)
         pos += 12
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        preferred_successors = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        preferred_successors, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         preferred_candidates = []
-        return cls(partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates), pos
+        return cls(partition_index, leader_id, leader_epoch, preferred_successors, preferred_candidates), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -109,7 +111,7 @@ class EndQuorumEpochRequestPartitionData(Message):
         out += Struct(f">{len(self.preferred_successors)}i").pack(*self.preferred_successors)
 
 
-class EndQuorumEpochRequestTopicData(Message):
+class EndQuorumEpochRequestTopicData(SlicedMessage):
     __slots__ = ("topic_name", "partitions")
 
     def __init__(
@@ -121,7 +123,7 @@ class EndQuorumEpochRequestTopicData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochRequestTopicData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[EndQuorumEpochRequestTopicData]:
         partitions: list[EndQuorumEpochRequestPartitionData]
         if version >= 1:
             topic_name, pos = p.read_compact_string(buf, pos)
@@ -130,22 +132,28 @@ class EndQuorumEpochRequestTopicData(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
-                item_partitions, pos = EndQuorumEpochRequestPartitionData.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_partitions, pos, stop = yield from EndQuorumEpochRequestPartitionData.read_steps(buf, pos, version, stop)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic_name, partitions), pos
+            return cls(topic_name, partitions), pos, stop
         topic_name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 16)
         if n < 0:
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = EndQuorumEpochRequestPartitionData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from EndQuorumEpochRequestPartitionData.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
-        return cls(topic_name, partitions), pos
+        return cls(topic_name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -201,7 +209,7 @@ class LeaderEndpoint(Message):
         return
 
 
-class EndQuorumEpochRequest(Message):
+class EndQuorumEpochRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 54
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -220,7 +228,7 @@ class EndQuorumEpochRequest(Message):
         self.leader_endpoints = [] if leader_endpoints is NEW else leader_endpoints
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[EndQuorumEpochRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[EndQuorumEpochRequest]:
         cluster_id: str | None
         topics: list[EndQuorumEpochRequestTopicData]
         leader_endpoints: list[LeaderEndpoint]
@@ -231,30 +239,39 @@ class EndQuorumEpochRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = EndQuorumEpochRequestTopicData.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from EndQuorumEpochRequestTopicData.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             n, pos = p.read_compact_array_length(buf, pos, 5)
             if n < 0:
                 p.refuse_null_array()
             leader_endpoints = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_leader_endpoints, pos = LeaderEndpoint.read(buf, pos, version)
                 leader_endpoints.append(item_leader_endpoints)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(cluster_id, topics, leader_endpoints), pos
+            return cls(cluster_id, topics, leader_endpoints), pos, stop
         cluster_id, pos = p.read_nullable_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0:
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = EndQuorumEpochRequestTopicData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from EndQuorumEpochRequestTopicData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         leader_endpoints = []
-        return cls(cluster_id, topics, leader_endpoints), pos
+        return cls(cluster_id, topics, leader_endpoints), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _hi = Struct(">hi")
@@ -152,7 +152,7 @@ class FetchPartition(Message):
         out += _i.pack(self.partition_max_bytes)
 
 
-class FetchTopic(Message):
+class FetchTopic(SlicedMessage):
     __slots__ = ("topic", "topic_id", "partitions")
 
     def __init__(
@@ -166,7 +166,7 @@ class FetchTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FetchTopic]:
         partitions: list[FetchPartition]
         if version >= 12:
             if version == 12:
@@ -183,13 +183,16 @@ class FetchTopic(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = FetchPartition.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic, topic_id, partitions), pos
+            return cls(topic, topic_id, partitions), pos, stop
         topic, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
         n, pos = p.read_array_length(buf, pos, 16)
@@ -197,9 +200,12 @@ class FetchTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = FetchPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(topic, topic_id, partitions), pos
+        return cls(topic, topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 12:
@@ -218,7 +224,7 @@ class FetchTopic(Message):
             item_partitions.write(out, version)
 
 
-class ForgottenTopic(Message):
+class ForgottenTopic(SlicedMessage):
     __slots__ = ("topic", "topic_id", "partitions")
 
     def __init__(
@@ -232,7 +238,7 @@ class ForgottenTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ForgottenTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ForgottenTopic]:
         partitions: list[int]
         if version >= 12:
             if version == 12:
@@ -247,13 +253,12 @@ class ForgottenTopic(Message):
             n, pos = p.read_compact_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic, topic_id, partitions), pos
+            return cls(topic, topic_id, partitions), pos, stop
         if version >= 7:
             topic, pos = p.read_string(buf, pos)
         else:
@@ -263,11 +268,10 @@ class ForgottenTopic(Message):
             n, pos = p.read_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         else:
             partitions = []
-        return cls(topic, topic_id, partitions), pos
+        return cls(topic, topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 12:
@@ -286,7 +290,7 @@ class ForgottenTopic(Message):
             out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class FetchRequest(Message):
+class FetchRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 4
     MAX_VERSION: ClassVar[int] = 18
@@ -323,7 +327,7 @@ class FetchRequest(Message):
         self.rack_id = rack_id
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FetchRequest]:
         cluster_id: str | None
         replica_state: ReplicaState | None
         topics: list[FetchTopic]
@@ -341,14 +345,20 @@ class FetchRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = FetchTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from FetchTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             n, pos = p.read_compact_array_length(buf, pos, 2)
             if n < 0:
                 p.refuse_null_array()
             forgotten_topics_data = []
             for _ in range(n):
-                item_forgotten_topics_data, pos = ForgottenTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_forgotten_topics_data, pos, stop = yield from ForgottenTopic.read_steps(buf, pos, version, stop)
                 forgotten_topics_data.append(item_forgotten_topics_data)
             rack_id, pos = p.read_compact_string(buf, pos)
             cluster_id = None
@@ -362,7 +372,7 @@ class FetchRequest(Message):
                     replica_state, pos = ReplicaState.read(buf, pos, version)
                 else:
                     pos = p.skip_tag(buf, pos, size)
-            return cls(cluster_id, replica_id, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
+            return cls(cluster_id, replica_id, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos, stop
         cluster_id = None
         (replica_id,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -380,7 +390,10 @@ class FetchRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = FetchTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from FetchTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if version >= 7:
             n, pos = p.read_array_length(buf, pos, 6)
@@ -388,7 +401,10 @@ class FetchRequest(Message):
                 p.refuse_null_array()
             forgotten_topics_data = []
             for _ in range(n):
-                item_forgotten_topics_data, pos = ForgottenTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_forgotten_topics_data, pos, stop = yield from ForgottenTopic.read_steps(buf, pos, version, stop)
                 forgotten_topics_data.append(item_forgotten_topics_data)
         else:
             forgotten_topics_data = []
@@ -396,7 +412,7 @@ class FetchRequest(Message):
             rack_id, pos = p.read_string(buf, pos)
         else:
             rack_id = ""
-        return cls(cluster_id, replica_id, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
+        return cls(cluster_id, replica_id, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         tagged: list[tuple[int, p.MessageBuffer]]

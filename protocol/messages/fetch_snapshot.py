@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _H = Struct(">H")
@@ -95,7 +95,7 @@ class FetchSnapshotRequestPartitionSnapshot(Message):
             out += b"\0"
 
 
-class FetchSnapshotRequestTopicSnapshot(Message):
+class FetchSnapshotRequestTopicSnapshot(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -107,7 +107,7 @@ class FetchSnapshotRequestTopicSnapshot(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequestTopicSnapshot, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FetchSnapshotRequestTopicSnapshot]:
         partitions: list[FetchSnapshotRequestPartitionSnapshot]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 30)
@@ -115,13 +115,16 @@ class FetchSnapshotRequestTopicSnapshot(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = FetchSnapshotRequestPartitionSnapshot.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -131,7 +134,7 @@ class FetchSnapshotRequestTopicSnapshot(Message):
         out += b"\0"
 
 
-class FetchSnapshotRequest(Message):
+class FetchSnapshotRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 59
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -152,7 +155,7 @@ class FetchSnapshotRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchSnapshotRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FetchSnapshotRequest]:
         cluster_id: str | None
         topics: list[FetchSnapshotRequestTopicSnapshot]
         replica_id, max_bytes = _ii.unpack_from(buf, pos)
@@ -162,7 +165,10 @@ class FetchSnapshotRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = FetchSnapshotRequestTopicSnapshot.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from FetchSnapshotRequestTopicSnapshot.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         cluster_id = None
         tags, pos = p.read_tag_count(buf, pos)
@@ -172,7 +178,7 @@ class FetchSnapshotRequest(Message):
                 cluster_id, pos = p.read_compact_nullable_string(buf, pos)
             else:
                 pos = p.skip_tag(buf, pos, size)
-        return cls(cluster_id, replica_id, max_bytes, topics), pos
+        return cls(cluster_id, replica_id, max_bytes, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         tagged: list[tuple[int, p.MessageBuffer]]

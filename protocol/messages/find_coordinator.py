@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _h = Struct(">h")
@@ -14,7 +14,7 @@ _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-class FindCoordinatorRequest(Message):
+class FindCoordinatorRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 10
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
@@ -33,7 +33,7 @@ class FindCoordinatorRequest(Message):
         self.coordinator_keys = [] if coordinator_keys is NEW else coordinator_keys
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FindCoordinatorRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FindCoordinatorRequest]:
         coordinator_keys: list[str]
         if version >= 3:
             if version == 3:
@@ -48,6 +48,9 @@ class FindCoordinatorRequest(Message):
                     p.refuse_null_array()
                 coordinator_keys = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_coordinator_keys, pos = p.read_compact_string(buf, pos)
                     coordinator_keys.append(item_coordinator_keys)
             else:
@@ -56,7 +59,7 @@ class FindCoordinatorRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(key, key_type, coordinator_keys), pos
+            return cls(key, key_type, coordinator_keys), pos, stop
         key, pos = p.read_string(buf, pos)
         if version >= 1:
             (key_type,) = _b.unpack_from(buf, pos)
@@ -64,7 +67,7 @@ class FindCoordinatorRequest(Message):
         else:
             key_type = 0
         coordinator_keys = []
-        return cls(key, key_type, coordinator_keys), pos
+        return cls(key, key_type, coordinator_keys), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:

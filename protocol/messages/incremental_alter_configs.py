@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -58,7 +58,7 @@ class AlterableConfig(Message):
         out += p.nullable_string(self.value)
 
 
-class AlterConfigsResource(Message):
+class AlterConfigsResource(SlicedMessage):
     __slots__ = ("resource_type", "resource_name", "configs")
 
     def __init__(
@@ -72,7 +72,7 @@ class AlterConfigsResource(Message):
         self.configs = [] if configs is NEW else configs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterConfigsResource]:
         configs: list[AlterableConfig]
         if version >= 1:
             (resource_type,) = _b.unpack_from(buf, pos)
@@ -83,13 +83,16 @@ class AlterConfigsResource(Message):
                 p.refuse_null_array()
             configs = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_configs, pos = AlterableConfig.read(buf, pos, version)
                 configs.append(item_configs)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(resource_type, resource_name, configs), pos
+            return cls(resource_type, resource_name, configs), pos, stop
         (resource_type,) = _b.unpack_from(buf, pos)
         pos += 1
         resource_name, pos = p.read_string(buf, pos)
@@ -98,9 +101,12 @@ class AlterConfigsResource(Message):
             p.refuse_null_array()
         configs = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_configs, pos = AlterableConfig.read(buf, pos, version)
             configs.append(item_configs)
-        return cls(resource_type, resource_name, configs), pos
+        return cls(resource_type, resource_name, configs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -118,7 +124,7 @@ class AlterConfigsResource(Message):
             item_configs.write(out, version)
 
 
-class IncrementalAlterConfigsRequest(Message):
+class IncrementalAlterConfigsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 44
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -135,7 +141,7 @@ class IncrementalAlterConfigsRequest(Message):
         self.validate_only = validate_only
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[IncrementalAlterConfigsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[IncrementalAlterConfigsRequest]:
         resources: list[AlterConfigsResource]
         if version >= 1:
             n, pos = p.read_compact_array_length(buf, pos, 4)
@@ -143,7 +149,10 @@ class IncrementalAlterConfigsRequest(Message):
                 p.refuse_null_array()
             resources = []
             for _ in range(n):
-                item_resources, pos = AlterConfigsResource.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_resources, pos, stop = yield from AlterConfigsResource.read_steps(buf, pos, version, stop)
                 resources.append(item_resources)
             (validate_only,) = _T.unpack_from(buf, pos)
             pos += 1
@@ -151,17 +160,20 @@ class IncrementalAlterConfigsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(resources, validate_only), pos
+            return cls(resources, validate_only), pos, stop
         n, pos = p.read_array_length(buf, pos, 7)
         if n < 0:
             p.refuse_null_array()
         resources = []
         for _ in range(n):
-            item_resources, pos = AlterConfigsResource.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_resources, pos, stop = yield from AlterConfigsResource.read_steps(buf, pos, version, stop)
             resources.append(item_resources)
         (validate_only,) = _T.unpack_from(buf, pos)
         pos += 1
-        return cls(resources, validate_only), pos
+        return cls(resources, validate_only), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

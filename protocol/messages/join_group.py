@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _hi = Struct(">hi")
@@ -50,7 +50,7 @@ class JoinGroupRequestProtocol(Message):
         p.write_records(out, self.metadata)
 
 
-class JoinGroupRequest(Message):
+class JoinGroupRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 9
@@ -79,7 +79,7 @@ class JoinGroupRequest(Message):
         self.reason = reason
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[JoinGroupRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[JoinGroupRequest]:
         group_instance_id: str | None
         protocols: list[JoinGroupRequestProtocol]
         reason: str | None
@@ -95,7 +95,11 @@ class JoinGroupRequest(Message):
                 p.refuse_null_array()
             protocols = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_protocols, pos = JoinGroupRequestProtocol.read(buf, pos, version)
+                stop += p.unread_bytes(item_protocols.metadata)
                 protocols.append(item_protocols)
             if version >= 8:
                 reason, pos = p.read_compact_nullable_string(buf, pos)
@@ -105,7 +109,7 @@ class JoinGroupRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, reason), pos
+            return cls(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, reason), pos, stop
         group_id, pos = p.read_string(buf, pos)
         (session_timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -125,10 +129,14 @@ class JoinGroupRequest(Message):
             p.refuse_null_array()
         protocols = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_protocols, pos = JoinGroupRequestProtocol.read(buf, pos, version)
+            stop += p.unread_bytes(item_protocols.metadata)
             protocols.append(item_protocols)
         reason = None
-        return cls(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, reason), pos
+        return cls(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, reason), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:

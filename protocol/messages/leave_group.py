@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -67,7 +67,7 @@ class MemberIdentity(Message):
             out += p.nullable_string(self.group_instance_id)
 
 
-class LeaveGroupRequest(Message):
+class LeaveGroupRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
@@ -86,7 +86,7 @@ class LeaveGroupRequest(Message):
         self.members = [] if members is NEW else members
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[LeaveGroupRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[LeaveGroupRequest]:
         members: list[MemberIdentity]
         if version >= 4:
             group_id, pos = p.read_compact_string(buf, pos)
@@ -96,13 +96,16 @@ class LeaveGroupRequest(Message):
                 p.refuse_null_array()
             members = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_members, pos = MemberIdentity.read(buf, pos, version)
                 members.append(item_members)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, member_id, members), pos
+            return cls(group_id, member_id, members), pos, stop
         group_id, pos = p.read_string(buf, pos)
         if version <= 2:
             member_id, pos = p.read_string(buf, pos)
@@ -114,11 +117,14 @@ class LeaveGroupRequest(Message):
                 p.refuse_null_array()
             members = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_members, pos = MemberIdentity.read(buf, pos, version)
                 members.append(item_members)
         else:
             members = []
-        return cls(group_id, member_id, members), pos
+        return cls(group_id, member_id, members), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:

@@ -6,13 +6,13 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _ih = Struct(">ih")
 
 
-class ListConfigResourcesRequest(Message):
+class ListConfigResourcesRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 74
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -27,21 +27,20 @@ class ListConfigResourcesRequest(Message):
         self.resource_types = [] if resource_types is NEW else resource_types
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListConfigResourcesRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListConfigResourcesRequest]:
         resource_types: list[int]
         if version == 1:
             n, pos = p.read_compact_array_length(buf, pos, 1)
             if n < 0:
                 p.refuse_null_array()
-            resource_types = list(Struct(f">{n}b").unpack_from(buf, pos))
-            pos += n * 1
+            resource_types, pos, stop = yield from p.read_numbers(buf, pos, n, "b", 1, stop)
         else:
             resource_types = []
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(resource_types), pos
+        return cls(resource_types), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version == 1:

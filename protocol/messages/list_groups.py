@@ -6,14 +6,14 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-class ListGroupsRequest(Message):
+class ListGroupsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
@@ -30,7 +30,7 @@ class ListGroupsRequest(Message):
         self.types_filter = [] if types_filter is NEW else types_filter
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListGroupsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListGroupsRequest]:
         states_filter: list[str]
         types_filter: list[str]
         if version >= 3:
@@ -40,6 +40,9 @@ class ListGroupsRequest(Message):
                     p.refuse_null_array()
                 states_filter = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_states_filter, pos = p.read_compact_string(buf, pos)
                     states_filter.append(item_states_filter)
             else:
@@ -50,6 +53,9 @@ class ListGroupsRequest(Message):
                     p.refuse_null_array()
                 types_filter = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_types_filter, pos = p.read_compact_string(buf, pos)
                     types_filter.append(item_types_filter)
             else:
@@ -58,10 +64,10 @@ class ListGroupsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(states_filter, types_filter), pos
+            return cls(states_filter, types_filter), pos, stop
         states_filter = []
         types_filter = []
-        return cls(states_filter, types_filter), pos
+        return cls(states_filter, types_filter), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:

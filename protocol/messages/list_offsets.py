@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _i = Struct(">i")
@@ -62,7 +62,7 @@ class ListOffsetsPartition(Message):
         out += _q.pack(self.timestamp)
 
 
-class ListOffsetsTopic(Message):
+class ListOffsetsTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -74,7 +74,7 @@ class ListOffsetsTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListOffsetsTopic]:
         partitions: list[ListOffsetsPartition]
         if version >= 6:
             name, pos = p.read_compact_string(buf, pos)
@@ -83,22 +83,28 @@ class ListOffsetsTopic(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = ListOffsetsPartition.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos
+            return cls(name, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = ListOffsetsPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:
@@ -114,7 +120,7 @@ class ListOffsetsTopic(Message):
             item_partitions.write(out, version)
 
 
-class ListOffsetsRequest(Message):
+class ListOffsetsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 11
@@ -135,7 +141,7 @@ class ListOffsetsRequest(Message):
         self.timeout_ms = timeout_ms
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListOffsetsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListOffsetsRequest]:
         topics: list[ListOffsetsTopic]
         if version >= 6:
             replica_id, isolation_level = _ib.unpack_from(buf, pos)
@@ -145,7 +151,10 @@ class ListOffsetsRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = ListOffsetsTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from ListOffsetsTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             if version >= 10:
                 (timeout_ms,) = _i.unpack_from(buf, pos)
@@ -156,7 +165,7 @@ class ListOffsetsRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(replica_id, isolation_level, topics, timeout_ms), pos
+            return cls(replica_id, isolation_level, topics, timeout_ms), pos, stop
         (replica_id,) = _i.unpack_from(buf, pos)
         pos += 4
         if version >= 2:
@@ -169,10 +178,13 @@ class ListOffsetsRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = ListOffsetsTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from ListOffsetsTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         timeout_ms = 0
-        return cls(replica_id, isolation_level, topics, timeout_ms), pos
+        return cls(replica_id, isolation_level, topics, timeout_ms), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:

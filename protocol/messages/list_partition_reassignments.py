@@ -6,13 +6,13 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _i = Struct(">i")
 _ih = Struct(">ih")
 
 
-class ListPartitionReassignmentsTopics(Message):
+class ListPartitionReassignmentsTopics(SlicedMessage):
     __slots__ = ("name", "partition_indexes")
 
     def __init__(
@@ -24,19 +24,18 @@ class ListPartitionReassignmentsTopics(Message):
         self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsTopics, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListPartitionReassignmentsTopics]:
         partition_indexes: list[int]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partition_indexes, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partition_indexes), pos
+        return cls(name, partition_indexes), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -45,7 +44,7 @@ class ListPartitionReassignmentsTopics(Message):
         out += b"\0"
 
 
-class ListPartitionReassignmentsRequest(Message):
+class ListPartitionReassignmentsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 46
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -62,7 +61,7 @@ class ListPartitionReassignmentsRequest(Message):
         self.topics = topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListPartitionReassignmentsRequest]:
         topics: list[ListPartitionReassignmentsTopics] | None
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -72,13 +71,16 @@ class ListPartitionReassignmentsRequest(Message):
         else:
             topics = []
             for _ in range(n):
-                item_topics, pos = ListPartitionReassignmentsTopics.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from ListPartitionReassignmentsTopics.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(timeout_ms, topics), pos
+        return cls(timeout_ms, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.timeout_ms)

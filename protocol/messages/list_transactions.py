@@ -6,13 +6,13 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _ih = Struct(">ih")
 _q = Struct(">q")
 
 
-class ListTransactionsRequest(Message):
+class ListTransactionsRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 66
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -33,7 +33,7 @@ class ListTransactionsRequest(Message):
         self.transactional_id_pattern = transactional_id_pattern
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListTransactionsRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListTransactionsRequest]:
         state_filters: list[str]
         producer_id_filters: list[int]
         transactional_id_pattern: str | None
@@ -42,13 +42,15 @@ class ListTransactionsRequest(Message):
             p.refuse_null_array()
         state_filters = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_state_filters, pos = p.read_compact_string(buf, pos)
             state_filters.append(item_state_filters)
         n, pos = p.read_compact_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
-        producer_id_filters = list(Struct(f">{n}q").unpack_from(buf, pos))
-        pos += n * 8
+        producer_id_filters, pos, stop = yield from p.read_numbers(buf, pos, n, "q", 8, stop)
         if version >= 1:
             (duration_filter,) = _q.unpack_from(buf, pos)
             pos += 8
@@ -62,7 +64,7 @@ class ListTransactionsRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(state_filters, producer_id_filters, duration_filter, transactional_id_pattern), pos
+        return cls(state_filters, producer_id_filters, duration_filter, transactional_id_pattern), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.state_filters) + 1)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -61,7 +61,7 @@ class MetadataRequestTopic(Message):
         out += p.string(self.name)
 
 
-class MetadataRequest(Message):
+class MetadataRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 13
@@ -82,7 +82,7 @@ class MetadataRequest(Message):
         self.include_topic_authorized_operations = include_topic_authorized_operations
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[MetadataRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[MetadataRequest]:
         topics: list[MetadataRequestTopic] | None
         if version >= 9:
             n, pos = p.read_compact_array_length(buf, pos, 2)
@@ -91,6 +91,9 @@ class MetadataRequest(Message):
             else:
                 topics = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_topics, pos = MetadataRequestTopic.read(buf, pos, version)
                     topics.append(item_topics)
             (allow_auto_topic_creation,) = _T.unpack_from(buf, pos)
@@ -106,7 +109,7 @@ class MetadataRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos
+            return cls(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos, stop
         n, pos = p.read_array_length(buf, pos, 2)
         if n < 0 and not (version >= 1):
             p.refuse_null_array()
@@ -115,6 +118,9 @@ class MetadataRequest(Message):
         else:
             topics = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_topics, pos = MetadataRequestTopic.read(buf, pos, version)
                 topics.append(item_topics)
         if version >= 4:
@@ -128,7 +134,7 @@ class MetadataRequest(Message):
         else:
             include_cluster_authorized_operations = False
             include_topic_authorized_operations = False
-        return cls(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos
+        return cls(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 9:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -65,7 +65,7 @@ class OffsetCommitRequestPartition(Message):
         out += p.nullable_string(self.committed_metadata)
 
 
-class OffsetCommitRequestTopic(Message):
+class OffsetCommitRequestTopic(SlicedMessage):
     __slots__ = ("name", "topic_id", "partitions")
 
     def __init__(
@@ -79,7 +79,7 @@ class OffsetCommitRequestTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitRequestTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetCommitRequestTopic]:
         partitions: list[OffsetCommitRequestPartition]
         if version >= 8:
             if version <= 9:
@@ -96,13 +96,16 @@ class OffsetCommitRequestTopic(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = OffsetCommitRequestPartition.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, topic_id, partitions), pos
+            return cls(name, topic_id, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
         n, pos = p.read_array_length(buf, pos, 14)
@@ -110,9 +113,12 @@ class OffsetCommitRequestTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = OffsetCommitRequestPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, topic_id, partitions), pos
+        return cls(name, topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 8:
@@ -131,7 +137,7 @@ class OffsetCommitRequestTopic(Message):
             item_partitions.write(out, version)
 
 
-class OffsetCommitRequest(Message):
+class OffsetCommitRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 10
@@ -156,7 +162,7 @@ class OffsetCommitRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetCommitRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetCommitRequest]:
         group_instance_id: str | None
         topics: list[OffsetCommitRequestTopic]
         if version >= 8:
@@ -171,13 +177,16 @@ class OffsetCommitRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = OffsetCommitRequestTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from OffsetCommitRequestTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics), pos
+            return cls(group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics), pos, stop
         group_id, pos = p.read_string(buf, pos)
         (generation_id_or_member_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -196,9 +205,12 @@ class OffsetCommitRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = OffsetCommitRequestTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from OffsetCommitRequestTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics), pos
+        return cls(group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 8:

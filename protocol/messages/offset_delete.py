@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _hi = Struct(">hi")
 _i = Struct(">i")
@@ -32,7 +32,7 @@ class OffsetDeleteRequestPartition(Message):
         out += _i.pack(self.partition_index)
 
 
-class OffsetDeleteRequestTopic(Message):
+class OffsetDeleteRequestTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -44,7 +44,7 @@ class OffsetDeleteRequestTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequestTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetDeleteRequestTopic]:
         partitions: list[OffsetDeleteRequestPartition]
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
@@ -52,9 +52,12 @@ class OffsetDeleteRequestTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = OffsetDeleteRequestPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.string(self.name)
@@ -63,7 +66,7 @@ class OffsetDeleteRequestTopic(Message):
             item_partitions.write(out, version)
 
 
-class OffsetDeleteRequest(Message):
+class OffsetDeleteRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 47
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -80,7 +83,7 @@ class OffsetDeleteRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetDeleteRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetDeleteRequest]:
         topics: list[OffsetDeleteRequestTopic]
         group_id, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 6)
@@ -88,9 +91,12 @@ class OffsetDeleteRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = OffsetDeleteRequestTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from OffsetDeleteRequestTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -16,7 +16,7 @@ _iq = Struct(">iq")
 _iqi = Struct(">iqi")
 
 
-class OffsetFetchRequestTopic(Message):
+class OffsetFetchRequestTopic(SlicedMessage):
     __slots__ = ("name", "partition_indexes")
 
     def __init__(
@@ -28,7 +28,7 @@ class OffsetFetchRequestTopic(Message):
         self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetFetchRequestTopic]:
         partition_indexes: list[int]
         if version >= 6:
             if version <= 7:
@@ -39,22 +39,20 @@ class OffsetFetchRequestTopic(Message):
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
                     p.refuse_null_array()
-                partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
-                pos += n * 4
+                partition_indexes, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             else:
                 partition_indexes = []
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partition_indexes), pos
+            return cls(name, partition_indexes), pos, stop
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(name, partition_indexes), pos
+        partition_indexes, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(name, partition_indexes), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:
@@ -70,7 +68,7 @@ class OffsetFetchRequestTopic(Message):
         out += Struct(f">{len(self.partition_indexes)}i").pack(*self.partition_indexes)
 
 
-class OffsetFetchRequestTopics(Message):
+class OffsetFetchRequestTopics(SlicedMessage):
     __slots__ = ("name", "topic_id", "partition_indexes")
 
     def __init__(
@@ -84,7 +82,7 @@ class OffsetFetchRequestTopics(Message):
         self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestTopics, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetFetchRequestTopics]:
         partition_indexes: list[int]
         if version >= 6:
             if 8 <= version <= 9:
@@ -100,19 +98,18 @@ class OffsetFetchRequestTopics(Message):
                 n, pos = p.read_compact_array_length(buf, pos, 4)
                 if n < 0:
                     p.refuse_null_array()
-                partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
-                pos += n * 4
+                partition_indexes, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
             else:
                 partition_indexes = []
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, topic_id, partition_indexes), pos
+            return cls(name, topic_id, partition_indexes), pos, stop
         name = ""
         topic_id = p.ZERO_UUID
         partition_indexes = []
-        return cls(name, topic_id, partition_indexes), pos
+        return cls(name, topic_id, partition_indexes), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:
@@ -128,7 +125,7 @@ class OffsetFetchRequestTopics(Message):
         return
 
 
-class OffsetFetchRequestGroup(Message):
+class OffsetFetchRequestGroup(SlicedMessage):
     __slots__ = ("group_id", "member_id", "member_epoch", "topics")
 
     def __init__(
@@ -144,7 +141,7 @@ class OffsetFetchRequestGroup(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequestGroup, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetFetchRequestGroup]:
         member_id: str | None
         topics: list[OffsetFetchRequestTopics] | None
         if version >= 6:
@@ -168,7 +165,10 @@ class OffsetFetchRequestGroup(Message):
                 else:
                     topics = []
                     for _ in range(n):
-                        item_topics, pos = OffsetFetchRequestTopics.read(buf, pos, version)
+                        if pos > stop:
+                            yield
+                            stop = pos + p.SLICE_BYTES
+                        item_topics, pos, stop = yield from OffsetFetchRequestTopics.read_steps(buf, pos, version, stop)
                         topics.append(item_topics)
             else:
                 topics = []
@@ -176,12 +176,12 @@ class OffsetFetchRequestGroup(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, member_id, member_epoch, topics), pos
+            return cls(group_id, member_id, member_epoch, topics), pos, stop
         group_id = ""
         member_id = None
         member_epoch = -1
         topics = []
-        return cls(group_id, member_id, member_epoch, topics), pos
+        return cls(group_id, member_id, member_epoch, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:
@@ -203,7 +203,7 @@ class OffsetFetchRequestGroup(Message):
         return
 
 
-class OffsetFetchRequest(Message):
+class OffsetFetchRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 9
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 10
@@ -224,7 +224,7 @@ class OffsetFetchRequest(Message):
         self.require_stable = require_stable
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetFetchRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetFetchRequest]:
         topics: list[OffsetFetchRequestTopic] | None
         groups: list[OffsetFetchRequestGroup]
         if version >= 6:
@@ -239,7 +239,10 @@ class OffsetFetchRequest(Message):
                 else:
                     topics = []
                     for _ in range(n):
-                        item_topics, pos = OffsetFetchRequestTopic.read(buf, pos, version)
+                        if pos > stop:
+                            yield
+                            stop = pos + p.SLICE_BYTES
+                        item_topics, pos, stop = yield from OffsetFetchRequestTopic.read_steps(buf, pos, version, stop)
                         topics.append(item_topics)
             else:
                 topics = []
@@ -249,7 +252,10 @@ class OffsetFetchRequest(Message):
                     p.refuse_null_array()
                 groups = []
                 for _ in range(n):
-                    item_groups, pos = OffsetFetchRequestGroup.read(buf, pos, version)
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
+                    item_groups, pos, stop = yield from OffsetFetchRequestGroup.read_steps(buf, pos, version, stop)
                     groups.append(item_groups)
             else:
                 groups = []
@@ -262,7 +268,7 @@ class OffsetFetchRequest(Message):
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, topics, groups, require_stable), pos
+            return cls(group_id, topics, groups, require_stable), pos, stop
         group_id, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 6)
         if n < 0 and not (version >= 2):
@@ -272,11 +278,14 @@ class OffsetFetchRequest(Message):
         else:
             topics = []
             for _ in range(n):
-                item_topics, pos = OffsetFetchRequestTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from OffsetFetchRequestTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
         groups = []
         require_stable = False
-        return cls(group_id, topics, groups, require_stable), pos
+        return cls(group_id, topics, groups, require_stable), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 6:

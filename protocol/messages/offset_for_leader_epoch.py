@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _hiiq = Struct(">hiiq")
 _i = Struct(">i")
@@ -48,7 +48,7 @@ class OffsetForLeaderPartition(Message):
         out += _iii.pack(self.partition, self.current_leader_epoch, self.leader_epoch)
 
 
-class OffsetForLeaderTopic(Message):
+class OffsetForLeaderTopic(SlicedMessage):
     __slots__ = ("topic", "partitions")
 
     def __init__(
@@ -60,7 +60,7 @@ class OffsetForLeaderTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetForLeaderTopic]:
         partitions: list[OffsetForLeaderPartition]
         if version >= 4:
             topic, pos = p.read_compact_string(buf, pos)
@@ -69,22 +69,28 @@ class OffsetForLeaderTopic(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = OffsetForLeaderPartition.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic, partitions), pos
+            return cls(topic, partitions), pos, stop
         topic, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 12)
         if n < 0:
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = OffsetForLeaderPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(topic, partitions), pos
+        return cls(topic, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:
@@ -100,7 +106,7 @@ class OffsetForLeaderTopic(Message):
             item_partitions.write(out, version)
 
 
-class OffsetForLeaderEpochRequest(Message):
+class OffsetForLeaderEpochRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 4
@@ -117,7 +123,7 @@ class OffsetForLeaderEpochRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OffsetForLeaderEpochRequest]:
         topics: list[OffsetForLeaderTopic]
         if version >= 4:
             (replica_id,) = _i.unpack_from(buf, pos)
@@ -127,13 +133,16 @@ class OffsetForLeaderEpochRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = OffsetForLeaderTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from OffsetForLeaderTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(replica_id, topics), pos
+            return cls(replica_id, topics), pos, stop
         if version == 3:
             (replica_id,) = _i.unpack_from(buf, pos)
             pos += 4
@@ -144,9 +153,12 @@ class OffsetForLeaderEpochRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = OffsetForLeaderTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from OffsetForLeaderTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(replica_id, topics), pos
+        return cls(replica_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:

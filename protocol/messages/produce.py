@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _hi = Struct(">hi")
@@ -55,7 +55,7 @@ class PartitionProduceData(Message):
         p.write_records(out, self.records)
 
 
-class TopicProduceData(Message):
+class TopicProduceData(SlicedMessage):
     __slots__ = ("name", "topic_id", "partition_data")
 
     def __init__(
@@ -69,7 +69,7 @@ class TopicProduceData(Message):
         self.partition_data = [] if partition_data is NEW else partition_data
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicProduceData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TopicProduceData]:
         partition_data: list[PartitionProduceData]
         if version >= 9:
             if version <= 12:
@@ -86,13 +86,17 @@ class TopicProduceData(Message):
                 p.refuse_null_array()
             partition_data = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partition_data, pos = PartitionProduceData.read(buf, pos, version)
+                stop += p.unread_bytes(item_partition_data.records)
                 partition_data.append(item_partition_data)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, topic_id, partition_data), pos
+            return cls(name, topic_id, partition_data), pos, stop
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
         n, pos = p.read_array_length(buf, pos, 8)
@@ -100,9 +104,13 @@ class TopicProduceData(Message):
             p.refuse_null_array()
         partition_data = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partition_data, pos = PartitionProduceData.read(buf, pos, version)
+            stop += p.unread_bytes(item_partition_data.records)
             partition_data.append(item_partition_data)
-        return cls(name, topic_id, partition_data), pos
+        return cls(name, topic_id, partition_data), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 9:
@@ -121,7 +129,7 @@ class TopicProduceData(Message):
             item_partition_data.write(out, version)
 
 
-class ProduceRequest(Message):
+class ProduceRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 3
     MAX_VERSION: ClassVar[int] = 13
@@ -142,7 +150,7 @@ class ProduceRequest(Message):
         self.topic_data = [] if topic_data is NEW else topic_data
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ProduceRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ProduceRequest]:
         transactional_id: str | None
         topic_data: list[TopicProduceData]
         if version >= 9:
@@ -154,13 +162,16 @@ class ProduceRequest(Message):
                 p.refuse_null_array()
             topic_data = []
             for _ in range(n):
-                item_topic_data, pos = TopicProduceData.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topic_data, pos, stop = yield from TopicProduceData.read_steps(buf, pos, version, stop)
                 topic_data.append(item_topic_data)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(transactional_id, acks, timeout_ms, topic_data), pos
+            return cls(transactional_id, acks, timeout_ms, topic_data), pos, stop
         transactional_id, pos = p.read_nullable_string(buf, pos)
         acks, timeout_ms = _hi.unpack_from(buf, pos)
         pos += 6
@@ -169,9 +180,12 @@ class ProduceRequest(Message):
             p.refuse_null_array()
         topic_data = []
         for _ in range(n):
-            item_topic_data, pos = TopicProduceData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topic_data, pos, stop = yield from TopicProduceData.read_steps(buf, pos, version, stop)
             topic_data.append(item_topic_data)
-        return cls(transactional_id, acks, timeout_ms, topic_data), pos
+        return cls(transactional_id, acks, timeout_ms, topic_data), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 9:

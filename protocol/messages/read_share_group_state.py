@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _ih = Struct(">ih")
@@ -41,7 +41,7 @@ class PartitionData(Message):
         out += b"\0"
 
 
-class ReadStateData(Message):
+class ReadStateData(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -53,7 +53,7 @@ class ReadStateData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadStateData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReadStateData]:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -62,13 +62,16 @@ class ReadStateData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = PartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -78,7 +81,7 @@ class ReadStateData(Message):
         out += b"\0"
 
 
-class ReadShareGroupStateRequest(Message):
+class ReadShareGroupStateRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 84
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -95,7 +98,7 @@ class ReadShareGroupStateRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReadShareGroupStateRequest]:
         topics: list[ReadStateData]
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 18)
@@ -103,13 +106,16 @@ class ReadShareGroupStateRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = ReadStateData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from ReadStateData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

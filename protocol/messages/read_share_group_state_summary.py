@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -41,7 +41,7 @@ class PartitionData(Message):
         out += b"\0"
 
 
-class ReadStateSummaryData(Message):
+class ReadStateSummaryData(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -53,7 +53,7 @@ class ReadStateSummaryData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadStateSummaryData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReadStateSummaryData]:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -62,13 +62,16 @@ class ReadStateSummaryData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = PartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -78,7 +81,7 @@ class ReadStateSummaryData(Message):
         out += b"\0"
 
 
-class ReadShareGroupStateSummaryRequest(Message):
+class ReadShareGroupStateSummaryRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 87
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -95,7 +98,7 @@ class ReadShareGroupStateSummaryRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReadShareGroupStateSummaryRequest]:
         topics: list[ReadStateSummaryData]
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 18)
@@ -103,13 +106,16 @@ class ReadShareGroupStateSummaryRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = ReadStateSummaryData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from ReadStateSummaryData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -16,7 +16,7 @@ _ii = Struct(">ii")
 _qq = Struct(">qq")
 
 
-class AcknowledgementBatch(Message):
+class AcknowledgementBatch(SlicedMessage):
     __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
     def __init__(
@@ -30,20 +30,19 @@ class AcknowledgementBatch(Message):
         self.acknowledge_types = [] if acknowledge_types is NEW else acknowledge_types
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AcknowledgementBatch]:
         acknowledge_types: list[int]
         first_offset, last_offset = _qq.unpack_from(buf, pos)
         pos += 16
         n, pos = p.read_compact_array_length(buf, pos, 1)
         if n < 0:
             p.refuse_null_array()
-        acknowledge_types = list(Struct(f">{n}b").unpack_from(buf, pos))
-        pos += n * 1
+        acknowledge_types, pos, stop = yield from p.read_numbers(buf, pos, n, "b", 1, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(first_offset, last_offset, acknowledge_types), pos
+        return cls(first_offset, last_offset, acknowledge_types), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _qq.pack(self.first_offset, self.last_offset)
@@ -52,7 +51,7 @@ class AcknowledgementBatch(Message):
         out += b"\0"
 
 
-class AcknowledgePartition(Message):
+class AcknowledgePartition(SlicedMessage):
     __slots__ = ("partition_index", "acknowledgement_batches")
 
     def __init__(
@@ -64,7 +63,7 @@ class AcknowledgePartition(Message):
         self.acknowledgement_batches = [] if acknowledgement_batches is NEW else acknowledgement_batches
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgePartition, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AcknowledgePartition]:
         acknowledgement_batches: list[AcknowledgementBatch]
         (partition_index,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -73,13 +72,16 @@ class AcknowledgePartition(Message):
             p.refuse_null_array()
         acknowledgement_batches = []
         for _ in range(n):
-            item_acknowledgement_batches, pos = AcknowledgementBatch.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_acknowledgement_batches, pos, stop = yield from AcknowledgementBatch.read_steps(buf, pos, version, stop)
             acknowledgement_batches.append(item_acknowledgement_batches)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(partition_index, acknowledgement_batches), pos
+        return cls(partition_index, acknowledgement_batches), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.partition_index)
@@ -89,7 +91,7 @@ class AcknowledgePartition(Message):
         out += b"\0"
 
 
-class AcknowledgeTopic(Message):
+class AcknowledgeTopic(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -101,7 +103,7 @@ class AcknowledgeTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgeTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AcknowledgeTopic]:
         partitions: list[AcknowledgePartition]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -110,13 +112,16 @@ class AcknowledgeTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = AcknowledgePartition.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from AcknowledgePartition.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -126,7 +131,7 @@ class AcknowledgeTopic(Message):
         out += b"\0"
 
 
-class ShareAcknowledgeRequest(Message):
+class ShareAcknowledgeRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 79
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
@@ -149,7 +154,7 @@ class ShareAcknowledgeRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareAcknowledgeRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ShareAcknowledgeRequest]:
         group_id: str | None
         member_id: str | None
         topics: list[AcknowledgeTopic]
@@ -167,13 +172,16 @@ class ShareAcknowledgeRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = AcknowledgeTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from AcknowledgeTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, member_id, share_session_epoch, is_renew_ack, topics), pos
+        return cls(group_id, member_id, share_session_epoch, is_renew_ack, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_nullable_string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _bT = Struct(">b?")
@@ -19,7 +19,7 @@ _qq = Struct(">qq")
 _qqh = Struct(">qqh")
 
 
-class AcknowledgementBatch(Message):
+class AcknowledgementBatch(SlicedMessage):
     __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
     def __init__(
@@ -33,20 +33,19 @@ class AcknowledgementBatch(Message):
         self.acknowledge_types = [] if acknowledge_types is NEW else acknowledge_types
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AcknowledgementBatch]:
         acknowledge_types: list[int]
         first_offset, last_offset = _qq.unpack_from(buf, pos)
         pos += 16
         n, pos = p.read_compact_array_length(buf, pos, 1)
         if n < 0:
             p.refuse_null_array()
-        acknowledge_types = list(Struct(f">{n}b").unpack_from(buf, pos))
-        pos += n * 1
+        acknowledge_types, pos, stop = yield from p.read_numbers(buf, pos, n, "b", 1, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(first_offset, last_offset, acknowledge_types), pos
+        return cls(first_offset, last_offset, acknowledge_types), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _qq.pack(self.first_offset, self.last_offset)
@@ -55,7 +54,7 @@ class AcknowledgementBatch(Message):
         out += b"\0"
 
 
-class FetchPartition(Message):
+class FetchPartition(SlicedMessage):
     __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches")
 
     def __init__(
@@ -69,7 +68,7 @@ class FetchPartition(Message):
         self.acknowledgement_batches = [] if acknowledgement_batches is NEW else acknowledgement_batches
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchPartition, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FetchPartition]:
         acknowledgement_batches: list[AcknowledgementBatch]
         (partition_index,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -79,13 +78,16 @@ class FetchPartition(Message):
             p.refuse_null_array()
         acknowledgement_batches = []
         for _ in range(n):
-            item_acknowledgement_batches, pos = AcknowledgementBatch.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_acknowledgement_batches, pos, stop = yield from AcknowledgementBatch.read_steps(buf, pos, version, stop)
             acknowledgement_batches.append(item_acknowledgement_batches)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(partition_index, partition_max_bytes, acknowledgement_batches), pos
+        return cls(partition_index, partition_max_bytes, acknowledgement_batches), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.partition_index)
@@ -95,7 +97,7 @@ class FetchPartition(Message):
         out += b"\0"
 
 
-class FetchTopic(Message):
+class FetchTopic(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -107,7 +109,7 @@ class FetchTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[FetchTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[FetchTopic]:
         partitions: list[FetchPartition]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -116,13 +118,16 @@ class FetchTopic(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = FetchPartition.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from FetchPartition.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -132,7 +137,7 @@ class FetchTopic(Message):
         out += b"\0"
 
 
-class ForgottenTopic(Message):
+class ForgottenTopic(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -144,20 +149,19 @@ class ForgottenTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ForgottenTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ForgottenTopic]:
         partitions: list[int]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -166,7 +170,7 @@ class ForgottenTopic(Message):
         out += b"\0"
 
 
-class ShareFetchRequest(Message):
+class ShareFetchRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 78
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
@@ -203,7 +207,7 @@ class ShareFetchRequest(Message):
         self.forgotten_topics_data = [] if forgotten_topics_data is NEW else forgotten_topics_data
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareFetchRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ShareFetchRequest]:
         group_id: str | None
         member_id: str | None
         topics: list[FetchTopic]
@@ -223,20 +227,26 @@ class ShareFetchRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = FetchTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from FetchTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         n, pos = p.read_compact_array_length(buf, pos, 18)
         if n < 0:
             p.refuse_null_array()
         forgotten_topics_data = []
         for _ in range(n):
-            item_forgotten_topics_data, pos = ForgottenTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_forgotten_topics_data, pos, stop = yield from ForgottenTopic.read_steps(buf, pos, version, stop)
             forgotten_topics_data.append(item_forgotten_topics_data)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, member_id, share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size, share_acquire_mode, is_renew_ack, topics, forgotten_topics_data), pos
+        return cls(group_id, member_id, share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size, share_acquire_mode, is_renew_ack, topics, forgotten_topics_data), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_nullable_string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -15,7 +15,7 @@ _i = Struct(">i")
 _ii = Struct(">ii")
 
 
-class ShareGroupDescribeRequest(Message):
+class ShareGroupDescribeRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 77
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 1
@@ -32,13 +32,16 @@ class ShareGroupDescribeRequest(Message):
         self.include_authorized_operations = include_authorized_operations
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupDescribeRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ShareGroupDescribeRequest]:
         group_ids: list[str]
         n, pos = p.read_compact_array_length(buf, pos, 1)
         if n < 0:
             p.refuse_null_array()
         group_ids = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_group_ids, pos = p.read_compact_string(buf, pos)
             group_ids.append(item_group_ids)
         (include_authorized_operations,) = _T.unpack_from(buf, pos)
@@ -47,7 +50,7 @@ class ShareGroupDescribeRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_ids, include_authorized_operations), pos
+        return cls(group_ids, include_authorized_operations), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.group_ids) + 1)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -14,7 +14,7 @@ _ih = Struct(">ih")
 _ii = Struct(">ii")
 
 
-class ShareGroupHeartbeatRequest(Message):
+class ShareGroupHeartbeatRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 76
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 1
@@ -37,7 +37,7 @@ class ShareGroupHeartbeatRequest(Message):
         self.subscribed_topic_names = subscribed_topic_names
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ShareGroupHeartbeatRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ShareGroupHeartbeatRequest]:
         rack_id: str | None
         subscribed_topic_names: list[str] | None
         group_id, pos = p.read_compact_string(buf, pos)
@@ -51,13 +51,16 @@ class ShareGroupHeartbeatRequest(Message):
         else:
             subscribed_topic_names = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_subscribed_topic_names, pos = p.read_compact_string(buf, pos)
                 subscribed_topic_names.append(item_subscribed_topic_names)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, member_id, member_epoch, rack_id, subscribed_topic_names), pos
+        return cls(group_id, member_id, member_epoch, rack_id, subscribed_topic_names), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _H = Struct(">H")
@@ -17,7 +17,7 @@ _ii = Struct(">ii")
 _iq = Struct(">iq")
 
 
-class StreamsGroupDescribeRequest(Message):
+class StreamsGroupDescribeRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -34,13 +34,16 @@ class StreamsGroupDescribeRequest(Message):
         self.include_authorized_operations = include_authorized_operations
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupDescribeRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[StreamsGroupDescribeRequest]:
         group_ids: list[str]
         n, pos = p.read_compact_array_length(buf, pos, 1)
         if n < 0:
             p.refuse_null_array()
         group_ids = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_group_ids, pos = p.read_compact_string(buf, pos)
             group_ids.append(item_group_ids)
         (include_authorized_operations,) = _T.unpack_from(buf, pos)
@@ -49,7 +52,7 @@ class StreamsGroupDescribeRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_ids, include_authorized_operations), pos
+        return cls(group_ids, include_authorized_operations), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.group_ids) + 1)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _H = Struct(">H")
@@ -45,7 +45,7 @@ class KeyValue(Message):
         out += b"\0"
 
 
-class TopicInfo(Message):
+class TopicInfo(SlicedMessage):
     __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
 
     def __init__(
@@ -61,7 +61,7 @@ class TopicInfo(Message):
         self.topic_configs = [] if topic_configs is NEW else topic_configs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TopicInfo, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TopicInfo]:
         topic_configs: list[KeyValue]
         name, pos = p.read_compact_string(buf, pos)
         partitions, replication_factor = _ih.unpack_from(buf, pos)
@@ -71,13 +71,16 @@ class TopicInfo(Message):
             p.refuse_null_array()
         topic_configs = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_topic_configs, pos = KeyValue.read(buf, pos, version)
             topic_configs.append(item_topic_configs)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partitions, replication_factor, topic_configs), pos
+        return cls(name, partitions, replication_factor, topic_configs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -88,7 +91,7 @@ class TopicInfo(Message):
         out += b"\0"
 
 
-class CopartitionGroup(Message):
+class CopartitionGroup(SlicedMessage):
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
 
     def __init__(
@@ -102,30 +105,27 @@ class CopartitionGroup(Message):
         self.repartition_source_topics = [] if repartition_source_topics is NEW else repartition_source_topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CopartitionGroup, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CopartitionGroup]:
         source_topics: list[int]
         source_topic_regex: list[int]
         repartition_source_topics: list[int]
         n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
-        source_topics = list(Struct(f">{n}h").unpack_from(buf, pos))
-        pos += n * 2
+        source_topics, pos, stop = yield from p.read_numbers(buf, pos, n, "h", 2, stop)
         n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
-        source_topic_regex = list(Struct(f">{n}h").unpack_from(buf, pos))
-        pos += n * 2
+        source_topic_regex, pos, stop = yield from p.read_numbers(buf, pos, n, "h", 2, stop)
         n, pos = p.read_compact_array_length(buf, pos, 2)
         if n < 0:
             p.refuse_null_array()
-        repartition_source_topics = list(Struct(f">{n}h").unpack_from(buf, pos))
-        pos += n * 2
+        repartition_source_topics, pos, stop = yield from p.read_numbers(buf, pos, n, "h", 2, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(source_topics, source_topic_regex, repartition_source_topics), pos
+        return cls(source_topics, source_topic_regex, repartition_source_topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.source_topics) + 1)
@@ -137,7 +137,7 @@ class CopartitionGroup(Message):
         out += b"\0"
 
 
-class Subtopology(Message):
+class Subtopology(SlicedMessage):
     __slots__ = ("subtopology_id", "source_topics", "source_topic_regex", "state_changelog_topics", "repartition_sink_topics", "repartition_source_topics", "copartition_groups")
 
     def __init__(
@@ -159,7 +159,7 @@ class Subtopology(Message):
         self.copartition_groups = [] if copartition_groups is NEW else copartition_groups
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Subtopology, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[Subtopology]:
         source_topics: list[str]
         source_topic_regex: list[str]
         state_changelog_topics: list[TopicInfo]
@@ -172,6 +172,9 @@ class Subtopology(Message):
             p.refuse_null_array()
         source_topics = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_source_topics, pos = p.read_compact_string(buf, pos)
             source_topics.append(item_source_topics)
         n, pos = p.read_compact_array_length(buf, pos, 1)
@@ -179,6 +182,9 @@ class Subtopology(Message):
             p.refuse_null_array()
         source_topic_regex = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_source_topic_regex, pos = p.read_compact_string(buf, pos)
             source_topic_regex.append(item_source_topic_regex)
         n, pos = p.read_compact_array_length(buf, pos, 9)
@@ -186,13 +192,19 @@ class Subtopology(Message):
             p.refuse_null_array()
         state_changelog_topics = []
         for _ in range(n):
-            item_state_changelog_topics, pos = TopicInfo.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_state_changelog_topics, pos, stop = yield from TopicInfo.read_steps(buf, pos, version, stop)
             state_changelog_topics.append(item_state_changelog_topics)
         n, pos = p.read_compact_array_length(buf, pos, 1)
         if n < 0:
             p.refuse_null_array()
         repartition_sink_topics = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_repartition_sink_topics, pos = p.read_compact_string(buf, pos)
             repartition_sink_topics.append(item_repartition_sink_topics)
         n, pos = p.read_compact_array_length(buf, pos, 9)
@@ -200,20 +212,26 @@ class Subtopology(Message):
             p.refuse_null_array()
         repartition_source_topics = []
         for _ in range(n):
-            item_repartition_source_topics, pos = TopicInfo.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_repartition_source_topics, pos, stop = yield from TopicInfo.read_steps(buf, pos, version, stop)
             repartition_source_topics.append(item_repartition_source_topics)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
         copartition_groups = []
         for _ in range(n):
-            item_copartition_groups, pos = CopartitionGroup.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_copartition_groups, pos, stop = yield from CopartitionGroup.read_steps(buf, pos, version, stop)
             copartition_groups.append(item_copartition_groups)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(subtopology_id, source_topics, source_topic_regex, state_changelog_topics, repartition_sink_topics, repartition_source_topics, copartition_groups), pos
+        return cls(subtopology_id, source_topics, source_topic_regex, state_changelog_topics, repartition_sink_topics, repartition_source_topics, copartition_groups), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.subtopology_id)
@@ -238,7 +256,7 @@ class Subtopology(Message):
         out += b"\0"
 
 
-class Topology(Message):
+class Topology(SlicedMessage):
     __slots__ = ("epoch", "subtopologies")
 
     def __init__(
@@ -250,7 +268,7 @@ class Topology(Message):
         self.subtopologies = [] if subtopologies is NEW else subtopologies
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Topology, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[Topology]:
         subtopologies: list[Subtopology]
         (epoch,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -259,13 +277,16 @@ class Topology(Message):
             p.refuse_null_array()
         subtopologies = []
         for _ in range(n):
-            item_subtopologies, pos = Subtopology.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_subtopologies, pos, stop = yield from Subtopology.read_steps(buf, pos, version, stop)
             subtopologies.append(item_subtopologies)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(epoch, subtopologies), pos
+        return cls(epoch, subtopologies), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.epoch)
@@ -275,7 +296,7 @@ class Topology(Message):
         out += b"\0"
 
 
-class StreamsGroupHeartbeatRequestTaskIds(Message):
+class StreamsGroupHeartbeatRequestTaskIds(SlicedMessage):
     __slots__ = ("subtopology_id", "partitions")
 
     def __init__(
@@ -287,19 +308,18 @@ class StreamsGroupHeartbeatRequestTaskIds(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequestTaskIds, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[StreamsGroupHeartbeatRequestTaskIds]:
         partitions: list[int]
         subtopology_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(subtopology_id, partitions), pos
+        return cls(subtopology_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.subtopology_id)
@@ -366,7 +386,7 @@ class TaskOffset(Message):
         out += b"\0"
 
 
-class StreamsGroupHeartbeatRequest(Message):
+class StreamsGroupHeartbeatRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -413,7 +433,7 @@ class StreamsGroupHeartbeatRequest(Message):
         self.shutdown_application = shutdown_application
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[StreamsGroupHeartbeatRequest]:
         instance_id: str | None
         rack_id: str | None
         topology: Topology | None
@@ -437,14 +457,17 @@ class StreamsGroupHeartbeatRequest(Message):
         if buf[pos - 1] > 127:
             topology = None
         else:
-            topology, pos = Topology.read(buf, pos, version)
+            topology, pos, stop = yield from Topology.read_steps(buf, pos, version, stop)
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
             active_tasks = None
         else:
             active_tasks = []
             for _ in range(n):
-                item_active_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_active_tasks, pos, stop = yield from StreamsGroupHeartbeatRequestTaskIds.read_steps(buf, pos, version, stop)
                 active_tasks.append(item_active_tasks)
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
@@ -452,7 +475,10 @@ class StreamsGroupHeartbeatRequest(Message):
         else:
             standby_tasks = []
             for _ in range(n):
-                item_standby_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_standby_tasks, pos, stop = yield from StreamsGroupHeartbeatRequestTaskIds.read_steps(buf, pos, version, stop)
                 standby_tasks.append(item_standby_tasks)
         n, pos = p.read_compact_array_length(buf, pos, 3)
         if n < 0:
@@ -460,7 +486,10 @@ class StreamsGroupHeartbeatRequest(Message):
         else:
             warmup_tasks = []
             for _ in range(n):
-                item_warmup_tasks, pos = StreamsGroupHeartbeatRequestTaskIds.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_warmup_tasks, pos, stop = yield from StreamsGroupHeartbeatRequestTaskIds.read_steps(buf, pos, version, stop)
                 warmup_tasks.append(item_warmup_tasks)
         process_id, pos = p.read_compact_nullable_string(buf, pos)
         pos += 1
@@ -474,6 +503,9 @@ class StreamsGroupHeartbeatRequest(Message):
         else:
             client_tags = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_client_tags, pos = KeyValue.read(buf, pos, version)
                 client_tags.append(item_client_tags)
         n, pos = p.read_compact_array_length(buf, pos, 14)
@@ -482,6 +514,9 @@ class StreamsGroupHeartbeatRequest(Message):
         else:
             task_offsets = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_task_offsets, pos = TaskOffset.read(buf, pos, version)
                 task_offsets.append(item_task_offsets)
         n, pos = p.read_compact_array_length(buf, pos, 14)
@@ -490,6 +525,9 @@ class StreamsGroupHeartbeatRequest(Message):
         else:
             task_end_offsets = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_task_end_offsets, pos = TaskOffset.read(buf, pos, version)
                 task_end_offsets.append(item_task_end_offsets)
         (shutdown_application,) = _T.unpack_from(buf, pos)
@@ -498,7 +536,7 @@ class StreamsGroupHeartbeatRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, member_id, member_epoch, endpoint_information_epoch, instance_id, rack_id, rebalance_timeout_ms, topology, active_tasks, standby_tasks, warmup_tasks, process_id, user_endpoint, client_tags, task_offsets, task_end_offsets, shutdown_application), pos
+        return cls(group_id, member_id, member_epoch, endpoint_information_epoch, instance_id, rack_id, rebalance_timeout_ms, topology, active_tasks, standby_tasks, warmup_tasks, process_id, user_endpoint, client_tags, task_offsets, task_end_offsets, shutdown_application), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _h = Struct(">h")
 _i = Struct(">i")
@@ -48,7 +48,7 @@ class SyncGroupRequestAssignment(Message):
         p.write_records(out, self.assignment)
 
 
-class SyncGroupRequest(Message):
+class SyncGroupRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 14
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
@@ -75,7 +75,7 @@ class SyncGroupRequest(Message):
         self.assignments = [] if assignments is NEW else assignments
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[SyncGroupRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[SyncGroupRequest]:
         group_instance_id: str | None
         protocol_type: str | None
         protocol_name: str | None
@@ -99,13 +99,17 @@ class SyncGroupRequest(Message):
                 p.refuse_null_array()
             assignments = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_assignments, pos = SyncGroupRequestAssignment.read(buf, pos, version)
+                stop += p.unread_bytes(item_assignments.assignment)
                 assignments.append(item_assignments)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments), pos
+            return cls(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments), pos, stop
         group_id, pos = p.read_string(buf, pos)
         (generation_id,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -121,9 +125,13 @@ class SyncGroupRequest(Message):
             p.refuse_null_array()
         assignments = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_assignments, pos = SyncGroupRequestAssignment.read(buf, pos, version)
+            stop += p.unread_bytes(item_assignments.assignment)
             assignments.append(item_assignments)
-        return cls(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments), pos
+        return cls(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:

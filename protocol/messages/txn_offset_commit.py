@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _i = Struct(">i")
 _ih = Struct(">ih")
@@ -65,7 +65,7 @@ class TxnOffsetCommitRequestPartition(Message):
         out += p.nullable_string(self.committed_metadata)
 
 
-class TxnOffsetCommitRequestTopic(Message):
+class TxnOffsetCommitRequestTopic(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -77,7 +77,7 @@ class TxnOffsetCommitRequestTopic(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TxnOffsetCommitRequestTopic]:
         partitions: list[TxnOffsetCommitRequestPartition]
         if version >= 3:
             name, pos = p.read_compact_string(buf, pos)
@@ -86,22 +86,28 @@ class TxnOffsetCommitRequestTopic(Message):
                 p.refuse_null_array()
             partitions = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partitions, pos = TxnOffsetCommitRequestPartition.read(buf, pos, version)
                 partitions.append(item_partitions)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(name, partitions), pos
+            return cls(name, partitions), pos, stop
         name, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 14)
         if n < 0:
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = TxnOffsetCommitRequestPartition.read(buf, pos, version)
             partitions.append(item_partitions)
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:
@@ -117,7 +123,7 @@ class TxnOffsetCommitRequestTopic(Message):
             item_partitions.write(out, version)
 
 
-class TxnOffsetCommitRequest(Message):
+class TxnOffsetCommitRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
@@ -146,7 +152,7 @@ class TxnOffsetCommitRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[TxnOffsetCommitRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[TxnOffsetCommitRequest]:
         group_instance_id: str | None
         topics: list[TxnOffsetCommitRequestTopic]
         if version >= 3:
@@ -161,13 +167,16 @@ class TxnOffsetCommitRequest(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = TxnOffsetCommitRequestTopic.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from TxnOffsetCommitRequestTopic.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos
+            return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos, stop
         transactional_id, pos = p.read_string(buf, pos)
         group_id, pos = p.read_string(buf, pos)
         producer_id, producer_epoch = _qh.unpack_from(buf, pos)
@@ -180,9 +189,12 @@ class TxnOffsetCommitRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = TxnOffsetCommitRequestTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from TxnOffsetCommitRequestTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos
+        return cls(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 3:

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _T = Struct(">?")
 _b = Struct(">b")
@@ -61,7 +61,7 @@ class FeatureUpdateKey(Message):
         out += b"\0"
 
 
-class UpdateFeaturesRequest(Message):
+class UpdateFeaturesRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 57
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -80,7 +80,7 @@ class UpdateFeaturesRequest(Message):
         self.validate_only = validate_only
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateFeaturesRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[UpdateFeaturesRequest]:
         feature_updates: list[FeatureUpdateKey]
         (timeout_ms,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -89,6 +89,9 @@ class UpdateFeaturesRequest(Message):
             p.refuse_null_array()
         feature_updates = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_feature_updates, pos = FeatureUpdateKey.read(buf, pos, version)
             feature_updates.append(item_feature_updates)
         if version >= 1:
@@ -100,7 +103,7 @@ class UpdateFeaturesRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(timeout_ms, feature_updates, validate_only), pos
+        return cls(timeout_ms, feature_updates, validate_only), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.timeout_ms)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _H = Struct(">H")
 _hh = Struct(">hh")
@@ -74,7 +74,7 @@ class KRaftVersionFeature(Message):
         out += b"\0"
 
 
-class UpdateRaftVoterRequest(Message):
+class UpdateRaftVoterRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 82
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -99,7 +99,7 @@ class UpdateRaftVoterRequest(Message):
         self.k_raft_version_feature = KRaftVersionFeature() if k_raft_version_feature is NEW else k_raft_version_feature
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateRaftVoterRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[UpdateRaftVoterRequest]:
         cluster_id: str | None
         listeners: list[Listener]
         cluster_id, pos = p.read_compact_nullable_string(buf, pos)
@@ -110,6 +110,9 @@ class UpdateRaftVoterRequest(Message):
             p.refuse_null_array()
         listeners = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_listeners, pos = Listener.read(buf, pos, version)
             listeners.append(item_listeners)
         k_raft_version_feature, pos = KRaftVersionFeature.read(buf, pos, version)
@@ -117,7 +120,7 @@ class UpdateRaftVoterRequest(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(cluster_id, current_leader_epoch, voter_id, voter_directory_id, listeners, k_raft_version_feature), pos
+        return cls(cluster_id, current_leader_epoch, voter_id, voter_directory_id, listeners, k_raft_version_feature), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_nullable_string(self.cluster_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _UU = Struct(">16s16s")
 _T = Struct(">?")
@@ -74,7 +74,7 @@ class VoteRequestPartitionData(Message):
         out += b"\0"
 
 
-class VoteRequestTopicData(Message):
+class VoteRequestTopicData(SlicedMessage):
     __slots__ = ("topic_name", "partitions")
 
     def __init__(
@@ -86,7 +86,7 @@ class VoteRequestTopicData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteRequestTopicData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[VoteRequestTopicData]:
         partitions: list[VoteRequestPartitionData]
         topic_name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 25)
@@ -94,13 +94,16 @@ class VoteRequestTopicData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = VoteRequestPartitionData.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_name, partitions), pos
+        return cls(topic_name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.topic_name)
@@ -110,7 +113,7 @@ class VoteRequestTopicData(Message):
         out += b"\0"
 
 
-class VoteRequest(Message):
+class VoteRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 52
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -129,7 +132,7 @@ class VoteRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[VoteRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[VoteRequest]:
         cluster_id: str | None
         topics: list[VoteRequestTopicData]
         cluster_id, pos = p.read_compact_nullable_string(buf, pos)
@@ -143,13 +146,16 @@ class VoteRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = VoteRequestTopicData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from VoteRequestTopicData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(cluster_id, voter_id, topics), pos
+        return cls(cluster_id, voter_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_nullable_string(self.cluster_id)

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _i = Struct(">i")
@@ -45,7 +45,7 @@ class StateBatch(Message):
         out += b"\0"
 
 
-class PartitionData(Message):
+class PartitionData(SlicedMessage):
     __slots__ = ("partition", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
 
     def __init__(
@@ -65,7 +65,7 @@ class PartitionData(Message):
         self.state_batches = [] if state_batches is NEW else state_batches
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[PartitionData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[PartitionData]:
         state_batches: list[StateBatch]
         partition, state_epoch, leader_epoch, start_offset = _iiiq.unpack_from(buf, pos)
         pos += 20
@@ -79,13 +79,16 @@ class PartitionData(Message):
             p.refuse_null_array()
         state_batches = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_state_batches, pos = StateBatch.read(buf, pos, version)
             state_batches.append(item_state_batches)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches), pos
+        return cls(partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _iiiq.pack(self.partition, self.state_epoch, self.leader_epoch, self.start_offset)
@@ -97,7 +100,7 @@ class PartitionData(Message):
         out += b"\0"
 
 
-class WriteStateData(Message):
+class WriteStateData(SlicedMessage):
     __slots__ = ("topic_id", "partitions")
 
     def __init__(
@@ -109,7 +112,7 @@ class WriteStateData(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteStateData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[WriteStateData]:
         partitions: list[PartitionData]
         (topic_id,) = _U.unpack_from(buf, pos)
         pos += 16
@@ -118,13 +121,16 @@ class WriteStateData(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = PartitionData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from PartitionData.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(topic_id, partitions), pos
+        return cls(topic_id, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _U.pack(self.topic_id)
@@ -134,7 +140,7 @@ class WriteStateData(Message):
         out += b"\0"
 
 
-class WriteShareGroupStateRequest(Message):
+class WriteShareGroupStateRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 85
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -151,7 +157,7 @@ class WriteShareGroupStateRequest(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteShareGroupStateRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[WriteShareGroupStateRequest]:
         topics: list[WriteStateData]
         group_id, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 18)
@@ -159,13 +165,16 @@ class WriteShareGroupStateRequest(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = WriteStateData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from WriteStateData.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(group_id, topics), pos
+        return cls(group_id, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.group_id)

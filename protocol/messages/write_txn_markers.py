@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _b = Struct(">b")
 _i = Struct(">i")
@@ -15,7 +15,7 @@ _q = Struct(">q")
 _qhT = Struct(">qh?")
 
 
-class WritableTxnMarkerTopic(Message):
+class WritableTxnMarkerTopic(SlicedMessage):
     __slots__ = ("name", "partition_indexes")
 
     def __init__(
@@ -27,19 +27,18 @@ class WritableTxnMarkerTopic(Message):
         self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarkerTopic, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[WritableTxnMarkerTopic]:
         partition_indexes: list[int]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partition_indexes = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        partition_indexes, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partition_indexes), pos
+        return cls(name, partition_indexes), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -48,7 +47,7 @@ class WritableTxnMarkerTopic(Message):
         out += b"\0"
 
 
-class WritableTxnMarker(Message):
+class WritableTxnMarker(SlicedMessage):
     __slots__ = ("producer_id", "producer_epoch", "transaction_result", "topics", "coordinator_epoch", "transaction_version")
 
     def __init__(
@@ -68,7 +67,7 @@ class WritableTxnMarker(Message):
         self.transaction_version = transaction_version
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WritableTxnMarker, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[WritableTxnMarker]:
         topics: list[WritableTxnMarkerTopic]
         producer_id, producer_epoch, transaction_result = _qhT.unpack_from(buf, pos)
         pos += 11
@@ -77,7 +76,10 @@ class WritableTxnMarker(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = WritableTxnMarkerTopic.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from WritableTxnMarkerTopic.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         (coordinator_epoch,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -90,7 +92,7 @@ class WritableTxnMarker(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version), pos
+        return cls(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _qhT.pack(self.producer_id, self.producer_epoch, self.transaction_result)
@@ -103,7 +105,7 @@ class WritableTxnMarker(Message):
         out += b"\0"
 
 
-class WriteTxnMarkersRequest(Message):
+class WriteTxnMarkersRequest(SlicedMessage):
     API_KEY: ClassVar[int] = 27
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
@@ -118,20 +120,23 @@ class WriteTxnMarkersRequest(Message):
         self.markers = [] if markers is NEW else markers
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[WriteTxnMarkersRequest, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[WriteTxnMarkersRequest]:
         markers: list[WritableTxnMarker]
         n, pos = p.read_compact_array_length(buf, pos, 17)
         if n < 0:
             p.refuse_null_array()
         markers = []
         for _ in range(n):
-            item_markers, pos = WritableTxnMarker.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_markers, pos, stop = yield from WritableTxnMarker.read_steps(buf, pos, version, stop)
             markers.append(item_markers)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(markers), pos
+        return cls(markers), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.uvarint(len(self.markers) + 1)

@@ -272,6 +272,14 @@ class _PartOfAnswer:
         else:
             self._reply.last(cut(parts, self._share))
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """See `broker.requests.interference.Reply`."""
+        return self._reply.keep(frame)
+
+    def fail(self, error: BaseException) -> None:
+        """See `broker.requests.interference.Reply`."""
+        self._reply.fail(error)
+
     def close(self) -> None:
         """The answer cannot be written."""
         self._reply.close()

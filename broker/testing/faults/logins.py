@@ -103,6 +103,14 @@ class _Reply:
     def __call__(self, parts: bytes | None) -> None:
         self.say(b"" if parts is None else bytes(parts))
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """See `broker.requests.interference.Reply`."""
+        return frame
+
+    def fail(self, error: BaseException) -> None:
+        """See `broker.requests.interference.Reply`."""
+        self.close()
+
     def close(self) -> None:
         """See `broker.requests.interference.Reply`."""
         self.last(b"")

@@ -18,9 +18,16 @@ class Reply(list[Any]):
     """The answers to one request: at most one, unless a test is about just that."""
 
     closed = False
+    error: BaseException | None = None
 
     def __call__(self, parts: Any) -> None:
         self.append(parts)
+
+    def keep(self, frame: memoryview) -> memoryview:
+        return memoryview(bytes(frame))
+
+    def fail(self, error: BaseException) -> None:
+        self.error = error
 
     def close(self) -> None:
         self.closed = True

@@ -37,7 +37,7 @@ def test_the_committed_modules_are_what_the_generator_writes() -> None:
 def test_a_module_an_api_one_a_family_and_one_of_headers() -> None:
     names = generate.modules()
     assert {"produce.py", "api_versions.py", "headers.py", "group_records.py"} <= set(names)
-    assert "class ProduceRequest(Message)" in names["produce.py"]
+    assert "class ProduceRequest(SlicedMessage)" in names["produce.py"]
     assert "RESPONSE = ProduceResponse" in names["produce.py"]
 
 

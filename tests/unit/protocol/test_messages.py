@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+from protocol import primitives
 from protocol.errors import ProtocolError
 from protocol.frames.message_codec import decode
-from protocol.message import as_dict
+from protocol.message import Message, SlicedMessage, as_dict
 from protocol.primitives import MessageBuffer, uvarint
 from tests.messages.message_lengths import plain_encoding, wrong_lengths
 from tests.messages.message_values import INTEGERS, KINDS, Case, Struct, case, cases
 
 PREFIX_LIMIT_BYTES = 400
+LONG_ARRAY = 300
+"""Items of a long array, which take at least so many bytes."""
 
 
 def written(message: Any, version: int) -> bytes:
@@ -25,6 +30,11 @@ def written(message: Any, version: int) -> bytes:
 
 def every_message() -> pytest.MarkDecorator:
     return pytest.mark.parametrize("message", cases(), ids=lambda c: c.name)
+
+
+def requests() -> list[Case]:
+    """Return the requests that hold arrays."""
+    return [one for one in cases() if issubclass(one.cls, SlicedMessage)]
 
 
 def test_every_definition_has_a_class() -> None:
@@ -63,6 +73,50 @@ def test_reads_what_it_writes(message: Case) -> None:
             read, end = message.cls.read(memoryview(b"\x7f" * 3 + data + b"\x7f"), 3, version)
             assert read == value, f"v{version} {kind}"
             assert end == 3 + len(data), f"v{version} {kind}"
+
+
+def grown(message: Message) -> Iterator[Callable[[], None]]:
+    """Make each array of a message long in turn, and give what makes it short again."""
+    for name in message.__slots__:
+        value = getattr(message, name)
+        if isinstance(value, Message):
+            yield from grown(value)
+        if not isinstance(value, list) or not value:
+            continue
+        if isinstance(value[0], Message):
+            yield from grown(value[0])
+        setattr(message, name, value * LONG_ARRAY)
+        yield partial(setattr, message, name, value)
+
+
+@pytest.mark.parametrize("message", requests(), ids=lambda c: c.name)
+def test_long_arrays_of_requests_are_read_in_slices(
+    message: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(primitives, "SLICE_BYTES", 64)
+    monkeypatch.setattr(primitives, "NUMBERS_BYTES", 64)
+    for version in message.versions:
+        value = message.instance(version, "random-2")
+        short = len(written(value, version))
+        for shorten in grown(value):
+            data = written(value, version)
+            if len(data) - short > LONG_ARRAY:  # else the array is in no request of this version
+                steps = message.cls.read_steps(memoryview(data), 0, version, 64)
+                slices = 0
+                while not (ended := step(steps)):
+                    slices += 1
+                assert ended[0][:2] == (value, len(data)), f"v{version}"
+                assert slices > LONG_ARRAY // 64, f"v{version} with {len(data)} bytes"
+            shorten()
+
+
+def step(steps: Generator[None, None, Any]) -> list[Any]:
+    """Take a step; what it comes to in a list if it was the last one."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return [end.value]
+    return []
 
 
 @every_message()

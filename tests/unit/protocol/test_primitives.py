@@ -287,9 +287,27 @@ def test_a_tagged_field_that_is_passed_over_and_ends_behind_the_bytes_is_refused
 
 
 def test_a_negative_count_of_tagged_fields_is_none() -> None:
-    assert read(p.read_tag_count, b"\xff\xff\xff\xff\x07") == 2**31 - 1
     assert read(p.read_tag_count, b"\x80\x80\x80\x80\x08") == 0
     assert p.skip_tagged_fields(memoryview(b"\xff\xff\xff\xff\x0fnext"), 0) == 5
+
+
+def test_more_tagged_fields_than_any_message_has_are_refused() -> None:
+    most = p.uvarint(p.TAGGED_FIELDS_MAX) + b"\x05\0" * p.TAGGED_FIELDS_MAX
+    assert p.skip_tagged_fields(memoryview(most), 0) == len(most)
+    more = p.uvarint(p.TAGGED_FIELDS_MAX + 1) + b"\x05\0" * (p.TAGGED_FIELDS_MAX + 1)
+    assert refused(p.skip_tagged_fields, more)
+    assert refused(p.read_tag_count, b"\xff\xff\xff\xff\x07")
+
+
+def test_an_array_of_more_than_a_million_items_is_refused_as_in_kafka() -> None:
+    most, more = (bytes(count) for count in (p.ARRAY_LENGTH_MAX, p.ARRAY_LENGTH_MAX + 1))
+    assert p.read_array_length(memoryview(len(most).to_bytes(4) + most), 0, 1)[0] == len(most)
+    compact = p.uvarint(len(most) + 1) + most
+    assert p.read_compact_array_length(memoryview(compact), 0, 1)[0] == len(most)
+    for data in (len(more).to_bytes(4) + more, p.uvarint(len(more) + 1) + more):
+        reader = p.read_array_length if data[:1] == b"\0" else p.read_compact_array_length
+        with pytest.raises(ProtocolError, match="array length 1000001 is over the limit"):
+            reader(memoryview(data), 0, 1)
 
 
 def test_uuids_for_people() -> None:

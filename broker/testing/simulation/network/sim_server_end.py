@@ -123,6 +123,14 @@ class ItemReply(Generic[Item]):
         if end is not None:
             end.answer(self._item, parts)
 
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return a copy of the frame, whose buffer is written over when its handler returns."""
+        return memoryview(bytes(frame))
+
+    def fail(self, error: BaseException) -> None:
+        """Close the connection, whose request is none."""
+        self.close(str(error))
+
     def last(self, data: bytes) -> None:
         """A part of an answer, and then no more: to whoever waits for a whole one that is none."""
         self.close("the broker sent a part of an answer, and closed it")

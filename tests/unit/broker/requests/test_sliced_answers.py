@@ -106,6 +106,31 @@ def test_the_first_slice_fails_as_a_handler_does() -> None:
         Asked().give(steps(0, RuntimeError("a bug")))
 
 
+def test_few_long_requests_are_read_at_once_and_none_while_an_answer_waits() -> None:
+    asked = Asked()
+    begun: list[int] = []
+    read: list[int] = []
+
+    def reading(number: int) -> Steps[Any]:
+        begun.append(number)
+        yield None
+        return number
+
+    def done(number: int | None, error: Exception | None) -> None:
+        assert error is None and number is not None
+        read.append(number)
+        asked.give(steps(20))
+
+    for number in range(2 * ANSWERS_AT_ONCE):
+        asked.turns.answers.read(reading(number), done)
+    while len(read) < ANSWERS_AT_ONCE:
+        asked.turns.soon.popleft()()
+    assert begun == list(range(ANSWERS_AT_ONCE)), "their answers come first"
+    asked.turns.run()
+    assert begun == read == list(range(2 * ANSWERS_AT_ONCE))
+    assert len(asked.answers) == 2 * ANSWERS_AT_ONCE
+
+
 def test_who_may_do_everything_is_not_judged() -> None:
     names = ["t"] * (PIECES_AT_ONCE + 1)
     found = in_one_go(allowed_in_slices(UNLIMITED, Operation.READ, Resource.TOPIC, names))

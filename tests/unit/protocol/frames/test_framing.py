@@ -227,6 +227,23 @@ def test_what_keep_gives_is_counted_by_whoever_keeps_it() -> None:
     assert kept == b"x" * 5_000
 
 
+def test_what_hold_gives_is_counted_until_its_request_is_answered() -> None:
+    memory = Granted(20_000)
+    frames = counted(memory)
+    kept = frames.hold(received_in_parts(frames, b"x"))
+    assert memory.free_bytes == 15_000 and frames.lent == 5_000
+    frames.settle()
+    receive(frames, frame(b"a" * 100))
+    found = frames.next_frame()
+    assert found is not None
+    other = frames.hold(found)
+    assert memory.free_bytes == 19_900 and frames.next_frame() is None
+    receive(frames, frame(b"z" * 100))
+    assert kept == b"x" * 5_000 and other == b"a" * 100
+    frames.close()
+    assert memory.free_bytes == 20_000
+
+
 def test_a_large_buffer_is_lent_to_its_frame_and_counted_until_that_is_done_with() -> None:
     memory = Granted(20_000)
     frames = counted(memory)
