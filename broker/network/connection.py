@@ -374,6 +374,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _check(self, login: Login, frame: memoryview) -> None:
         """A frame of one who logs in by SASL."""
+        self._channel.begin_turn()
         said = login.check(frame, partial(self._checked, login))
         if said is None:
             self.core.asks()

@@ -50,7 +50,12 @@ class State(IntEnum):
 
     AUTHENTICATING  A listener with SASL does not know yet who is there.
       action: frames are taken, and are the authenticator's
-      transition: it has to ask somebody → ASKING; it is satisfied → READY; it refuses → REFUSED
+      transition: it has to ask somebody → ASKING; it is satisfied → READY; it refuses → REFUSED;
+              requests have had their turn of the loop → HELD_UP
+
+    HELD_UP  More of a login is there, and all else has its turn.
+      action: reading has paused
+      transition: the channel has room → AUTHENTICATING
 
     ASKING  The authenticator has asked somebody else about who logs in.
       action: reading pauses
@@ -92,6 +97,7 @@ class State(IntEnum):
     """
 
     AUTHENTICATING = auto()
+    HELD_UP = auto()
     ASKING = auto()
     REFUSED = auto()
     READY = auto()
@@ -124,7 +130,19 @@ class Event(IntEnum):
 
 
 # A look-up in the enum's class costs more than a comparison; these are on the hot path.
-AUTHENTICATING, ASKING, REFUSED, READY, PENDING, SENDING, YIELDED, STALLED, MUTED, CLOSING = State
+(
+    AUTHENTICATING,
+    HELD_UP,
+    ASKING,
+    REFUSED,
+    READY,
+    PENDING,
+    SENDING,
+    YIELDED,
+    STALLED,
+    MUTED,
+    CLOSING,
+) = State
 _TAKEN, _ANSWERED = Event.TAKEN, Event.ANSWERED
 
 TRANSITIONS: dict[State, dict[Event, State]] = {
@@ -132,8 +150,10 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
         Event.ASKED: ASKING,
         Event.AUTHENTICATED: READY,
         Event.REFUSED: REFUSED,
+        Event.FULL: HELD_UP,
         Event.ENDED: CLOSING,
     },
+    HELD_UP: {Event.ROOM: AUTHENTICATING, Event.ENDED: CLOSING},
     ASKING: {Event.TOLD: AUTHENTICATING, Event.ENDED: CLOSING},
     REFUSED: {Event.ENDED: CLOSING},
     READY: {
@@ -158,7 +178,7 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
 """Every transition. An event without one changes nothing: it comes too late, or again."""
 _FROM_READY = TRANSITIONS[READY]
 _TAKES_FRAMES = (READY, AUTHENTICATING)
-_NOTHING_UNDER_WAY = (AUTHENTICATING, ASKING, REFUSED, READY, YIELDED, STALLED, MUTED)
+_NOTHING_UNDER_WAY = (AUTHENTICATING, HELD_UP, ASKING, REFUSED, READY, YIELDED, STALLED, MUTED)
 
 
 class Step(Enum):
@@ -356,7 +376,7 @@ class ConnectionCore:
             and not self._unsent
         ):
             if self.state is AUTHENTICATING:
-                if (frame := reader.next_frame()) is not None:
+                if (frame := self._frame_of_login()) is not None:
                     return frame
             elif not self._frames_left or self._bytes_left <= 0:
                 self._move(Event.SPENT)
@@ -419,6 +439,14 @@ class ConnectionCore:
         to send, that tells."""
         if self._unsent and not self._out:
             self._move(Event.BLOCKED)
+
+    def _frame_of_login(self) -> memoryview | None:
+        """Return the next frame before it is known who is there, if it is the turn of requests."""
+        if self._room.turn_is_over:
+            self._move(Event.FULL)
+            self._last_step = Step.STALL
+            return None
+        return self._reader.next_frame()
 
     def _begin_turn(self) -> None:
         self._frames_left = FRAMES_PER_TURN

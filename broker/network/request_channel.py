@@ -304,9 +304,11 @@ class RequestChannel:
         """Whether a request could be handled at once."""
         if self._queue or self._slots.outstanding >= self._slots.size:
             return False
-        return not self._turn_is_over()
+        return not self.turn_is_over
 
-    def _turn_is_over(self) -> bool:
+    @property
+    def turn_is_over(self) -> bool:
+        """Whether all else is to have its turn of the loop before the next request."""
         return self._turn_ends_s is not None and self._clock_s() >= self._turn_ends_s
 
     def handle_at_once(self, requester: Requester, frame: memoryview) -> Answer | None:
@@ -314,7 +316,7 @@ class RequestChannel:
         way, empty where it comes by what `requester.later` gave. `flush_answered` follows when it
         is sent: others may have been answered by it."""
         slots = self._slots
-        if slots.outstanding >= slots.size or (self._queue and not self._turn_is_over()):
+        if slots.outstanding >= slots.size or (self._queue and not self.turn_is_over):
             return None
         self.handling = True
         try:
@@ -359,9 +361,7 @@ class RequestChannel:
         """Handle a request in a slot that is free; its answer may come during the call."""
         outermost = not self.handling
         self.handling = True
-        if self._turn_ends_s is None:
-            self._turn_ends_s = self._clock_s() + self._turn_s
-            self._drain_soon()
+        self.begin_turn()
         try:
             self._handle(requester.context, frame, Responder(requester))
         except ProtocolError as error:
@@ -373,6 +373,12 @@ class RequestChannel:
             raise
         finally:
             self.handling = not outermost
+
+    def begin_turn(self) -> None:
+        """Have requests' turn of the loop begin with what is handled now, if none was before."""
+        if self._turn_ends_s is None:
+            self._turn_ends_s = self._clock_s() + self._turn_s
+            self._drain_soon()
 
     def enqueue(
         self, requester: Requester, frame: memoryview, keep: Callable[[memoryview], memoryview]
@@ -453,17 +459,21 @@ class RequestChannel:
         self._drain()
 
     def _drain(self) -> None:
-        """Handle waiting requests while slots are free; let stalled connections fill the queue."""
-        slots, resumed = self._slots, 0
-        while resumed < _RESUMED_PER_TURN and not self._turn_is_over():
-            if self._queue and slots.outstanding < slots.size:
-                self._handle_first()
-            elif self._stalled and not self.full:
+        """Handle waiting requests while slots are free, and in between let stalled connections go
+        on."""
+        slots, resumed, stalled_first = self._slots, 0, False
+        while resumed < _RESUMED_PER_TURN and not self.turn_is_over:
+            has_slot = self._queue and slots.outstanding < slots.size
+            if self._stalled and not self.full and (stalled_first or not has_slot):
                 # In the order in which they stopped. One that has no whole frame takes no room.
                 requester = next(iter(self._stalled))
                 del self._stalled[requester]
                 resumed += 1
+                stalled_first = False
                 requester.resume()
+            elif has_slot:
+                self._handle_first()
+                stalled_first = True
             else:
                 return
         self._drain_soon()

@@ -51,6 +51,9 @@ from protocol.primitives import StringTooLong
 MIN_AGAIN_MS = 1_000
 """A login that follows another one sooner is out of place, as in Kafka."""
 
+REQUEST_BYTES_MAX = 8 * 1024
+"""A longer request is no part of a login, except SaslAuthenticate, whose tokens may be long."""
+
 _SIZE_BYTES = 4
 _ERROR_CODE = slice(4, 6)
 """Of an answer to ApiVersions, in all its versions."""
@@ -299,6 +302,7 @@ class SaslAuthenticator:
     def _begin(self, frame: memoryview, now_ms: int) -> bytes:
         header = _read_header(frame)
         if header.api is ApiKey.API_VERSIONS and self.state is not SERVING:
+            _refuse_long(frame, header)
             return self._tell_versions(frame)
         if header.api is not ApiKey.SASL_HANDSHAKE:
             self._fail(f"Unexpected Kafka request of type {header.api.name} during SASL handshake.")
@@ -449,6 +453,7 @@ def _read_header(frame: memoryview) -> _Header:
 
 def _read_body(frame: memoryview, header: _Header) -> Message:
     """The request. Raises ProtocolError, also for a version that there is not."""
+    _refuse_long(frame, header)
     message = messages_of(header.api).request
     if not message.MIN_VERSION <= header.version <= message.MAX_VERSION:
         raise ProtocolError(f"{header.api.name} version {header.version} is not served")
@@ -456,6 +461,15 @@ def _read_body(frame: memoryview, header: _Header) -> Message:
     body = skip_header_tags(frame, header.end) if flexible else header.end
     request: Message = decode(message, frame, body, header.version)
     return request
+
+
+def _refuse_long(frame: memoryview, header: _Header) -> None:
+    """Refuse to look into a long request of a client that has not logged in. Raises
+    ProtocolError."""
+    if len(frame) > REQUEST_BYTES_MAX and header.api is not ApiKey.SASL_AUTHENTICATE:
+        raise ProtocolError(
+            f"{header.api.name} of {len(frame)} bytes before the login; {REQUEST_BYTES_MAX} may be"
+        )
 
 
 def _frame(response: Message, header: _Header) -> bytes:

@@ -13,8 +13,9 @@ What is called "nowfile…" is answered by parts, "bye…" by leaving, and "lost
 Before it is known who is there, a frame is checked: "good…" is enough, "bad…" is refused, and
 anything else is answered with itself.
 `slow` and `quick` say whether the peer takes answers, `full` and `free` whether the request channel
-has room. Bytes wait in the kernel while the connection does not read, as they would; and others
-receive into the same scratch buffer whenever it has nothing to do.
+has room, `others` and `ours` which turn of the loop it is. Bytes wait in the kernel while the
+connection does not read, as they would; and others receive into the same scratch buffer whenever it
+has nothing to do.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Channel:
     """The request channel, as the core looks at it."""
 
     full = False
+    turn_is_over = False
 
 
 def bytes_of(token: str) -> bytes:
@@ -111,6 +113,8 @@ class Conversation:
             self._slow = verb == "slow"
         elif verb in ("full", "free"):
             self.channel.full = verb == "full"
+        elif verb in ("others", "ours"):
+            self.channel.turn_is_over = verb == "others"
         elif verb == "seconds":
             self.now_s += float(rest)
         else:

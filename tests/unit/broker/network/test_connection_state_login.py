@@ -99,6 +99,39 @@ def test_a_frame_in_pieces_is_waited_for_as_ever() -> None:
     assert play.state == "READY"
 
 
+def test_a_login_waits_while_all_else_has_its_turn() -> None:
+    play = login()
+    play("""
+        >> others
+        >> bytes mechanism good
+        << pause
+        << stall
+    """)
+    assert play.state == "HELD_UP"
+    play("""
+        >> ours
+        >> room
+        << check mechanism
+        << check good
+        << send mechanism good
+        << resume
+    """)
+    assert play.state == "READY"
+
+
+def test_a_connection_that_is_held_up_may_end() -> None:
+    play = login()
+    play("""
+        >> others
+        >> bytes mechanism
+        << pause
+        << stall
+        >> lost
+        >> room
+    """)
+    assert play.state == "CLOSING"
+
+
 def test_who_fails_to_log_in_again_is_not_handled_any_more() -> None:
     play = login()
     play("""

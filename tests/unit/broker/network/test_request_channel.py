@@ -307,3 +307,28 @@ def test_nothing_is_answered_at_once_while_slots_are_taken_or_requests_wait():
     bench.slots.outstanding = 0
     channel.enqueue(requester, memoryview(b"waits"), memoryview)
     assert channel.handle_at_once(requester, memoryview(b"x")) is None
+
+
+def test_stalled_connections_have_their_share_beside_a_queue_that_stays_full():
+    bench = Bench(slots=1, limit=3)
+    channel = bench.channel
+    bench.slots.outstanding = 1
+    for name in ("a", "b"):
+        channel.enqueue(bench.requester(name), memoryview(b"1"), memoryview)
+    channel.stall(bench.requester("c"))
+    bench.slots.finish_one()
+    assert bench.log == ["a: 1", "c resumes", "b: 1"]
+
+
+def test_a_login_begins_the_turn_of_requests():
+    bench = Bench()
+    clock = Clock()
+    channel = RequestChannel(
+        bench.handle, bench.slots, 2, bench.soon.append, turn_s=2, clock_s=clock
+    )
+    channel.begin_turn()
+    assert not channel.turn_is_over
+    clock.now_s += 2
+    assert channel.turn_is_over
+    bench.soon.pop(0)()
+    assert not channel.turn_is_over and not bench.soon

@@ -22,7 +22,11 @@ from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.message import Message
 from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.unit.broker.security.sasl.scram_fixture import SERVER_NONCE, credentials
@@ -201,6 +205,30 @@ def test_who_does_not_heed_a_refusal_is_told_by_the_log_why() -> None:
     core.received(handshake("OAUTHBEARER"), NOW)
     assert answer(core.received(authenticate(b"hardly"), NOW)).auth_bytes == b"no"
     assert failed(core, frame_of(MetadataRequest([]), 13)).reason.endswith("nobody knows the key")
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [(ApiVersionsRequest("x" * 9_000), 3), (SaslHandshakeRequest("x" * 9_000), 1)],
+)
+def test_a_long_request_is_not_looked_into_before_the_login(request_: Any, version: int) -> None:
+    error = failed(core_of(), frame_of(request_, version))
+    assert "bytes before the login; 8192 may be" in error.reason and error.answer is None
+
+
+def test_nor_is_one_in_place_of_a_token() -> None:
+    core = core_of()
+    core.received(handshake(), NOW)
+    topics = [MetadataRequestTopic(name=f"topic-{number}") for number in range(1_000)]
+    error = failed(core, frame_of(MetadataRequest(topics), 1))
+    assert "METADATA of" in error.reason and error.answer is None
+
+
+def test_a_token_may_be_long() -> None:
+    core = core_of()
+    core.received(handshake(), NOW)
+    error = failed(core, authenticate(b"a" * 20_000 + GOOD))
+    assert "an authorization id that is different from username" in error.reason
 
 
 def test_a_frame_that_is_too_long() -> None:
