@@ -19,8 +19,10 @@ Follows Kafka's `EnvelopeUtils`, `ForwardingManagerUtil` and `RequestChannel.bui
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from broker.requests.context import (
@@ -31,12 +33,14 @@ from broker.requests.context import (
     RequestQuota,
     Respond,
 )
+from broker.requests.sliced_answers import SlicedAnswers
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
     decode,
     decode_response,
+    decode_steps,
     encode_request,
     encode_response,
     read_request_header,
@@ -44,8 +48,11 @@ from protocol.frames.message_codec import (
 )
 from protocol.ip_address import address_of_bytes, bytes_of_address
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from protocol.primitives import MessageBuffer
+from protocol.primitives import SLICE_BYTES, MessageBuffer
 from protocol.rights import Rights
+from storage.log.sliced_work import Steps, in_one_go
+
+_log = logging.getLogger(f"ottla.{__name__}")
 
 _NOT_CONTROLLER = int(ErrorCode.NOT_CONTROLLER)
 _NO_ADDRESS = bytes(4)
@@ -64,11 +71,13 @@ class EnvelopeApi:
         self,
         inside: Iterable[Api],
         rights_of: RightsOf,
+        answers: SlicedAnswers,
         quota_of: QuotaOf = lambda _asker, _client_id, _key, _version: None,
     ) -> None:
-        """`inside` are the APIs that may be passed on; `rights_of` and `quota_of` are those of
-        clients, on this node."""
+        """`inside` are the APIs that may be passed on, `answers` reads and writes long requests;
+        `rights_of` and `quota_of` are those of clients, on this node."""
         self._rights_of = rights_of
+        self._answers = answers
         self._quota_of = quota_of
         self._inside = {int(api.key): api for api in inside}
 
@@ -81,27 +90,56 @@ class EnvelopeApi:
         if not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
             respond(EnvelopeResponse(None, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
+        steps = self._open(context, request)
+        if len(request.request_data) > SLICE_BYTES:
+            self._answers.read(steps, partial(self._opened, respond))
+            return
         try:
-            inner, body = self._open(context, request)
+            inner, body = in_one_go(steps)
         except _Refused as refused:
             respond(EnvelopeResponse(b"", refused.error_code))
             return
+        self._handle_inside(respond, inner, body)
 
+    def _opened(
+        self,
+        respond: Respond,
+        inside: tuple[RequestContext, Any] | None,
+        error: Exception | None,
+    ) -> None:
+        """Handle the request of a long Envelope, which was read in slices."""
+        try:
+            if error is not None:
+                raise error
+            assert inside is not None, "an Envelope that is read has a request, or an error"
+            self._handle_inside(respond, *inside)
+        except _Refused as refused:
+            respond(EnvelopeResponse(b"", refused.error_code))
+        except AssertionError:
+            raise
+        except Exception:  # noqa: BLE001  logged and answered, as by the request handler
+            _log.exception("a long ENVELOPE failed")
+            respond(EnvelopeResponse(b"", ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    def _handle_inside(self, respond: Respond, inner: RequestContext, request: Any) -> None:
         def answer(response: Any) -> None:
             if tells_not_controller(response):
                 respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))
                 return
             if inner.quota is not None:
                 inner.quota.answered(response)  # the broker that passed it on lets it wait
+            self._answers.write(response, inner.api_version, written)
+
+        def written(response: Any) -> None:
             out = encode_response(response, inner.api_version, inner.correlation_id)
             respond(EnvelopeResponse(bytes(out.joined())[4:], ErrorCode.NONE))
 
-        self._inside[inner.api_key].handle(inner, body, answer)
+        self._inside[inner.api_key].handle(inner, request, answer)
 
     def _open(
         self, context: RequestContext, envelope: EnvelopeRequest
-    ) -> tuple[RequestContext, Any]:
-        """Who asks, and the request inside. Raises _Refused."""
+    ) -> Steps[tuple[RequestContext, Any]]:
+        """Return who asks, and the request inside. Raises _Refused."""
         principal, by_token = _principal_of(envelope.request_principal)
         host = _host_of(envelope.client_host_address)
         frame = memoryview(envelope.request_data)
@@ -115,7 +153,7 @@ class EnvelopeApi:
             message = messages_of(api.key).request
             if version >= message.FLEXIBLE_FROM:
                 pos = skip_header_tags(frame, pos)
-            body = decode(message, frame, pos, version)
+            body = yield from decode_steps(message, frame, pos, version)
         except ProtocolError as error:
             raise _Refused(ErrorCode.UNSUPPORTED_VERSION) from error
         inner = replace(

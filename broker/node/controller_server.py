@@ -89,6 +89,7 @@ class ControllerServer:
             *EnvelopeApi(
                 [*forwarded, *quorum],
                 self.requests.admission.rights_of,
+                shared.answers,
                 shared.quotas.of_controller,
             ).apis(),
             *SaslApi().apis(),

@@ -154,6 +154,14 @@ class NoQuotas:
         """Nobody is."""
 
 
+class ResponseWriter(Protocol):
+    """Writes responses that take longer than a turn of the loop
+    (`broker.requests.sliced_answers`)."""
+
+    def write(self, response: Any, version: int, done: Callable[[Any], None]) -> None:
+        """Call `done` with a response whose long arrays are written already, now or later."""
+
+
 @dataclass(slots=True)
 class RequestContext:
     """One request's header, and where it came from as the connection was known then."""
@@ -179,6 +187,8 @@ class RequestContext:
     """None where nothing limits the sender."""
     trace: RequestTrace | None = None
     """Who follows this request; None: nobody does."""
+    writer: ResponseWriter | None = None
+    """What writes the response to a long request in slices; None: it is written in one go."""
 
 
 class Expected(Protocol):

@@ -271,6 +271,7 @@ class RequestHandler:
             if not short:
                 frame = reply.keep(frame)
                 steps = decode_steps(served.request, frame, pos, version)
+                context.writer = answers
                 handle = partial(self._handle_read, served, connection, context, frame, reply)
                 answers.read(
                     _while_open(connection, steps), partial(_read, connection, reply, handle)
@@ -534,6 +535,7 @@ def _while_open(connection: Connection, steps: Steps[Any]) -> Steps[Any]:
         except StopIteration as end:
             return end.value
         yield None
+    steps.close()
     return None
 
 
@@ -581,7 +583,13 @@ def _write_limited(
 def _respond(context: RequestContext, reply: Reply, response: Any) -> None:
     if response is None:
         reply(None)
-        return
+    elif context.writer is None:
+        _write(context, reply, response)
+    else:
+        context.writer.write(response, context.api_version, partial(_write, context, reply))
+
+
+def _write(context: RequestContext, reply: Reply, response: Any) -> None:
     try:
         parts = response_parts(response, context.api_version, context.correlation_id)
     except StringTooLong as error:

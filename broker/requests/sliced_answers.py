@@ -30,14 +30,16 @@ from broker.requests.context import RequestContext, Respond
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.message import Message
+from protocol.frames.encoded_items import KEPT_PIECES, EncodedItems, Items
+from protocol.message import Message, replace
 from protocol.primitives import StringTooLong
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, SlicedWork, Steps
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps
 
 log = logging.getLogger(f"ottla.{__name__}")
 
 Q = TypeVar("Q", bound=Message)
+T = TypeVar("T")
 R = TypeVar("R", bound=Message)
 
 
@@ -83,10 +85,29 @@ class SlicedAnswers:
         self._waiting.append(partial(self._work.go_on, steps, job, done))
         self._begin_next()
 
-    def read(self, steps: Steps[Q], done: Callable[[Q | None, Exception | None], None]) -> None:
+    def write(self, response: R, version: int, done: Callable[[R], None]) -> None:
+        """Call `done` with a response that is quick to write in its version: at once with a short
+        one, else with one whose long arrays have been written in slices."""
+        steps = written_arrays(response, version, Pace())
+        try:
+            job = next(steps)
+        except StopIteration as end:
+            done(end.value)
+            return
+
+        def written(made: R | None, error: Exception | None) -> None:
+            self._making -= 1
+            self._begin_next()
+            # What cannot be written fails again, where such a failure is minded.
+            done(response if made is None else made)
+
+        self._waiting.append(partial(self._work.go_on, steps, job, written))
+        self._begin_next()
+
+    def read(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> None:
         """Read a request by `steps` when its turn comes, and then call `done(request, error)`."""
 
-        def read(request: Q | None, error: Exception | None) -> None:
+        def read(request: T | None, error: Exception | None) -> None:
             try:
                 done(request, error)
             finally:
@@ -100,6 +121,41 @@ class SlicedAnswers:
         while self._making < ANSWERS_AT_ONCE and (first := self._waiting or self._unread):
             self._making += 1
             first.popleft()()
+
+
+def written_arrays(message: R, version: int, pace: Pace) -> Steps[R]:
+    """Return `message`, or a copy of it in which each long array of messages is written already."""
+    changes: dict[str, object] = {}
+    for name in message.__slots__:
+        value = getattr(message, name)
+        if isinstance(value, Message):
+            short: object = yield from written_arrays(value, version, pace)
+        elif _is_array(value):
+            short = yield from _written_array(value, version, pace)
+        else:
+            continue
+        if short is not value:
+            changes[name] = short
+    return replace(message, **changes) if changes else message
+
+
+def _is_array(value: object) -> bool:
+    """Return whether a field is an array of messages that is not written yet."""
+    if isinstance(value, EncodedItems) or not isinstance(value, list) or not value:
+        return False
+    return isinstance(value[0], Message)
+
+
+def _written_array(array: list[Message], version: int, pace: Pace) -> Steps[list[Message]]:
+    items = Items[Message](version)
+    is_changed = len(array) > KEPT_PIECES
+    for item in array:
+        if pace.is_full():
+            yield None
+        short = yield from written_arrays(item, version, pace)
+        is_changed = is_changed or short is not item
+        items.add(short)
+    return items.array() if is_changed else array
 
 
 class _Everything:

@@ -27,6 +27,7 @@ from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from protocol.rights import UNLIMITED, Rights
 from tests.golden import token_cases as given
 from tests.unit.broker.apis.api_fixture import through_the_wire
+from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.controller.controller_fixture import OneNode, as_sent
 
 ANSWERS: dict[str, Any] = json.loads(given.RECORDED.read_text())
@@ -82,7 +83,7 @@ class Cluster:
     def by_envelope(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """As a broker passes it on to a controller elsewhere."""
         inside = [Api(key, *STABLE_VERSIONS[key], self.node.node.apis.handle) for key in FORWARDED]
-        api = EnvelopeApi(inside, lambda asker, *_: self.rights(asker.principal))
+        api = EnvelopeApi(inside, lambda asker, *_: self.rights(asker.principal), Turns().answers)
         broker = replace(
             context,
             principal="User:broker",

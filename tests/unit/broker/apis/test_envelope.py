@@ -22,6 +22,7 @@ from protocol.messages.create_topics import (
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 CONTEXT = RequestContext(
     ApiKey.CREATE_TOPICS, 5, 11, "client", "10.1.2.3", "PLAINTEXT", "c", UNLIMITED
@@ -54,8 +55,11 @@ def opened(
         seen.append((given, inner))
         respond(CreateTopicsResponse(topics=[CreatableTopicResult("t", error_code=error)]))
 
-    api = EnvelopeApi(ForwardedApis(create).apis(), rights_of or (lambda *_: UNLIMITED))
+    turns = Turns()
+    inside = ForwardedApis(create).apis()
+    api = EnvelopeApi(inside, rights_of or (lambda *_: UNLIMITED), turns.answers)
     api.handle(context, request, told.append)
+    turns.run()
     (answer,) = told
     return answer, seen
 
@@ -86,7 +90,7 @@ def test_the_quota_of_the_client_is_told_inside() -> None:
         respond(CreateTopicsResponse())
 
     told: list[EnvelopeResponse] = []
-    api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED, quota_of)
+    api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED, Turns().answers, quota_of)
     api.handle(CONTEXT, wrap(CONTEXT, REQUEST), told.append)
     assert asked == [(CONTEXT.principal, "client", 19, 5)]
     assert unwrap(CONTEXT, told[0]).throttle_time_ms == 70
@@ -265,3 +269,27 @@ def test_the_request_inside_has_the_rights_of_the_client_and_not_those_of_the_br
     _, ((inner, _),) = opened(wrap(client, REQUEST), context=broker, rights_of=rights_here)
     assert inner.rights is alice
     assert asked == [("User:alice", "10.1.2.3", "CONTROLLER", "client", 19, 5)]
+
+
+def test_a_long_request_inside_is_read_in_slices() -> None:
+    topics = [CreatableTopic(f"topic-{number}", 1, 1) for number in range(1_000)]
+    answer, seen = opened(wrap(CONTEXT, CreateTopicsRequest(topics, 900)))
+    ((_, inner),) = seen
+    assert inner.topics == topics and answer.error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("cut", "error"), [(1, ErrorCode.UNSUPPORTED_VERSION), (0, ErrorCode.UNKNOWN_SERVER_ERROR)]
+)
+def test_a_long_request_inside_that_is_none_or_fails_is_answered(cut: int, error: int) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise RuntimeError("a bug")
+
+    topics = [CreatableTopic(f"topic-{number}", 1, 1) for number in range(1_000)]
+    envelope = wrap(CONTEXT, CreateTopicsRequest(topics, 900))
+    envelope.request_data = envelope.request_data[: len(envelope.request_data) - cut]
+    turns, told = Turns(), list[EnvelopeResponse]()
+    api = EnvelopeApi(ForwardedApis(fail).apis(), lambda *_: UNLIMITED, turns.answers)
+    api.handle(CONTEXT, envelope, told.append)
+    assert turns.run() > 1
+    assert [answer.error_code for answer in told] == [error]

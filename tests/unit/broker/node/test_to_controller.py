@@ -24,6 +24,7 @@ from protocol.messages.create_topics import (
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED
 from storage.ports import Answered, ChannelFailure
+from tests.unit.broker.sliced_fixture import Turns
 
 ME, OTHER, THIRD = 1, 2, 3
 TIMEOUT_MS = 3_000
@@ -201,7 +202,7 @@ def test_a_clients_request_is_passed_on_in_an_envelope_and_answered_in_its_versi
         results = [CreatableTopicResult("t", b"i" * 16, num_partitions=3, replication_factor=2)]
         respond(CreateTopicsResponse(topics=results))
 
-    api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED)
+    api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED, Turns().answers)
     api.handle(CONTEXT, envelope, lambda response: done(response, None))
     assert seen == [(7, "client", "t")]
     (response,) = world.answers
@@ -241,7 +242,7 @@ def test_a_node_that_is_no_controller_any_more_says_so_on_the_envelope() -> None
 
     envelope, done, _ = world.other.sent.pop()
     told: list[Any] = []
-    EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED).handle(
+    EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED, Turns().answers).handle(
         CONTEXT, envelope, told.append
     )
     assert (told[0].error_code, told[0].response_data) == (ErrorCode.NOT_CONTROLLER, b"")

@@ -12,7 +12,14 @@ from broker.requests.sliced_answers import ANSWERS_AT_ONCE, EVERYTHING, allowed_
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from protocol.frames.message_codec import encode_response
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from protocol.primitives import StringTooLong
 from protocol.rights import UNLIMITED
 from storage.log.sliced_work import PIECES_AT_ONCE, Steps, in_one_go
@@ -129,6 +136,32 @@ def test_few_long_requests_are_read_at_once_and_none_while_an_answer_waits() -> 
     asked.turns.run()
     assert begun == read == list(range(2 * ANSWERS_AT_ONCE))
     assert len(asked.answers) == 2 * ANSWERS_AT_ONCE
+
+
+def test_a_response_with_long_arrays_is_written_in_slices_wherever_they_are() -> None:
+    asked = Asked()
+    partitions = [MetadataResponsePartition(partition_index=number) for number in range(1_000)]
+    brokers = [MetadataResponseBroker(number, "host") for number in range(1_000)]
+    response = MetadataResponse(brokers=brokers, cluster_id="c")
+    response.topics = [MetadataResponseTopic(name="t", partitions=partitions)]
+    written: list[Any] = []
+    asked.turns.answers.write(response, 4, written.append)
+    assert not written and asked.turns.run() > 10
+    assert encode_response(written[0], 4, 1).joined() == encode_response(response, 4, 1).joined()
+    assert response.brokers is brokers and response.topics[0].partitions is partitions
+    short = MetadataResponse(topics=[MetadataResponseTopic(name="t")])
+    asked.turns.answers.write(short, 4, written.append)
+    assert written[1] is short and not asked.turns.soon
+
+
+def test_a_response_that_cannot_be_written_comes_as_it_is() -> None:
+    asked, written = Asked(), list[Any]()
+    topics = [MetadataResponseTopic(name="t") for _ in range(1_000)]
+    topics[-1].name = "x" * 40_000
+    response = MetadataResponse(topics=topics)
+    asked.turns.answers.write(response, 4, written.append)
+    asked.turns.run()
+    assert written == [response]
 
 
 def test_who_may_do_everything_is_not_judged() -> None:
