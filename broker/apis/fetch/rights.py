@@ -9,9 +9,7 @@ Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which judges once, when
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection
-from operator import itemgetter
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from broker.replication.fetch_session import FetchKey, FetchPartition
@@ -46,12 +44,14 @@ class ConsumerRights:
     def judge(self, keys: Collection[FetchKey]) -> bool:
         """See `FetchRights`."""
         # A session may have many partitions: little is done for each.
-        times = Counter(map(itemgetter(0), keys))
-        names = {topic: self._name_of(topic, keys) for topic in times}
+        indexes: dict[bytes | str, list[int]] = {}
+        for topic, index in keys:
+            indexes.setdefault(topic, []).append(index)
+        names = {topic: self._name_of(topic, asked) for topic, asked in indexes.items()}
         counts: dict[str, int] = {}
         for topic, name in names.items():
             if name is not None:
-                counts[name] = counts.get(name, 0) + times[topic]
+                counts[name] = counts.get(name, 0) + len(indexes[topic])
         allowed = self._rights.allowed_of(Operation.READ, Resource.TOPIC, counts)
         for topic, name in names.items():
             if name is not None:
@@ -71,14 +71,15 @@ class ConsumerRights:
             self._epoch = self._rights.epoch
             self._may_read.clear()
 
-    def _name_of(self, topic: bytes | str, keys: Collection[FetchKey]) -> str | None:
+    def _name_of(self, topic: bytes | str, indexes: Iterable[int]) -> str | None:
+        """Return the name of a topic of which these partitions are asked for; None: it has none."""
         if isinstance(topic, str):
             return topic
         known = self._replicas.image.topics.get_by_id(topic)
         if known is not None:
             return known.name
-        for key in keys:  # it may be on its way out
-            partition = self._replicas.partition_by_id(topic, key[1]) if key[0] == topic else None
+        for index in indexes:  # it may be on its way out
+            partition = self._replicas.partition_by_id(topic, index)
             if partition is not None:
                 return partition.topic
         return None

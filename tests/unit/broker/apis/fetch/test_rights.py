@@ -53,6 +53,17 @@ def fetch(tmp_path: Path) -> Judged:
 # --- the verdicts -------------------------------------------------------------------------------
 
 
+def test_of_each_topic_that_nobody_has_its_own_partitions_alone_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replicas = Replicas(str(tmp_path))
+    looked_for: list[FetchKey] = []
+    monkeypatch.setattr(replicas.manager, "partition_by_id", lambda *key: looked_for.append(key))
+    keys: list[FetchKey] = [(topic_id_of(f"t{number}"), number) for number in range(100)]
+    rights = ConsumerRights(Rights(ListJudge([]), ALICE, None, Admission()), replicas.manager)
+    assert rights.judge(keys) and looked_for == keys
+
+
 def test_topics_are_asked_for_once_until_others_judge(tmp_path: Path) -> None:
     replicas, judge, epochs = Replicas(str(tmp_path)), ListJudge(on_topic(READ, "a")), Admission()
     replicas.create("a")
