@@ -23,6 +23,15 @@ class Message:
     __slots__: ClassVar[tuple[str, ...]] = ()
     __hash__ = None  # type: ignore[assignment]  # its fields change
 
+    @classmethod
+    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[Self, int]:
+        """Read the message at `pos`. Return it and the position after it.
+
+        Raises ProtocolError, or what `protocol.frames.message_codec.DECODE_ERRORS` names, where the
+        bytes are none.
+        """
+        raise NotImplementedError  # each class has its own
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

@@ -324,9 +324,9 @@ def read_compact_bytes(buf: memoryview, pos: int) -> tuple[bytes, int]:
     return bytes(_present(view)), pos
 
 
-def unread_bytes(value: Any) -> int:
+def unread_bytes(value: object) -> int:
     """Return the size of a field that nobody looks into while its message is read."""
-    return 0 if value is None else len(value)
+    return len(value) if isinstance(value, (bytes, memoryview)) else 0
 
 
 def write_records(out: MessageBuffer, value: Records | None) -> None:

@@ -47,6 +47,7 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.ip_address import address_of_bytes, bytes_of_address
+from protocol.message import Message
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import SLICE_BYTES, MessageBuffer
 from protocol.rights import Rights
@@ -104,7 +105,7 @@ class EnvelopeApi:
     def _opened(
         self,
         respond: Respond,
-        inside: tuple[RequestContext, Any] | None,
+        inside: tuple[RequestContext, Message] | None,
         error: Exception | None,
     ) -> None:
         """Handle the request of a long Envelope, which was read in slices."""
@@ -121,7 +122,7 @@ class EnvelopeApi:
             _log.exception("a long ENVELOPE failed")
             respond(EnvelopeResponse(b"", ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def _handle_inside(self, respond: Respond, inner: RequestContext, request: Any) -> None:
+    def _handle_inside(self, respond: Respond, inner: RequestContext, request: Message) -> None:
         def answer(response: Any) -> None:
             if tells_not_controller(response):
                 respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))
@@ -130,7 +131,7 @@ class EnvelopeApi:
                 inner.quota.answered(response)  # the broker that passed it on lets it wait
             self._answers.write(response, inner.api_version, written)
 
-        def written(response: Any) -> None:
+        def written(response: Message) -> None:
             out = encode_response(response, inner.api_version, inner.correlation_id)
             respond(EnvelopeResponse(bytes(out.joined())[4:], ErrorCode.NONE))
 
@@ -138,7 +139,7 @@ class EnvelopeApi:
 
     def _open(
         self, context: RequestContext, envelope: EnvelopeRequest
-    ) -> Steps[tuple[RequestContext, Any]]:
+    ) -> Steps[tuple[RequestContext, Message]]:
         """Return who asks, and the request inside. Raises _Refused."""
         principal, by_token = _principal_of(envelope.request_principal)
         host = _host_of(envelope.client_host_address)

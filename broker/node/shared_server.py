@@ -125,7 +125,6 @@ class SharedServer:
         self.logs = LogManager(
             environment, _log_manager_settings(config), config_of_topic, ports.random_bytes
         )
-        self.answers = SlicedAnswers(self.logs.sliced)
         self.logs.lock()
         self._refuse_without_folders()
         self._refuse_more_logs_than_fit()
@@ -216,6 +215,11 @@ class SharedServer:
         """Of the log directories that failed since the start."""
         ids = self.storage.directory_ids
         return [ids[path] for path in self.failures.offline_dirs() if path in ids]
+
+    @cached_property
+    def answers(self) -> SlicedAnswers:
+        """Where long requests are read, and their responses made."""
+        return SlicedAnswers(self.logs.sliced)
 
     @cached_property
     def alone(self) -> bool:

@@ -19,7 +19,7 @@ from broker.requests.request_trace import RequestTrace
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.frame_shape import Shape, Values
-from protocol.message import Message
+from protocol.message import M, Message
 from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
@@ -158,7 +158,7 @@ class ResponseWriter(Protocol):
     """Writes responses that take longer than a turn of the loop
     (`broker.requests.sliced_answers`)."""
 
-    def write(self, response: Any, version: int, done: Callable[[Any], None]) -> None:
+    def write(self, response: M, version: int, done: Callable[[M], None]) -> None:
         """Call `done` with a response whose long arrays are written already, now or later."""
 
 

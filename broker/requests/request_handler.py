@@ -45,6 +45,7 @@ from broker.requests.context import (
     Respond,
 )
 from broker.requests.interference import Interference, Meeting, Reply
+from broker.requests.long_requests import read_long
 from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of, kind_of
 from broker.requests.request_times import RequestMetrics
 from broker.requests.sliced_answers import SlicedAnswers
@@ -62,7 +63,7 @@ from protocol.frames.message_codec import (
 from protocol.message import Message
 from protocol.primitives import SLICE_BYTES, StringTooLong
 from protocol.rights import Rights
-from storage.log.sliced_work import Steps, first_slice
+from storage.log.sliced_work import first_slice
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -273,9 +274,7 @@ class RequestHandler:
                 steps = decode_steps(served.request, frame, pos, version)
                 context.writer = answers
                 handle = partial(self._handle_read, served, connection, context, frame, reply)
-                answers.read(
-                    _while_open(connection, steps), partial(_read, connection, reply, handle)
-                )
+                read_long(answers, connection, reply, steps, handle)
                 return
             (request,) = short
         self._handle_read(served, connection, context, frame, reply, request, failure)
@@ -287,7 +286,7 @@ class RequestHandler:
         context: RequestContext,
         frame: memoryview,
         reply: Reply,
-        request: Any,
+        request: Message,
         failure: Exception | None = None,
     ) -> None:
         """Have a request that was read handled by its API."""
@@ -527,37 +526,6 @@ def _context(
     )
 
 
-def _while_open(connection: Connection, steps: Steps[Any]) -> Steps[Any]:
-    """Read a long request, unless its connection ends before it is read."""
-    while not connection.closed:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-        yield None
-    steps.close()
-    return None
-
-
-def _read(
-    connection: Connection,
-    reply: Reply,
-    handle: Callable[[Any], None],
-    request: Any,
-    error: Exception | None,
-) -> None:
-    """Have a long request handled that was read, or close the connection that sent no request."""
-    try:
-        if error is not None:
-            raise error
-        if not connection.closed:
-            handle(request)
-    except BaseException as wrong:
-        reply.fail(wrong)
-        if not isinstance(wrong, ProtocolError):
-            raise
-
-
 def _respond_limited(
     quota: RequestQuota,
     connection: Connection,
@@ -580,7 +548,7 @@ def _write_limited(
     _respond_limited(quota, connection, partial(_respond, context, reply), response)
 
 
-def _respond(context: RequestContext, reply: Reply, response: Any) -> None:
+def _respond(context: RequestContext, reply: Reply, response: Message | None) -> None:
     if response is None:
         reply(None)
     elif context.writer is None:
@@ -589,7 +557,7 @@ def _respond(context: RequestContext, reply: Reply, response: Any) -> None:
         context.writer.write(response, context.api_version, partial(_write, context, reply))
 
 
-def _write(context: RequestContext, reply: Reply, response: Any) -> None:
+def _write(context: RequestContext, reply: Reply, response: Message) -> None:
     try:
         parts = response_parts(response, context.api_version, context.correlation_id)
     except StringTooLong as error:

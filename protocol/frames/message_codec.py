@@ -15,7 +15,7 @@ from protocol import primitives
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
 from protocol.malformed_text import REPLACED
-from protocol.message import SlicedMessage
+from protocol.message import Message, SlicedMessage
 from protocol.primitives import SLICE_BYTES, MessageBuffer, RecordSlice
 
 _REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
@@ -41,23 +41,23 @@ def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:
 
 
 def decode_steps(
-    message: Any, buf: memoryview, pos: int, version: int
-) -> Generator[None, None, Any]:
+    message: type[Message], buf: memoryview, pos: int, version: int
+) -> Generator[None, None, Message]:
     """Read a request in slices (`protocol.message.SlicedMessage`): one each time it is resumed.
 
     Raises ProtocolError where the bytes are no such request.
     """
     try:
-        if not issubclass(message, SlicedMessage):
-            return message.read(buf, pos, version)[0]
-        return (yield from message.read_steps(buf, pos, version, pos + SLICE_BYTES))[0]
+        if issubclass(message, SlicedMessage):
+            return (yield from message.read_steps(buf, pos, version, pos + SLICE_BYTES))[0]
+        return message.read(buf, pos, version)[0]
     except ProtocolError:
         raise
     except DECODE_ERRORS as error:
         raise _too_short(message, version, error) from error
 
 
-def _too_short(message: Any, version: int, error: Exception) -> ProtocolError:
+def _too_short(message: type[Message], version: int, error: Exception) -> ProtocolError:
     return ProtocolError(f"{message.__name__} v{version} ends too soon: {error}")
 
 

@@ -14,13 +14,8 @@ from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from protocol.messages.list_offsets import (
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
+from protocol.messages.list_offsets import ListOffsetsRequest
 from tests.unit.broker.fake_connection import Connection, Reply
-from tests.unit.broker.sliced_fixture import Turns
 
 
 class Server:
@@ -110,56 +105,6 @@ def test_api_versions_from_the_future_is_told_our_range_in_version_0(version: in
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
     with pytest.raises(ProtocolError):  # no tagged fields: Kafka closes, too
         Server().send_frame(memoryview(frame[:10]))
-
-
-class LongRequest:
-    """A ListOffsets request of many topics, whose frame is gone once `handle` has returned."""
-
-    def __init__(self, cut_bytes: int = 0) -> None:
-        topics = [ListOffsetsTopic(f"topic-{number}") for number in range(2_000)]
-        self.request = ListOffsetsRequest(topics=topics)
-        frame = bytearray(encode_request(self.request, 1, 7, "me"))[4:]
-        self.turns = Turns()
-        self.server = Server()
-        self.server.handler.read_by(self.turns.answers)
-        self.server.behave = self.answer
-        self.handled: list[Any] = []
-        self.reply = self.server.send_frame(memoryview(frame)[: len(frame) - cut_bytes])
-        frame[:] = bytes(len(frame))
-
-    def answer(self, _context: Any, request: Any, respond: Respond) -> None:
-        self.handled.append(request)
-        respond(ListOffsetsResponse())
-
-
-def test_a_long_request_is_read_in_slices_from_a_frame_that_is_kept() -> None:
-    long = LongRequest()
-    assert not long.handled and long.turns.run() > 3
-    assert long.handled == [long.request] and len(long.reply) == 1
-
-
-def test_a_long_request_that_ends_too_soon_closes_the_connection() -> None:
-    long = LongRequest(cut_bytes=1)
-    long.turns.run()
-    assert not long.handled and isinstance(long.reply.error, ProtocolError)
-
-
-def test_a_long_request_of_a_connection_that_ends_is_read_no_further() -> None:
-    long = LongRequest()
-    long.server.connection.ended()
-    assert long.turns.run() == 1 and not long.handled and not long.reply
-
-
-def test_a_broken_invariant_behind_a_long_request_stops_the_process() -> None:
-    long = LongRequest()
-    long.server.behave = broken_invariant
-    with pytest.raises(AssertionError, match="broken"):
-        long.turns.run()
-    assert isinstance(long.reply.error, AssertionError)
-
-
-def broken_invariant(*_arguments: Any) -> None:
-    raise AssertionError("broken")
 
 
 def test_bytes_that_end_too_soon_close_the_connection() -> None:
