@@ -250,6 +250,7 @@ class BrokerConfig(NamedTuple):
     ottla_queued_max_request_memory_percent: int
     ottla_queued_max_response_bytes: int
     ottla_quota_clients_max: int
+    ottla_regex_max_steps: int
     ottla_requests_turn_ms: int
     ottla_reserved_file_descriptors: int
     ottla_throttled_connections_max: int

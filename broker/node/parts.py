@@ -41,6 +41,7 @@ from controller.node_refusals import NodeRefusals
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.rights import UNLIMITED
 from storage.cleaning.log_cleaner import LogCleaner
+from storage.log.sliced_work import SlicedWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class BrokerParts:
     forwarding: NodeToController
     """For requests of clients that the controller answers."""
     cleaner: LogCleaner
+    names: SlicedWork
+    """Looks among names for those that clients' expressions match: its jobs wait for no others."""
 
 
 def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
@@ -97,7 +100,8 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     verification = AppendVerification(
         transactions, config.transaction_partition_verification_enable
     )
-    groups = _groups(shared, replicas, verification)
+    names = SlicedWork(ports.scheduler, ports.background, 0)
+    groups = _groups(shared, replicas, verification, names)
     replicas.on_leadership(partial(_leadership_changed, groups, transactions))
     return BrokerParts(
         shared,
@@ -111,6 +115,7 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         producer_ids,
         ways[3],
         _cleaner(shared),
+        names,
     )
 
 
@@ -140,7 +145,10 @@ def _transactions(
 
 
 def _groups(
-    shared: SharedServer, replicas: ReplicaManager, verification: AppendVerification
+    shared: SharedServer,
+    replicas: ReplicaManager,
+    verification: AppendVerification,
+    names: SlicedWork,
 ) -> GroupCoordinator:
     config, ports = shared.config, shared.ports
     log = ReplicaCoordinatorLog(
@@ -157,19 +165,20 @@ def _groups(
         log,
         ports.random_bytes,
         partial(_offsets_partitions, shared),
-        _consumer_surroundings(shared),
+        _consumer_surroundings(shared, names),
         shared.logs.sliced,
     )
 
 
-def _consumer_surroundings(shared: SharedServer) -> Surroundings:
+def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> Surroundings:
     config, work = shared.config, shared.logs.sliced
 
     def image() -> MetadataImage:
         return shared.image
 
     assignors = assignors_of_node(config, shared.ports.plugins, work, image)
-    return Surroundings(config, image, assignors, TopicNames(work))
+    topic_names = TopicNames(names, config.ottla_regex_max_steps)
+    return Surroundings(config, image, assignors, topic_names)
 
 
 def _ask_itself(

@@ -19,7 +19,12 @@ from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import CoordinatorLog
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime
-from broker.coordinator.name_pattern import InvalidPattern, NamePattern
+from broker.coordinator.name_pattern import (
+    InvalidPattern,
+    NamePattern,
+    matching_names,
+    pace_of_names,
+)
 from broker.coordinator.outcome import Done, Outcome, Told, settle
 from broker.transactions.held_requests import Addition
 from broker.transactions.marker_sender import MarkerSender
@@ -317,10 +322,11 @@ class TransactionCoordinator:
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         if self._runtime.is_loading():
             return ListTransactionsResponse(error_code=int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-        matches = None
+        pattern = None
         if request.transactional_id_pattern:
+            steps_max = self._config.ottla_regex_max_steps
             try:
-                matches = NamePattern(request.transactional_id_pattern).matches
+                pattern = NamePattern(request.transactional_id_pattern, steps_max)
             except InvalidPattern:
                 return ListTransactionsResponse(
                     error_code=int(ErrorCode.INVALID_REGULAR_EXPRESSION)
@@ -329,7 +335,7 @@ class TransactionCoordinator:
         unknown = [name for name in filters if state_named(name) is None]
         now = self._scheduler.wall_ms()
 
-        def wanted(name: str, metadata: TransactionMetadata) -> bool:
+        def wanted(metadata: TransactionMetadata) -> bool:
             longest = request.duration_filter
             return (
                 (not request.state_filters or metadata.state.shown in request.state_filters)
@@ -338,15 +344,18 @@ class TransactionCoordinator:
                     or metadata.producer_id in request.producer_id_filters
                 )
                 and (longest < 0 or now - metadata.start_ms > longest)
-                and (matches is None or matches(name))
             )
 
         pace, listed = Pace(), []
-        there = [one for shard in self._runtime.active_shards() for one in shard.visible()]
-        for name, metadata in there:
+        there = dict(one for shard in self._runtime.active_shards() for one in shard.visible())
+        names = list(there)
+        if pattern is not None:
+            names = yield from matching_names(pattern, names, pace_of_names())
+        for name in names:
             if pace.is_full():
                 yield None
-            if wanted(name, metadata):
+            metadata = there[name]
+            if wanted(metadata):
                 one = ListedTransaction(name, metadata.producer_id, metadata.state.shown)
                 listed.append(one)
         return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)

@@ -1,8 +1,8 @@
 """Which topics an expression of a consumer gives: looked up among all names, in slices.
 
-Owns how much is looked at in one turn of the loop. A name takes some microseconds, with an
-expression that was made to be slow 5 ms, and there may be a hundred thousand names. Never: when
-something is looked up, or what becomes of it.
+Owns the order of a look-up: one expression after the other, each read when its turn comes. A group
+may have thousands of expressions, and there may be a hundred thousand names. Never: when something
+is looked up, or what becomes of it.
 
 Follows KIP-848: the syntax is RE2's, and all of a name has to match; internal topics are found as
 others are.
@@ -10,25 +10,28 @@ others are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from broker.coordinator.name_pattern import InvalidPattern, NamePattern
+from broker.coordinator.name_pattern import (
+    InvalidPattern,
+    NamePattern,
+    matching_names,
+    pace_of_names,
+)
 from storage.log.sliced_work import SlicedWork, Steps
-
-_A_SLICE = 8_000
-"""Of names times what the expression is made of: some two milliseconds."""
 
 
 class TopicNames:
-    """Of one node."""
+    """Of one node. `steps_max`: of an expression (`ottla.regex.max.steps`)."""
 
-    def __init__(self, work: SlicedWork) -> None:
+    def __init__(self, work: SlicedWork, steps_max: int) -> None:
         self._work = work
+        self._steps_max = steps_max
 
     def fault(self, expression: str) -> str | None:
         """Why this is no expression, in Kafka's words; None where it is one."""
         try:
-            NamePattern(expression)
+            NamePattern(expression, self._steps_max)
         except InvalidPattern as error:
             return str(error)
         return None
@@ -51,26 +54,22 @@ class TopicNames:
             assert found is not None
             done(found)
 
-        for found in self._work.begin(_found(expressions, names), ended):
+        for found in self._work.begin(self._found(expressions, names), ended):
             done(found)
 
-
-def _found(expressions: Sequence[str], names: Sequence[str]) -> Steps[dict[str, list[str]]]:
-    found: dict[str, list[str]] = {}
-    for expression in expressions:
-        try:
-            pattern = NamePattern(expression)
-        except InvalidPattern:
-            found[expression] = []
-            continue
-        matching: list[str] = []
-        for part in _parts(names, max(1, _A_SLICE // pattern.size)):
-            matching += [name for name in part if pattern.matches(name)]
-            if len(part) < len(names):
+    def _found(
+        self, expressions: Sequence[str], names: Sequence[str]
+    ) -> Steps[dict[str, list[str]]]:
+        found: dict[str, list[str]] = {}
+        pace = pace_of_names()
+        for expression in expressions:
+            try:
+                pattern = NamePattern(expression, self._steps_max)
+            except InvalidPattern:
+                found[expression] = []
+                yield None  # to refuse one may take as long as to read it
+                continue
+            if pace.is_full(pattern.reading_cost):
                 yield None
-        found[expression] = sorted(matching)
-    return found
-
-
-def _parts(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (names[start : start + size] for start in range(0, len(names), size))
+            found[expression] = sorted((yield from matching_names(pattern, names, pace)))
+        return found

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+import re2
 
 from protocol.errors import ErrorCode
 from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from storage.log.sliced_work import in_one_go
+from storage.log.sliced_work import Job, in_one_go
 from tests.unit.broker.transactions.desk import A0, A1, B0, Desk
 
 NOBODY = (-1, -1)
@@ -117,6 +118,30 @@ def test_filters_that_mean_nothing_are_named() -> None:
     assert [one.transactional_id for one in response.transaction_states] == ["t"]
     wrong = asked(desk, ListTransactionsRequest([], [], -1, "("))
     assert wrong.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_a_pattern_of_too_many_steps_is_refused_before_re2_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk = Desk()
+    desk.init()
+    monkeypatch.setattr(re2, "compile", None)
+    for pattern in (r"\pL" * 10_000, "a{0,1000}" * 30):
+        refused = asked(desk, ListTransactionsRequest([], [], -1, pattern))
+        assert refused.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_a_thread_looks_for_ids_by_a_large_pattern() -> None:
+    desk = Desk()
+    names = [f"id-{number}" for number in range(100)]
+    for name in names:
+        desk.init(name)
+    request = ListTransactionsRequest([], [], -1, ".{500}|.*7")
+    steps = desk.coordinator.list_transactions(request)
+    assert isinstance(next(steps), Job)
+    steps.close()
+    ids = {one.transactional_id for one in asked(desk, request).transaction_states}
+    assert ids == {name for name in names if name.endswith("7")}
 
 
 def test_after_a_stop_nothing_is_coordinated_here() -> None:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+import re2
 
 from broker.groups.consumer.topic_names import TopicNames
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
@@ -10,9 +14,16 @@ from storage.log.sliced_work import SlicedWork
 class Rig:
     def __init__(self) -> None:
         self.scheduler = SimScheduler()
-        self.work = SlicedWork(self.scheduler, SimBlocking(self.scheduler), 1)
-        self.names = TopicNames(self.work)
+        self.jobs = 0
+        self._threads = SimBlocking(self.scheduler)
+        self.work = SlicedWork(self.scheduler, self, 1)
+        self.names = TopicNames(self.work, 50_000)
         self.told: list[dict[str, list[str]]] = []
+
+    def submit(self, job: Callable[[], Any], done: Callable[..., None]) -> None:
+        """As `storage.ports.Blocking` has it."""
+        self.jobs += 1
+        self._threads.submit(job, done)
 
     def look_up(self, expressions: list[str], names: list[str]) -> None:
         self.names.look_up(expressions, names, self.told.append)
@@ -56,13 +67,48 @@ def test_many_names_take_several_slices() -> None:
 
 def test_a_slow_expression_has_fewer_names_in_a_slice() -> None:
     rig = Rig()
-    rig.look_up(["((.{0,30}){30}x)"], ["a"] * 20)
+    rig.look_up(["(a|b|ab|ba){0,100}x"], ["a" * 200] * 20)
     rig.scheduler.run_for(10)
-    assert rig.told == [{"((.{0,30}){30}x)": []}]
-    assert rig.work.slices == 20
+    assert rig.told == [{"(a|b|ab|ba){0,100}x": []}]
+    assert rig.work.slices >= 10
+    assert rig.jobs == 0
+
+
+def test_threads_look_by_a_large_expression() -> None:
+    rig = Rig()
+    names = [f"topic-{number:03d}-{'x' * 200}" for number in range(100)]
+    rig.look_up(["|".join(names)], [*names, "another"])
+    assert rig.told == []
+    rig.scheduler.run_for(1_000)
+    assert [sorted(names)] == [found for told in rig.told for found in told.values()]
+    assert rig.jobs >= 10
+
+
+def test_a_thousand_expressions_are_read_in_turns() -> None:
+    rig = Rig()
+    expressions = [f"name-{number}|[a-z]{{100}}" for number in range(1_000)]
+    rig.look_up(expressions, ["name-7"])
+    assert rig.told == []
+    rig.scheduler.run_for(10)
+    assert [one for one, found in rig.told[0].items() if found] == [expressions[7]]
+    assert rig.work.slices > 200
 
 
 def test_an_expression_of_the_log_that_is_none_here_gives_nothing() -> None:
     rig = Rig()
     rig.look_up(["a", "("], ["a", "("])
+    rig.scheduler.run_for(10)
     assert rig.told == [{"a": ["a"], "(": []}]
+
+
+def test_expressions_of_the_log_that_are_too_large_here_are_refused_in_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig()
+    monkeypatch.setattr(re2, "compile", None)
+    expressions = [rf"{number}\pL" + r"\pL" * 5_000 for number in range(20)]
+    rig.look_up(expressions, ["a"])
+    assert rig.told == []
+    rig.scheduler.run_for(10)
+    assert rig.told == [dict.fromkeys(expressions, [])]
+    assert rig.work.slices == 20
