@@ -48,6 +48,10 @@ def _accept_group(_configs: Mapping[str, str]) -> ApiError | None:
     return None
 
 
+def _no_reason(_host: str, _port: int) -> str:
+    return ""
+
+
 def _ignore_refusal(_node_id: int, _request: str) -> None:
     pass
 
@@ -69,6 +73,8 @@ class ControllerSettings:
     """The first of `controller.listener.names`: what those addresses are called."""
     refused_by: Callable[[int, str], None] = _ignore_refusal
     """Told of each voter, by its id, that does not take a kind of request of this node."""
+    why_no_connection: Callable[[str, int], str] = _no_reason
+    """(host, port) → why the latest connection there could not be made; empty: not known."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )

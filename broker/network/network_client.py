@@ -87,6 +87,10 @@ class NetworkClient:
         self._channels[channel] = None
         return channel
 
+    def why_no_connection(self, host: str, port: int) -> str:
+        """See `ControllerSettings.why_no_connection`."""
+        return self._warnings.latest(host, port)
+
     def look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
         """See `storage.ports.Look`."""
         task = self._loop.create_task(self._look((host, port), done, timeout_ms))
@@ -239,6 +243,7 @@ class SocketChannel:
 
     def _prepared(self, connection: _Connection) -> None:
         """Send what waits: all that was sent before has been answered."""
+        self._warnings.connected(*self.address)
         self._preparing = self._login = None
         connection.write(b"".join(waiting.frame for waiting in self._waiting))
 

@@ -40,6 +40,10 @@ longer than whoever supervises a process.)"""
 SHUT_DOWN_SILENCE_MS = 1_500
 """Or so long for a controller's answer: when a whole cluster stops, the last have none."""
 
+DUPLICATE_TOLD_AFTER_MS = 3_000
+"""After the end of the session that this broker's last process may have left."""
+DUPLICATE_TOLD_AGAIN_MS = 60_000
+
 NO_ANSWER = ErrorCode.REQUEST_TIMED_OUT
 RETRIED = (
     ErrorCode.NOT_CONTROLLER,
@@ -92,6 +96,8 @@ class BrokerLifecycle:
         self._stopped = False
         self._may_unfence = False
         self._registration: BrokerRegistrationRequest | None = None
+        self._duplicate_told_at_ms: float | None = None
+        """When to say that another process has our place; None: none has."""
         self._on_registered: Callable[[Exception | None], None] | None = None
         self._on_unfenced: Callable[[], None] | None = None
         self._on_shut_down: Callable[[], None] | None = None
@@ -149,6 +155,10 @@ class BrokerLifecycle:
 
     def _registered(self, response: BrokerRegistrationResponse | None) -> None:
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
+        if error is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            self._tell_of_duplicate()
+        else:
+            self._duplicate_told_at_ms = None
         if error in RETRIED:
             _log.info("registration is not taken yet: %s", error.name)
             self._again(REGISTRATION_RETRY_MS, self._send_registration)
@@ -162,6 +172,21 @@ class BrokerLifecycle:
         assert response is not None
         self.epoch = response.broker_epoch
         done(None)
+
+    def _tell_of_duplicate(self) -> None:
+        """Two brokers with one id: this one waits until the other one is gone, maybe for ever."""
+        now_ms = self._scheduler.monotonic_ms()
+        if self._duplicate_told_at_ms is None:
+            session_ms = self._config.broker_session_timeout_ms
+            self._duplicate_told_at_ms = now_ms + session_ms + DUPLICATE_TOLD_AFTER_MS
+        elif now_ms >= self._duplicate_told_at_ms:
+            self._duplicate_told_at_ms = now_ms + DUPLICATE_TOLD_AGAIN_MS
+            _log.warning(
+                "another process with node.id=%d is registered and alive "
+                "(DUPLICATE_BROKER_REGISTRATION): this broker waits until it is gone; stop it, or "
+                "give one of them another node.id",
+                self._config.node_id,
+            )
 
     # --- heartbeats ----------------------------------------------------------------------------
 

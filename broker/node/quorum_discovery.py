@@ -11,7 +11,6 @@ Owns nothing. Never: changes who votes, which is not served yet. Follows KIP-853
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 import time
@@ -26,6 +25,7 @@ from broker.network.peer_warnings import PeerWarnings
 from broker.node.client_guards import asking_guard, controller_prefix
 from broker.node.storage_folders import is_formatted
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
+from controller.raft.quorum_silence import QuorumSilence
 from controller.raft.quorum_state import QuorumStateError, decode_static_voters
 from controller.raft.quorum_voters import METADATA_FOLDER, voters_on_disk
 from protocol.errors import ErrorCode, ProtocolError
@@ -36,11 +36,13 @@ from protocol.messages.describe_quorum import (
 )
 from storage.filesystem import Filesystem
 
-_log = logging.getLogger(f"ottla.{__name__}")
-
 ASKED_AGAIN_S = 0.2
 _ANSWER_WITHIN_S = 2.0
 _SET = "set controller.quorum.voters=ID@HOST:PORT for each controller"
+
+
+class DoesNotLead(Exception):
+    """A server that was asked who votes has no answer to it, as one that does not lead."""
 
 
 async def find_voters(
@@ -51,18 +53,25 @@ async def find_voters(
     found = with_known_voters(config, filesystem)
     if found is None and not is_formatted(config, filesystem):
         return config  # refused by who opens the folders
-    told = False
     guard = asking_guard(
         config.controller_security, controller_prefix(config), os.urandom, _wall_ms
     )
     warnings = PeerWarnings(guard, time.monotonic)
+    silence = QuorumSilence(
+        "controller.quorum.bootstrap.servers", lambda: time.monotonic() * 1_000.0
+    )
+
+    def could_not(host: str, port: int, error: Exception) -> None:
+        if not isinstance(error, DoesNotLead):
+            warnings.tell(host, port, error)
+        silence.failed(f"{host}:{port}", guard.explain(error, host))
+
     while found is None and not asked_to_stop.done():
-        found = await asyncio.to_thread(ask_for_voters, config, guard, warnings.tell)
+        found = await asyncio.to_thread(ask_for_voters, config, guard, could_not)
         if found is None:
-            if not told:
-                _log.warning("waiting for one of controller.quorum.bootstrap.servers that leads")
-            told = True
             await asyncio.wait((asked_to_stop,), timeout=ASKED_AGAIN_S)
+    if found is not None:
+        silence.ended()
     return found
 
 
@@ -108,35 +117,38 @@ def ask_for_voters(
     could_not: Callable[[str, int, Exception], None] = lambda *_: None,
 ) -> BrokerConfig | None:
     """`config` with the voters that a server of `controller.quorum.bootstrap.servers` tells; None
-    where none of them leads now. `could_not`: is told host, port and reason where there is no
-    connection."""
+    where none of them leads now. `could_not`: is told host, port and reason where one tells
+    nothing."""
     for host, port in parse_servers(config.controller_quorum_bootstrap_servers):
         try:
             voters = _told_by(host, port, guard)
-        except (OSError, ProtocolError, ApiNotServed) as error:
+        except (OSError, ProtocolError, ApiNotServed, DoesNotLead) as error:
             could_not(host, port, error)
-            continue
-        if voters:
+        else:
             return config._replace(controller_quorum_voters=tuple(voters))
     return None
 
 
 def _told_by(host: str, port: int, guard: ClientGuard) -> Sequence[QuorumVoter]:
-    """Nothing by a controller that does not lead."""
+    """Raises DoesNotLead, OSError, ProtocolError and ApiNotServed."""
     asked = DescribeQuorumRequestTopicData(
         "__cluster_metadata", [DescribeQuorumRequestPartitionData(0)]
     )
     with BlockingClient(host, port, _ANSWER_WITHIN_S, guard=guard) as client:
         answer = client.call(DescribeQuorumRequest([asked]))
     partition = next((one for topic in answer.topics for one in topic.partitions), None)
-    if partition is None or answer.error_code != ErrorCode.NONE or partition.error_code:
-        return ()
+    code = answer.error_code or (partition.error_code if partition is not None else ErrorCode.NONE)
+    if partition is None or code:
+        raise DoesNotLead(f"it does not say who votes: {ErrorCode(code).name}")
     at = {node.node_id: node.listeners[0] for node in answer.nodes if node.listeners}
-    return [
+    voters = [
         QuorumVoter(one.replica_id, at[one.replica_id].host, at[one.replica_id].port)
         for one in partition.current_voters
         if one.replica_id in at
     ]
+    if not voters:
+        raise DoesNotLead("it does not say where the voters are")
+    return voters
 
 
 def _wall_ms() -> int:

@@ -24,10 +24,12 @@ def controller_settings(
     storage: LogDirectories,
     descriptors: Descriptors,
     refused_by: Callable[[int, str], None],
+    why_no_connection: Callable[[str, int], str],
     policies: Policies | None = None,
 ) -> ControllerSettings:
     """The controller's part of `config`, with what the storage was formatted with, what this node
-    can hold, who is told of voters that let it take no part, and whom it asks."""
+    can hold, who is told of voters that let it take no part, who knows why a voter could not be
+    reached, and whom it asks."""
     return ControllerSettings(
         node_id=config.node_id,
         cluster_id=storage.cluster_id,
@@ -42,6 +44,7 @@ def controller_settings(
         quorum_fetch_max_bytes=config.controller_quorum_fetch_max_bytes,
         quorum_fetch_snapshot_max_bytes=config.controller_quorum_fetch_snapshot_max_bytes,
         refused_by=refused_by,
+        why_no_connection=why_no_connection,
         controller_listener_name=next(iter(config.controller_listener_names), ""),
         default_replication_factor=config.default_replication_factor,
         num_partitions=config.num_partitions,
@@ -57,11 +60,7 @@ def controller_settings(
         policies=policies,
         broker_session_timeout_ms=config.broker_session_timeout_ms,
         broker_heartbeat_interval_ms=config.broker_heartbeat_interval_ms,
-        leader_imbalance_check_interval_ms=(
-            config.leader_imbalance_check_interval_seconds * 1000
-            if config.auto_leader_rebalance_enable
-            else 0
-        ),
+        leader_imbalance_check_interval_ms=_leader_imbalance_check_ms(config),
         unclean_leader_election_interval_ms=config.unclean_leader_election_interval_ms,
         token_key=token_key(config),
         delegation_token_max_lifetime_ms=config.delegation_token_max_lifetime_ms,
@@ -78,6 +77,12 @@ def controller_settings(
         metadata_log_max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
         metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
     )
+
+
+def _leader_imbalance_check_ms(config: BrokerConfig) -> int:
+    if not config.auto_leader_rebalance_enable:
+        return 0
+    return config.leader_imbalance_check_interval_seconds * 1000
 
 
 def token_key(config: BrokerConfig) -> TokenKey | None:

@@ -73,6 +73,8 @@ class NodePorts:
     network: Network | None = None
     """The way to other brokers; None where there are no other nodes."""
     controller_network: Network | None = None
+    why_no_connection: Callable[[str, int], str] = lambda _host, _port: ""
+    """See `ControllerSettings.why_no_connection`."""
     """The way to controllers; None: the same as to brokers."""
     look: Look | None = None
     """Looks whether a broker is there to which this node has no way; None: it has one."""
@@ -137,7 +139,7 @@ class SharedServer:
         plugins = ports.plugins
         policies = plugins.policies() if plugins is not None and config.is_controller else None
         settings = controller_settings(
-            config, storage, self.descriptors, refusals.refused, policies
+            config, storage, self.descriptors, refusals.refused, ports.why_no_connection, policies
         )
         self.controller = ControllerNode(
             settings,

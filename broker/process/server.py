@@ -185,6 +185,7 @@ class Server:
             halt=_halt,
             network=surroundings.network(self.network),
             controller_network=surroundings.network(self.controller_network),
+            why_no_connection=self.controller_network.why_no_connection,
             look=None if config.is_broker else self.network.look,
             cleaner=self.cleaner,
             allocate=frame_buffer,

@@ -6,8 +6,8 @@ only the newest of each kind counts.
 
 Owns: the lanes and how long each holds back: after a failure `controller.quorum.retry.backoff.ms`,
 twice as long after each further one, up to `BACKOFF_MAX_MS`; and as long before asking again whom
-who said that it does not lead. So nothing spins, whatever the core asks for. Never: decides
-anything, and never answers (`controller.raft.raft_apis`).
+who said that it does not lead. So nothing spins, whatever the core asks for. `quorum_silence` hears
+what went wrong. Never: decides anything, and never answers (`controller.raft.raft_apis`).
 
 Follows Kafka's `KafkaNetworkChannel` and `RequestManager`.
 """
@@ -19,9 +19,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from controller.raft import raft_messages as m
+from controller.raft.quorum_silence import QuorumSilence
 from controller.raft.quorum_voters import QuorumVoters
 from controller.raft.raft_requests import (
     NotAllowed,
+    OtherCluster,
     PeerLeaves,
     RaftRequests,
     UselessAnswer,
@@ -41,6 +43,10 @@ class Receiver(Protocol):
     @property
     def high_watermark(self) -> int | None:
         """Told to the leader with a Fetch (KIP-1166)."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this node leads."""
 
     def receive(self, event: m.Received | m.Unreachable) -> None:
         """An answer, or the lack of one."""
@@ -64,6 +70,7 @@ class QuorumNetwork:
         self._network = network
         self._scheduler = scheduler
         self._requests = RaftRequests(settings, voters)
+        self._silence = QuorumSilence("controller.quorum.voters", scheduler.monotonic_ms)
         self._lanes: dict[tuple[int, bool], _Lane] = {}
         self._receiver: Receiver | None = None
         self._when_told: Callable[[], None] | None = None
@@ -116,6 +123,33 @@ class QuorumNetwork:
         if self._receiver is not None:
             self._receiver.receive(event)
             self._check_told()
+
+    def failed(self, node: int, failure: ChannelFailure) -> None:
+        """There was no answer (from a lane)."""
+        host, port = self._settings.voter_endpoints[node]
+        if failure is ChannelFailure.REFUSED:
+            reason = "connection refused"
+        elif failure is ChannelFailure.TIMED_OUT:
+            reason = f"no answer within {self._settings.quorum_request_timeout_ms} ms"
+        else:
+            reason = self._settings.why_no_connection(host, port) or "the connection was lost"
+        self.no_leader(node, reason)
+
+    def answered(self, node: int, answer: m.Message) -> None:
+        """There was an answer (from a lane)."""
+        if isinstance(answer, m.FetchReply | m.SnapshotReply):
+            self._silence.ended()
+        elif isinstance(answer, m.EpochReply) and answer.leader_id is None:
+            self.no_leader(node, "it knows of no leader")
+
+    def no_leader(self, node: int, reason: str) -> None:
+        """A voter is of no use, for this reason (from a lane)."""
+        if self._receiver is not None and self._receiver.is_leader:
+            self._silence.ended()
+        else:
+            host, port = self._settings.voter_endpoints[node]
+            shown_host = f"[{host}]" if ":" in host else host
+            self._silence.failed(f"{node}@{shown_host}:{port}", reason)
 
     def _check_told(self) -> None:
         if self._when_told is None:
@@ -193,6 +227,7 @@ class _Lane:
         event: m.Received | m.Unreachable
         if failure is not None:
             self._hold_back(grows=True)
+            self._network.failed(self._node, failure)
             event = m.Unreachable(self._node, failure is ChannelFailure.REFUSED)
         else:
             event = self._heard(message, response)
@@ -200,27 +235,32 @@ class _Lane:
         self._next()
 
     def _heard(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
+        kind = type(message).__name__
         try:
             answer = answer_of(message, response)
             self._network.check(answer)
         except PeerLeaves:
-            self._hold_back(grows=True)
-            return m.Unreachable(self._node, refused=True)
+            return self._useless("it stops", refused=True)
         except NotAllowed:
-            self._refused_by(self._node, type(message).__name__)
-            self._hold_back(grows=True)
-            return m.Unreachable(self._node)
+            self._refused_by(self._node, kind)
+            return self._useless("it lets this node take no part")
+        except OtherCluster as error:
+            return self._useless(str(error))
         except UselessAnswer as error:
-            logger.warning(
-                "voter %d answered %s with nonsense: %s", self._node, type(message).__name__, error
-            )
-            self._hold_back(grows=True)
-            return m.Unreachable(self._node)
+            logger.warning("voter %d answered %s with nonsense: %s", self._node, kind, error)
+            return self._useless(f"it answered {kind} with nonsense: {error}")
+        self._network.answered(self._node, answer)
         if isinstance(message, m.Fetch | m.FetchSnapshot) and _sends_away(answer):
             self._hold_back(grows=False)
         else:
             self._backoff_ms = 0.0
         return m.Received(self._node, answer)
+
+    def _useless(self, reason: str, *, refused: bool = False) -> m.Unreachable:
+        """An answer that counts as none."""
+        self._network.no_leader(self._node, reason)
+        self._hold_back(grows=True)
+        return m.Unreachable(self._node, refused)
 
 
 def _sends_away(answer: m.Message) -> bool:

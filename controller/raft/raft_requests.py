@@ -56,6 +56,16 @@ class NotAllowed(Exception):
     """The peer lets this node take no part."""
 
 
+class OtherCluster(Exception):
+    """The peer is a node of another cluster."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "it belongs to another cluster (INCONSISTENT_CLUSTER_ID; this node's cluster.id is in "
+            "meta.properties of its data folder)"
+        )
+
+
 class PeerLeaves(Exception):
     """The peer is on its way out and takes no part any more."""
 
@@ -160,7 +170,8 @@ class RaftRequests:
 
 
 def answer_of(message: m.Message, response: Response) -> m.Message:
-    """What `response` says to `message`. Raises UselessAnswer, NotAllowed and PeerLeaves."""
+    """What `response` says to `message`. Raises UselessAnswer, NotAllowed, OtherCluster
+    and PeerLeaves."""
     try:
         if isinstance(response, fetching.FetchResponse):
             assert isinstance(message, m.Fetch)
@@ -269,6 +280,8 @@ def _check(error_code: int) -> None:
         raise PeerLeaves
     if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         raise NotAllowed
+    if error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
+        raise OtherCluster
     if error_code != ErrorCode.NONE:
         raise UselessAnswer(ErrorCode(error_code).name)
 

@@ -81,3 +81,17 @@ def test_it_knows_so_many_peers_at_most(caplog: pytest.LogCaptureFixture) -> Non
     for port in (PEERS_MAX, 0):
         warnings.tell("b", port, WRONG)
     assert len(caplog.messages) == PEERS_MAX + 2, "the oldest was forgotten, and said again"
+
+
+def test_the_latest_reason_can_be_asked_for() -> None:
+    """Of plain connections, too, and where nobody is there."""
+    warnings = PeerWarnings(PLAINTEXT_GUARD, Clock())
+    assert warnings.latest("b", 1) == ""
+    warnings.tell("b", 1, WRONG)
+    warnings.tell("b", 1, socket.gaierror(-2, "Name or service not known"))
+    assert warnings.latest("b", 1) == "Name or service not known"
+    warnings.connected("b", 1)
+    assert warnings.latest("b", 1) == ""
+    for port in range(PEERS_MAX + 1):
+        warnings.tell("c", port, WRONG)
+    assert (warnings.latest("c", 0), warnings.latest("c", 1)) == ("", "wrong password")

@@ -99,6 +99,25 @@ def test_registration_is_tried_again_until_there_is_a_controller() -> None:
     assert done == [None]
 
 
+def test_a_broker_whose_id_another_process_has_says_so_now_and_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Not within the session that its own last process may have left."""
+    controller = Controller()
+    duplicate = BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+    controller.registration = duplicate
+    controller.lifecycle.register(controller.identity, lambda _: None)
+    controller.scheduler.run_for(11_500)
+    assert caplog.messages == []
+    controller.scheduler.run_for(1_000)
+    (line,) = caplog.messages
+    assert line.startswith("another process with node.id=4 is registered and alive")
+    controller.scheduler.run_for(59_000)
+    assert len(caplog.messages) == 1
+    controller.scheduler.run_for(2_000)
+    assert len(caplog.messages) == 2
+
+
 def test_a_refusal_for_good_is_told() -> None:
     controller = Controller()
     controller.registration = BrokerRegistrationResponse(

@@ -17,7 +17,10 @@ def test_the_controller_is_told_what_the_file_says() -> None:
         }
     )
     storage = LogDirectories("cluster", 1, {"a": b"a" * 16, "b": b"b" * 16})
-    settings = controller_settings(config, storage, divided(config, 1_000), lambda *_: None)
+    settings = controller_settings(
+        config, storage, divided(config, 1_000), lambda *_: None, lambda *_: "why"
+    )
+    assert settings.why_no_connection("h", 1) == "why"
     assert settings.hosting.replicas_max() == 1_000 - 112 - 250
     assert settings.hosting.descriptors_max == 1_000
     assert settings.hosting.descriptors_for(1_000) == 1_482

@@ -19,6 +19,7 @@ from storage.ports import Answered, ChannelFailure
 
 VOTE = m.Vote(3, 1, 2, 40, True)
 FETCH = m.Fetch(3, 1, 40, 2)
+NOBODY = fetching.LeaderIdAndEpoch(-1, 3)
 
 
 class Channel:
@@ -42,6 +43,7 @@ class Wire:
     """A network of channels that answer when told, and the Raft client behind it."""
 
     high_watermark: int | None = 38
+    is_leader = False
 
     def __init__(self) -> None:
         self.scheduler = SimScheduler()
@@ -56,6 +58,7 @@ class Wire:
             metadata_log_dir="/d",
             voters=(1, 2, 3),
             refused_by=lambda *refusal: self.refusals.append(refusal),
+            why_no_connection=lambda host, _port: "no such host" if host == "three" else "",
             voter_endpoints={1: ("one", 1001), 2: ("two", 1002), 3: ("three", 1003)},
         )
         self.network = QuorumNetwork(settings, self, self.scheduler)
@@ -267,3 +270,46 @@ def test_closed_means_silent() -> None:
     wire.scheduler.run_for(5_000)
     assert wire.told == [] and len(wire.sent) == 1
     assert all(channel.closed for _, channel in wire.channels)
+
+
+def fail_for(wire: Wire, seconds: int, **failures: ChannelFailure | Any) -> None:
+    """Ask voters 2 and 3 whenever they may be asked; what comes back is `two` and `three`."""
+    end_ms = wire.scheduler.now_ms + seconds * 1_000
+    while wire.scheduler.now_ms < end_ms:
+        for to, outcome in zip((2, 3), (failures["two"], failures["three"]), strict=True):
+            wire.send(FETCH, to)
+            if isinstance(outcome, ChannelFailure):
+                wire.answer(None, outcome)
+            else:
+                wire.answer(outcome)
+        wire.scheduler.run_for(BACKOFF_MAX_MS)
+
+
+def test_a_node_that_reaches_no_leader_says_what_came_of_each_voter(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wire = Wire()
+    fail_for(wire, 10, two=ChannelFailure.REFUSED, three=ChannelFailure.LOST)
+    assert caplog.messages == [
+        "no leader of the quorum could be reached for 3 s: 2@two:1002: connection refused; "
+        "3@three:1003: no such host. This node tries on; check that these controllers run and can "
+        "be reached from here, and that controller.quorum.voters has their addresses"
+    ]
+    caplog.clear()
+    nobody = fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=NOBODY)
+    other_cluster = fetching.FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    fail_for(wire, 65, two=nobody, three=other_cluster)
+    (line,) = caplog.messages
+    assert "2@two:1002: it knows of no leader; 3@three:1003: it belongs to another cluster" in line
+
+
+def test_lost_connections_to_a_quorum_that_answers_are_no_silence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wire = Wire()
+    fail_for(wire, 20, two=fetch_response(), three=ChannelFailure.TIMED_OUT)
+    redirected = fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    fail_for(wire, 20, two=redirected, three=redirected)
+    wire.is_leader = True
+    fail_for(wire, 20, two=ChannelFailure.REFUSED, three=ChannelFailure.REFUSED)
+    assert caplog.messages == []
