@@ -1,7 +1,7 @@
 """What the active controller does by the clock: sessions, no-op records, elections.
 
     session check   when the first session ends; who is still silent a moment later is fenced
-    no-op record    every `metadata.max.idle.interval.ms`, where other voters look (KIP-835)
+    no-op record    every `metadata.max.idle.interval.ms`, where other nodes fetch (KIP-835)
     rebalance       every `leader.imbalance.check.interval.seconds`: preferred leaders
     unclean         every `unclean.leader.election.interval.ms`: leaders where a topic allows it
     tokens          every `delegation.token.expiry.check.interval.ms`: those that expired go
@@ -44,7 +44,7 @@ class TimedController(Protocol):
         """Fence the brokers whose sessions ran out."""
 
     def write_no_op(self) -> None:
-        """Write a no-op record."""
+        """Write a no-op record, where other nodes would read it."""
 
     def balance_leaders(self) -> bool:
         """Give leadership to preferred replicas; whether there is more to do."""
@@ -68,9 +68,7 @@ class ControllerTimers:
     ) -> None:
         """`of_tokens`: the time of delegation tokens; None: that of `scheduler`."""
         self._session_ms = settings.broker_session_timeout_ms
-        # Without other voters nobody looks at how far the log has come.
-        alone = len(settings.voters) <= 1
-        self._no_op_ms = 0 if alone else settings.metadata_max_idle_interval_ms
+        self._no_op_ms = settings.metadata_max_idle_interval_ms
         self._balance_ms = settings.leader_imbalance_check_interval_ms
         self._unclean_ms = settings.unclean_leader_election_interval_ms
         has_tokens = settings.token_key is not None

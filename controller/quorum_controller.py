@@ -354,7 +354,10 @@ class QuorumController:
         return self.cluster.fence(view, broker_id)
 
     def write_no_op(self) -> None:
-        """Move the log's end, so that followers can see how far behind they are (KIP-835)."""
+        """Move the log's end, so that followers can see how far behind they are (KIP-835). Where
+        there are none, the disk is left in peace."""
+        if not self._raft.is_followed:
+            return
         record = NoOpRecord()
         self.submit("no-op", lambda _view: Decision(None, [record]), _ignore_reply)
 

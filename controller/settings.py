@@ -121,4 +121,4 @@ class ControllerSettings:
     metadata_log_max_record_bytes_between_snapshots: int = 20 << 20
     metadata_log_max_snapshot_interval_ms: int = 3600 * 1000
     metadata_max_idle_interval_ms: int = 500
-    """How often a leader with other voters writes a no-op; 0: never."""
+    """How often a leader from which others fetch writes a no-op; 0: never."""

@@ -1,9 +1,13 @@
 """The configuration that applies when no file is given: one broker that is its own controller.
 
 Kafka has no such default (it refuses to start without a file); the values are those of its
-quickstart `config/server.properties`, with four differences: it listens on this machine only,
-keeps its data in `./data`, does not hold back the first rebalance of a group, and leaves the size
-of socket buffers to the operating system, which fits them to each connection.
+quickstart `config/server.properties`, with five differences: it listens on this machine only, and
+for clients only; keeps its data in `./data`, does not hold back the first rebalance of a group, and
+leaves the size of socket buffers to the operating system, which fits them to each connection.
+
+A controller must have a listener. The profile's own has port 0, in `controller.quorum.voters` too:
+no other node could be given that address, so it is not opened, and two nodes without a file do not
+contend for a port (`BrokerConfig.opens_controller_listeners`). A port that is set is opened.
 """
 
 from __future__ import annotations
@@ -14,11 +18,15 @@ from storage.config_def import ConfigError
 
 PROFILE_NAME = "single-node"
 
+_CONTROLLER = "CONTROLLER"
+_VOTERS = "controller.quorum.voters"
+_WILDCARDS = ("", "0.0.0.0", "[::]")
+
 SINGLE_NODE_PROFILE: dict[str, str] = {
     "process.roles": "broker,controller",
     "node.id": "1",
-    "controller.quorum.voters": "1@localhost:9093",
-    "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+    "controller.quorum.voters": "1@localhost:0",
+    "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:0",
     "inter.broker.listener.name": "PLAINTEXT",
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
@@ -37,25 +45,48 @@ SINGLE_NODE_PROFILE: dict[str, str] = {
 def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
     """The profile with `overrides` above it, and what they leave open made to fit.
 
-    Who moves `listeners` or `node.id` need not know about the controller: its listener gets a free
-    port of this machine, and the quorum stays this node. Raises ConfigError where the roles are
-    others: what follows from that, the profile cannot guess.
+    Who moves `listeners` or `node.id` need not know about the controller: it has a listener, and
+    the quorum stays this node. Where only one of `listeners` and `controller.quorum.voters` says
+    where the controller is, the other says so, too. Raises ConfigError where the roles are others:
+    what follows from that, the profile cannot guess.
     """
     roles = overrides.get("process.roles", "").strip()
-    if roles in ("broker", "controller") and "controller.quorum.voters" not in overrides:
+    if roles in ("broker", "controller") and _VOTERS not in overrides:
         text = (
             f"process.roles={roles}: the {PROFILE_NAME} profile is broker and controller; give a "
             "file for a node of several, --config FILE"
         )
         raise ConfigError("process.roles", text)
     texts = {**SINGLE_NODE_PROFILE, **overrides}
-    controller_port = "9093"
-    if "listeners" in overrides and "controller.listener.names" not in overrides:
+    node_id = texts["node.id"].strip()
+    own_listener = f"{_CONTROLLER}://localhost:{_port_of_voter(texts[_VOTERS], node_id)}"
+    if "listeners" not in overrides:
+        texts["listeners"] = f"PLAINTEXT://localhost:9092,{own_listener}"
+    elif "controller.listener.names" not in overrides:
         listeners = texts["listeners"]
-        if "CONTROLLER://" not in listeners.upper() and listeners.strip():
-            texts["listeners"] = f"{listeners},CONTROLLER://localhost:0"
-            controller_port = "0"
-    if "controller.quorum.voters" not in overrides:
-        node_id = texts["node.id"].strip()
-        texts["controller.quorum.voters"] = f"{node_id}@localhost:{controller_port}"
+        if f"{_CONTROLLER}://" not in listeners.upper() and listeners.strip():
+            texts["listeners"] = f"{listeners},{own_listener}"
+    if _VOTERS not in overrides:
+        name = texts["controller.listener.names"].partition(",")[0].strip()
+        address = _address_of_listener(texts["listeners"], name)
+        texts[_VOTERS] = f"{node_id}@{address}"
     return texts
+
+
+def _port_of_voter(voters: str, node_id: str) -> str:
+    """The port that `controller.quorum.voters` has for a node; 0 where it has none."""
+    for voter in voters.split(","):
+        voter_id, _, address = voter.strip().partition("@")
+        if voter_id == node_id:
+            return address.rpartition(":")[2]
+    return "0"
+
+
+def _address_of_listener(listeners: str, name: str) -> str:
+    """Host and port by which this machine reaches one of `listeners`."""
+    for listener in listeners.split(","):
+        own_name, _, address = listener.strip().partition("://")
+        if own_name.upper() == name.upper():
+            host, _, port = address.rpartition(":")
+            return f"{'localhost' if host in _WILDCARDS else host}:{port}"
+    return "localhost:0"

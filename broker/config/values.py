@@ -90,6 +90,17 @@ class BrokerConfig(NamedTuple):
         return tuple(one for one in self.listeners if one.listener_name in names)
 
     @property
+    def opens_controller_listeners(self) -> bool:
+        """Whether other nodes can reach the controller of this node.
+
+        They cannot where nothing was set: `single_node_profile` has a controller listener since a
+        controller needs one, and no port that another node could be given.
+        """
+        voters = [(voter.node_id, voter.port) for voter in self.controller_quorum_voters]
+        is_made_up = self.profile_name is not None and voters == [(self.node_id, 0)]
+        return self.is_controller and not is_made_up
+
+    @property
     def broker_listeners(self) -> tuple[EndPoint, ...]:
         """The part of `listeners` that clients and brokers connect to."""
         names = self.controller_listener_names

@@ -116,8 +116,7 @@ class ControllerServer:
     def start(self, endpoints: Sequence[EndPoint]) -> None:
         """Register with the quorum, as soon as it has a leader. `endpoints`: where we listen."""
         self._endpoints = endpoints
-        if not self._shared.alone:
-            self._shared.controller.add_listener(lambda _delta, _image: self._register_if_needed())
+        self._shared.controller.add_listener(lambda _delta, _image: self._register_if_needed())
 
     def _register_if_needed(self) -> None:
         mine = self._shared.image.controllers.get(self._shared.config.node_id)

@@ -35,7 +35,8 @@ __all__ = ["Node", "NodePorts"]
 
 
 class Node:
-    """One node; `broker` and `controller_server` are None where it does not have that role."""
+    """One node; `broker` is None where it does not have that role, `controller_server` where no
+    other node can reach it."""
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, storage: LogDirectories) -> None:
         """Lock the folders and open the metadata log.
@@ -50,9 +51,8 @@ class Node:
         self.logs = shared.logs
         self.metrics = shared.metrics
         self.broker = _broker(shared) if config.is_broker else None
-        # A quorum of one that is a broker has nobody who could ask its controller but itself.
         self.controller_server: ControllerServer | None = None
-        if config.is_controller and not (self.shared.alone and config.is_broker):
+        if config.opens_controller_listeners:
             from broker.node.controller_server import ControllerServer
 
             self.controller_server = ControllerServer(self.shared)
@@ -121,10 +121,7 @@ class Node:
 
     def leave_quorum(self, done: Callable[[], None]) -> None:
         """The second half: the metadata is followed no longer."""
-        if self.shared.alone:
-            done()
-        else:
-            self.controller.hand_over(done)
+        self.controller.hand_over(done)
 
     def begin_stop(self) -> None:
         """Begin nothing new; answer whoever waits."""

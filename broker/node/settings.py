@@ -75,7 +75,7 @@ def controller_settings(
             config.metadata_log_max_record_bytes_between_snapshots
         ),
         metadata_log_max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
-        metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
+        metadata_max_idle_interval_ms=_metadata_max_idle_ms(config),
     )
 
 
@@ -83,6 +83,11 @@ def _leader_imbalance_check_ms(config: BrokerConfig) -> int:
     if not config.auto_leader_rebalance_enable:
         return 0
     return config.leader_imbalance_check_interval_seconds * 1000
+
+
+def _metadata_max_idle_ms(config: BrokerConfig) -> int:
+    """Nobody follows a controller that cannot be reached."""
+    return config.metadata_max_idle_interval_ms if config.opens_controller_listeners else 0
 
 
 def token_key(config: BrokerConfig) -> TokenKey | None:

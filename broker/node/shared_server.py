@@ -73,9 +73,9 @@ class NodePorts:
     network: Network | None = None
     """The way to other brokers; None where there are no other nodes."""
     controller_network: Network | None = None
+    """The way to controllers; None: the same as to brokers."""
     why_no_connection: Callable[[str, int], str] = lambda _host, _port: ""
     """See `ControllerSettings.why_no_connection`."""
-    """The way to controllers; None: the same as to brokers."""
     look: Look | None = None
     """Looks whether a broker is there to which this node has no way; None: it has one."""
     open_files_max: int = UNLIMITED
@@ -222,12 +222,6 @@ class SharedServer:
     def answers(self) -> SlicedAnswers:
         """Where long requests are read, and their responses made."""
         return SlicedAnswers(self.logs.sliced)
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether this node is the whole quorum."""
-        voters = [voter.node_id for voter in self.config.controller_quorum_voters]
-        return voters == [self.config.node_id]
 
     def ask_controller_here(self, context: RequestContext, request: Any, respond: Respond) -> None:
         """Ask the controller of this process (`broker.requests.context.Handle`)."""

@@ -486,7 +486,9 @@ def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
         return StartError(reason)
     from broker.process.port_holder import holder_of_port  # where it is needed alone
 
-    holders = [holder_of_port(one.port) for one in config.listeners if one.port]
+    # In the order in which they are bound: of one that is ours by now no holder is told.
+    listeners = (*config.controller_listeners, *config.broker_listeners)
+    holders = [holder_of_port(one.port) for one in listeners if one.port]
     holder = next((one for one in holders if one is not None), None)
     who = "is another broker running?" if holder is None else f"it is held by {holder}."
     other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"

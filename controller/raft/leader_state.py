@@ -98,6 +98,11 @@ class LeaderState:
         others = [voter for voter in self.voters if voter != self.node_id]
         return tuple(sorted(others, key=lambda voter: (-self.voters[voter].end_offset, voter)))
 
+    def is_followed(self, now_ms: float) -> bool:
+        """Whether there are other voters, or observers that have fetched lately."""
+        self._forget_silent(now_ms)
+        return len(self.voters) > 1 or bool(self.observers)
+
     def majority_lost_ms(self, fetch_timeout_ms: int) -> float | None:
         """When to resign if no majority fetches until then; None for a quorum of one."""
         if self.majority <= 1:

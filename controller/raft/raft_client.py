@@ -183,6 +183,12 @@ class RaftClient:
         """What a leader knows of the others; None on all other nodes."""
         return self._raft.leading if self.is_leader else None
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether this node leads, and others fetch from it or are to."""
+        leading = self.leading
+        return leading is not None and leading.is_followed(self._scheduler.monotonic_ms())
+
     def start(self, listener: RaftListener, from_offset: int) -> None:
         """Take part from now on; `listener` has everything before `from_offset` already."""
         self._listener = listener

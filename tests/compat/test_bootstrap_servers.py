@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from ottla.__main__ import READY, ottla_command
 from ottla.testing.broker_process import HOST, free_port
 from protocol.messages.describe_quorum import (
@@ -18,6 +20,9 @@ from tests.clients.wire_client import WireClient
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DEADLINE_S = 30
 PROTOCOLS = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL"
+
+
+LEADERLESS = "no leader of the quorum could be reached for 3 s"
 
 
 def properties(file: Path, node_id: int, *roles: str, port: int, controller: int) -> Path:
@@ -67,10 +72,16 @@ def started(file: Path) -> subprocess.Popen[bytes]:
 
 
 def wait_until_ready(file: Path, times: int = 1) -> None:
+    wait_until_said(file, READY, times)
+
+
+def wait_until_said(file: Path, text: str, times: int = 1) -> str:
+    """All that a node has printed, once `text` is in it so many times."""
     deadline = time.monotonic() + DEADLINE_S
-    while (said := file.with_suffix(".out").read_text()).count(READY) < times:
+    while (said := file.with_suffix(".out").read_text()).count(text) < times:
         assert time.monotonic() < deadline, said
         time.sleep(0.02)
+    return said
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -90,16 +101,23 @@ def test_a_broker_and_controller_takes_itself_as_the_quorum(tmp_path: Path) -> N
     assert (tmp_path / "server" / "__cluster_metadata-0" / f"{0:020d}-{0:010d}.checkpoint").exists()
 
 
-def test_a_controller_is_its_quorum_and_a_broker_finds_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("roles", [("controller",), ("broker", "controller")])
+def test_a_controller_is_its_quorum_and_a_broker_finds_it(
+    tmp_path: Path, roles: tuple[str, ...]
+) -> None:
+    """The broker starts first, and says what it waits for."""
     ports = {"port": free_port(), "controller": free_port()}
-    controller = properties(tmp_path / "controller.properties", 1, "controller", **ports)
+    file = tmp_path / "controller.properties"
+    controller = properties(file, 1, *roles, port=free_port(), controller=ports["controller"])
     broker = properties(tmp_path / "broker.config.properties", 2, "broker", **ports)
     for file in (controller, broker):
         command = ottla_command("format", "--cluster-id", CLUSTER)
         done = subprocess.run([*command, "--config", str(file)], capture_output=True)
         assert done.returncode == 0, done.stderr
-    processes = [started(broker)]  # which waits for a controller
+    processes = [started(broker)]
     try:
+        said = wait_until_said(broker, LEADERLESS)
+        assert f"{HOST}:{ports['controller']}: Connection refused" in said
         processes.append(started(controller))
         wait_until_ready(broker)
         topic = DescribeQuorumRequestTopicData(

@@ -74,10 +74,12 @@ class Labels:
 class Comparable:
     """Makes the answers of one broker comparable."""
 
-    def __init__(self, namespace: str, port: int, *, texts: bool = False) -> None:
+    def __init__(
+        self, namespace: str, port: int, controller_port: int = 0, *, texts: bool = False
+    ) -> None:
         self.labels = Labels()
         self._namespace = namespace
-        self._port = port
+        self._ports = {port: "<port>", controller_port: "<port of the controller>"}
         self._texts = texts
         self._own: tuple[str, ...] = ()
 
@@ -132,8 +134,8 @@ class Comparable:
         if isinstance(value, int) and not isinstance(value, bool):
             if name in self._own:
                 return "<own>"
-            if name == "port" and value == self._port:
-                return "<port>"
+            if name == "port" and value in self._ports:
+                return self._ports[value]
             if abs(value - time.time() * 1000) < TODAY_MS:
                 return "<now>"
         return value

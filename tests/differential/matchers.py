@@ -401,11 +401,6 @@ def acl_values(met: Met) -> bool:
 # --- what is named and told ----------------------------------------------------------------------
 
 
-@matches("controller-listener-not-bound")
-def controller_listener(met: Met) -> bool:
-    return met.api == "DESCRIBE_QUORUM" and met.difference.place.startswith("nodes[].listeners[].")
-
-
 @matches("security-not-served")
 def apis_not_served(met: Met) -> bool:
     if met.api != "API_VERSIONS" or met.difference.path != "api_keys":

@@ -22,7 +22,7 @@ from tests.differential.matchers import Met
 from tests.differential.probes import probes_for
 from tests.differential.sequence import Sequence, Step
 from tests.differential.side import Connections, Sent, Side, Undecodable
-from tests.tools.apache_kafka import ApacheKafka
+from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START
 
 HELD_S = 0.015
@@ -81,9 +81,9 @@ class Run:
 class Pair:
     """The two brokers."""
 
-    def __init__(self, kafka_port: int, ottla_port: int, *, texts: bool = False) -> None:
-        self.kafka = Connections(kafka_port)
-        self.ottla = Connections(ottla_port)
+    def __init__(self, kafka: Connections, ottla: Connections, *, texts: bool = False) -> None:
+        self.kafka = kafka
+        self.ottla = ottla
         self._texts = texts
         self._namespaces = int(time.time() * 1000) % 10**9
 
@@ -125,8 +125,14 @@ def both_brokers(*, texts: bool = False) -> Iterator[Pair]:
         features=FEATURES,
         properties=SETTINGS,
     )
-    with kafka, BrokerProcess(SETTINGS) as ottla:
-        pair = Pair(kafka.port, ottla.port, texts=texts)
+    controller_port = free_port()
+    voters = {"controller.quorum.voters": f"1@{HOST}:{controller_port}"}
+    with kafka, BrokerProcess(SETTINGS | voters) as ottla:
+        pair = Pair(
+            Connections(kafka.port, kafka.controller_port),
+            Connections(ottla.port, controller_port),
+            texts=texts,
+        )
         try:
             warm(pair)
             yield pair

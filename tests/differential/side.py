@@ -63,8 +63,9 @@ class Undecodable(Exception):
 class Connections:
     """The connections to one broker, kept over sequences: each has a number."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, controller_port: int) -> None:
         self.port = port
+        self.controller_port = controller_port
         self._open: dict[int, Connection] = {}
         self._aside: list[Connection] = []
 
@@ -97,7 +98,9 @@ class Side:
     def __init__(self, connections: Connections, namespace: str, *, texts: bool = False) -> None:
         self.learned: Learned = {}
         self.namespace = namespace
-        self.comparable = Comparable(namespace, connections.port, texts=texts)
+        self.comparable = Comparable(
+            namespace, connections.port, connections.controller_port, texts=texts
+        )
         self.resolver = Resolver(namespace, self.learned)
         self._connections = connections
 

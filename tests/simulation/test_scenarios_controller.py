@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.testing.simulation.machines.layout import Layout
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.simulation.scenario import Scenario
 from tests.simulation.stories import voters_die_after_their_votes
@@ -80,3 +81,26 @@ def _create(story: Scenario, name: str) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_voters_that_die_after_their_votes_elect_one_leader_an_epoch(seed: int) -> None:
     voters_die_after_their_votes(seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_brokers_beside_a_combined_node_that_is_the_only_voter(seed: int) -> None:
+    """They come up, lose the one controller, go on with what they lead, and find it again."""
+    layout = Layout(((1, "broker,controller"), (2, "broker"), (3, "broker")))
+    story = Scenario(seed, layout=layout)
+
+    def tell() -> None:
+        combined, *beside = story.brokers
+        story.producers()
+        story.run_for(1_000)
+        story.kill(combined)
+        story.run_for(1_000)
+        story.kill(beside[0])
+        story.start(combined)
+        story.run_for(1_000)
+        story.start(beside[0])
+        for broker in story.brokers:
+            story.in_sync(broker)
+        _create(story, "afterwards")
+
+    assert story.run(tell).acknowledged > 5

@@ -1,4 +1,4 @@
-"""A cluster of nodes as processes on free ports of 127.0.0.1: Ottla, or Apache Kafka 4.3.
+"""A cluster of nodes as processes on free ports of 127.0.0.1: Ottla, Apache Kafka 4.3, or both.
 
 `ClusterProcesses(3)` writes one configuration file a node into its folder, starts the nodes, and
 can kill, stop, pause and restart each. With `proxied=True` clients, brokers and controllers reach
@@ -38,6 +38,7 @@ class NodeProcess:
     """One node: who it is, where it listens, its files, its process."""
 
     node_id: int
+    peer: str
     roles: str
     folder: Path
     client_port: int
@@ -91,7 +92,8 @@ class NodeProcess:
 class ClusterProcesses:
     """`with ClusterProcesses(3) as cluster: … cluster.bootstrap …`.
 
-    `peer`        "ottla" or "kafka"
+    `peer`        "ottla" or "kafka"; `others` names those of other nodes, by id
+    `features`    feature levels that Apache Kafka formats with, in place of the release's own
     `nodes`       how many; `roles` names each one's, combined where it is shorter
     `properties`  server keys for all nodes; they win over everything set here
     `secured`     SASL_SSL for clients and between brokers, TLS with certificates for controllers;
@@ -107,6 +109,8 @@ class ClusterProcesses:
         nodes: int = 3,
         *,
         peer: str = OTTLA,
+        others: Mapping[int, str] | None = None,
+        features: Mapping[str, int] | None = None,
         roles: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         secured: bool = False,
@@ -118,6 +122,8 @@ class ClusterProcesses:
         start_timeout_s: float = 90,
     ) -> None:
         self.peer = peer
+        self._others = dict(others or {})
+        self._features = dict(features or {})
         self._checkout = checkout
         self._properties = dict(properties or {})
         self._clients = "PLAINTEXT"
@@ -240,7 +246,7 @@ class ClusterProcesses:
             code = node.process.wait()
         else:
             # A JVM ends by the signal (143) after its shutdown hooks.
-            if code not in (0, 143, -signal.SIGTERM) or (self.peer == OTTLA and code != 0):
+            if code not in (0, 143, -signal.SIGTERM) or (node.peer == OTTLA and code != 0):
                 node.deaths.append(f"exit code {code} after SIGTERM{_end_of_log(node)}")
         node.process = None
         if self.links is not None:
@@ -315,7 +321,8 @@ class ClusterProcesses:
         if self.links is not None:
             doors = [self.links.door(node_id, ports[0], for_clients=True)]
             doors += [self.links.door(node_id, port) for port in ports[1:]]
-        node = NodeProcess(node_id, roles, folder, *ports, *doors)
+        peer = self._others.get(node_id, self.peer)
+        node = NodeProcess(node_id, peer, roles, folder, *ports, *doors)
         self.nodes[node_id] = node
         return node
 
@@ -365,7 +372,7 @@ class ClusterProcesses:
         self._prepare(node)
         if self.links is not None:
             self.links.open(node.node_id)
-        command = self._kafka(node) if self.peer == KAFKA else self._ottla(node)
+        command = self._kafka(node) if node.peer == KAFKA else self._ottla(node)
         with open(node.log_file, "ab") as log:
             node.process = subprocess.Popen(
                 command,
@@ -391,11 +398,12 @@ class ClusterProcesses:
     def _format(self, node: NodeProcess) -> None:
         """Kafka's own tool formats its first node; the others take its files and another id."""
         node.data_dir.mkdir(parents=True, exist_ok=True)
-        if self.peer == KAFKA:
+        if node.peer == KAFKA:
             if self._template is None:
-                done = run_tool(
-                    "kafka-storage", "format", "-t", self.cluster_id, "-c", str(node.config_file)
-                )
+                options = ["-t", self.cluster_id, "-c", str(node.config_file)]
+                for feature, level in self._features.items():
+                    options += ["--feature", f"{feature}={level}"]
+                done = run_tool("kafka-storage", "format", *options)
                 if done.returncode != 0:
                     raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
                 self._template = node.folder / "formatted"

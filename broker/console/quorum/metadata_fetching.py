@@ -62,7 +62,7 @@ def leader_of(answer: DescribeQuorumResponse) -> Leader:
         for node in answer.nodes
         if node.node_id == found.leader_id
         for one in node.listeners
-        if one.port  # a single node of Ottla binds none
+        if one.port  # Ottla's without a configuration file has none
     ]
     address = listeners[0] if listeners else None
     return Leader(found.leader_id, address, found.leader_epoch, found.high_watermark)

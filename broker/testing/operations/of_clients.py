@@ -116,7 +116,7 @@ def _own_world(broker: Served) -> World:
     assert node.broker is not None and server.sockets is not None, "a broker"
     inside = InsideNode(node, server.sockets, broker.forget, broker.sent, broker.as_new)
     wall_ms = node.ports.scheduler.wall_ms
-    if node.shared.alone:
+    if node.controller_server is None and node.config.is_controller:  # it is the whole cluster
         return _world_of(InProcess(node.broker.requests, listener), wall_ms, inside)
     ours = next(one for one in node.config.broker_listeners if one.listener_name == listener)
     address = ours.host or "localhost", server.sockets.ports[listener]

@@ -111,9 +111,9 @@ def test_held_up_between_the_two_looks() -> None:
     assert calls.fenced
 
 
-def test_no_ops_only_where_somebody_else_looks() -> None:
-    for voters, count in (((1,), 0), ((1, 2, 3), 4)):
-        scheduler, calls = begin(*voters)
+def test_no_ops_at_their_interval() -> None:
+    for interval_ms, count in ((0, 0), (500, 4)):
+        scheduler, calls = begin(1, metadata_max_idle_interval_ms=interval_ms)
         scheduler.run_for(2_000)
         assert calls.no_ops == count
 

@@ -15,6 +15,8 @@ from controller.decisions.replication_control import (
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
 from controller.raft.leader_batches import RECORDS_A_SLICE
+from controller.raft.leader_state import OBSERVERS_REMEMBERED_MS
+from controller.raft.raft_messages import Fetch, Received
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_topics import CreatableTopic
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
@@ -95,6 +97,23 @@ def test_an_empty_log_begins_with_the_bootstrap_records() -> None:
     node.stop()
     again = OneNode(node.filesystem, seed=2).start()
     assert again.node.raft.end_offset == node.node.raft.end_offset + 1, "only a leader change"
+
+
+def test_a_no_op_is_written_where_somebody_follows_and_only_there() -> None:
+    """An only voter may have observers, such as brokers beside it."""
+    node = OneNode().start()
+    raft = node.node.raft
+    end = raft.end_offset
+    node.scheduler.run_for(2_000)
+    assert raft.end_offset == end
+    fetch = Fetch(raft.epoch, 7, end, raft.epoch)
+    raft.receive(Received(7, fetch, lambda _reply: None))
+    node.scheduler.run_for(2_000)
+    assert raft.end_offset == end + 4
+    node.scheduler.run_for(OBSERVERS_REMEMBERED_MS)
+    end = raft.end_offset
+    node.scheduler.run_for(2_000)
+    assert raft.end_offset == end
 
 
 def test_a_bug_in_a_decision_is_one_unknown_error() -> None:

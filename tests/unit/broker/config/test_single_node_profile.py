@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.config.parse import parse_config, single_node_config
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 
@@ -33,3 +35,33 @@ def test_moving_the_listener_keeps_a_controller() -> None:
     assert [voter.node_id for voter in config.controller_quorum_voters] == [3]
     own = {"listeners": "PLAINTEXT://localhost:1,CONTROLLER://localhost:2"}
     assert [one.port for one in single_node_config(own).listeners] == [1, 2]
+
+
+VOTERS = "controller.quorum.voters"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "controller", "voter"),
+    [
+        ({}, None, "localhost:0"),
+        ({"listeners": "PLAINTEXT://:9096"}, None, "localhost:0"),
+        ({"listeners": "PLAINTEXT://:1,controller://b:9097"}, "b:9097", "b:9097"),
+        ({"listeners": "PLAINTEXT://:1,CONTROLLER://:9097"}, ":9097", "localhost:9097"),
+        ({"listeners": "PLAINTEXT://:1,CONTROLLER://[::]:9097"}, "[::]:9097", "localhost:9097"),
+        ({VOTERS: "1@localhost:9097"}, "localhost:9097", "localhost:9097"),
+        ({VOTERS: "1@b:9097", "listeners": "PLAINTEXT://:1"}, "localhost:9097", "b:9097"),
+    ],
+)
+def test_a_controller_listener_is_opened_where_somebody_said_where(
+    overrides: dict[str, str], controller: str | None, voter: str
+) -> None:
+    config = single_node_config(overrides)
+    (listener,) = config.controller_listeners
+    assert config.opens_controller_listeners == (controller is not None)
+    assert str(listener) == f"CONTROLLER://{controller or 'localhost:0'}"
+    (own,) = config.controller_quorum_voters
+    assert f"{own.host}:{own.port}" == voter
+
+
+def test_a_file_opens_what_it_names() -> None:
+    assert parse_config(SINGLE_NODE_PROFILE).opens_controller_listeners

@@ -97,3 +97,15 @@ def test_the_loss_of_the_metadata_directory_ends_the_node(tmp_path: Path) -> Non
     running = Running(tmp_path)
     with pytest.raises(Halted, match="metadata log directory"):
         running.node.failures.fail(str(tmp_path), "append", OSError("broken"))
+
+
+def test_an_only_voter_serves_and_registers_its_controller_where_a_port_was_set(
+    tmp_path: Path,
+) -> None:
+    """Brokers may be beside it; without a file there is no port that they could be given."""
+    assert Running(tmp_path / "profile").node.controller_server is None
+    listeners = "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093"
+    running = Running(tmp_path / "set", listeners=listeners)
+    assert running.node.controller_server is not None
+    running.scheduler.run_until(lambda: 1 in running.node.image.controllers)
+    running.stop()

@@ -21,6 +21,7 @@ def test_the_controller_is_told_what_the_file_says() -> None:
         config, storage, divided(config, 1_000), lambda *_: None, lambda *_: "why"
     )
     assert settings.why_no_connection("h", 1) == "why"
+    assert settings.metadata_max_idle_interval_ms == 0, "nobody can follow it"
     assert settings.hosting.replicas_max() == 1_000 - 112 - 250
     assert settings.hosting.descriptors_max == 1_000
     assert settings.hosting.descriptors_for(1_000) == 1_482

@@ -25,10 +25,6 @@ from protocol.rights import UNLIMITED
 from tests.unit.broker.node_fixture import Running
 
 
-def test_a_quorum_of_one_is_alone(tmp_path: Path) -> None:
-    assert Running(tmp_path).node.shared.alone
-
-
 def test_the_controller_here_answers_and_describes_its_quorum(tmp_path: Path) -> None:
     running = Running(tmp_path)
     answers: list[Any] = []

@@ -13,7 +13,6 @@ def config(folder: Path, port: int = 0, /, **overrides: str) -> BrokerConfig:
         {
             "log.dirs": str(folder),
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
-            "controller.quorum.voters": "1@127.0.0.1:9093",
         }
         | overrides
     )

@@ -243,6 +243,26 @@ async def test_who_has_a_port_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
         await server.stop()
 
 
+async def test_of_two_ports_that_are_taken_the_one_that_stopped_the_start_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller's is bound first, wherever `listeners` has it."""
+    monkeypatch.setattr(port_holder, "holder_of_port", lambda port: f"process 7 (on {port})")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as two,
+    ):
+        broker, controller = one.getsockname()[1], two.getsockname()[1]
+        listeners = f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}"
+        server = Server(config(tmp_path, listeners=listeners))
+        text = (
+            rf"CONTROLLER://127.0.0.1:{controller} .* held by process 7 \(on {controller}\)\. For"
+        )
+        with pytest.raises(StartError, match=text):
+            await server.start()
+        await server.stop()
+
+
 async def test_a_folder_in_use_stops_the_start(tmp_path: Path) -> None:
     first = Server(config(tmp_path))
     await first.start()
@@ -305,6 +325,7 @@ async def test_it_is_ready_between_its_start_and_its_stop(tmp_path: Path) -> Non
 BROKER_ONLY = {
     "process.roles": "broker",
     "node.id": "2",
+    "controller.quorum.voters": "1@127.0.0.1:9093",
     "listeners": "PLAINTEXT://127.0.0.1:0",
     "controller.listener.names": "CONTROLLER",
 }
