@@ -197,3 +197,30 @@ def security_warnings(
                 f"{_CLIENT_AUTH}={asked} does not apply to listener {one.listener_name} "
                 f"(SASL_SSL): set {own} to ask for certificates there"
             )
+
+
+def open_controllers(
+    texts: Mapping[str, str],
+    listeners: Sequence[EndPoint],
+    servers: Mapping[str, ListenerSecurity],
+    controllers: Sequence[str],
+) -> Iterator[str]:
+    """Controller listeners that need no login, where clients need one and nobody judges: through
+    them anybody may make topics and users. A listener without a port of its own has no peers."""
+    of_clients = [one for name, one in servers.items() if name not in controllers]
+    if texts.get("authorizer.class.name") or not all(map(_needs_login, of_clients)):
+        return
+    for one in listeners:
+        name = one.listener_name
+        if of_clients and name in controllers and one.port and not _needs_login(servers[name]):
+            yield (
+                f"listener {name} ({one.security_protocol}) needs no login, and is enough to "
+                "change everything in this cluster, though clients need one: give it SASL, or SSL "
+                "with ssl.client.auth=required, or set authorizer.class.name"
+            )
+
+
+def _needs_login(server: ListenerSecurity) -> bool:
+    return server.sasl is not None or (
+        server.tls is not None and server.tls.client_auth == "required"
+    )

@@ -16,6 +16,7 @@ from broker.config.security.listeners import (
     controller_security,
     inter_broker_security,
     listener_security,
+    open_controllers,
     security_warnings,
 )
 
@@ -46,7 +47,11 @@ def node_security(
         "listener_limits": _limits(texts, bound),
         "inter_broker_security": between,
         "controller_security": to_controllers,
-        "security_warnings": (*ignored, *security_warnings(texts, servers, clients)),
+        "security_warnings": (
+            *ignored,
+            *security_warnings(texts, servers, clients),
+            *open_controllers(texts, listeners, servers, controllers),
+        ),
     }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.endpoints import ListenerLimits
 from broker.config.parse import parse_config
 from broker.config.security_settings import PLAINTEXT_CLIENT
 from storage.config_def import ConfigError
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+PROTOCOLS = "listener.security.protocol.map"
 JAAS = f'{PLAIN} required username="b" password="hush" user_b="hush";'
 NODE = {
     "node.id": "1",
@@ -93,7 +95,6 @@ def test_the_listener_between_brokers_may_be_named_by_its_protocol() -> None:
     config = parse_config(texts)
     assert config.inter_broker_listener_name == "SASL_SSL"
     assert config.inter_broker_security.security_protocol == "SASL_SSL"
-    assert config.warnings == ()
 
 
 def test_a_protocol_without_a_listener_is_refused() -> None:
@@ -151,3 +152,30 @@ def test_keys_without_effect_are_warned_about() -> None:
         "ssl.keymanager.algorithm",
     ]
     assert "hush" not in " ".join(config.warnings)
+
+
+OPEN = "listener CTL ({}) needs no login, and is enough to change everything in this cluster"
+CLIENT_AUTH = "listener.name.ctl.ssl.client.auth"
+
+
+@pytest.mark.parametrize(
+    ("changes", "open_protocol"),
+    [
+        ({}, None),
+        ({CLIENT_AUTH: "requested"}, "SSL"),
+        ({CLIENT_AUTH: "none", "authorizer.class.name": STANDARD_AUTHORIZER}, None),
+        ({CLIENT_AUTH: "none", PROTOCOLS: "IN:PLAINTEXT,OUT:SASL_SSL,CTL:SSL"}, None),
+        (
+            {CLIENT_AUTH: None, PROTOCOLS: "IN:SASL_PLAINTEXT,OUT:SASL_SSL,CTL:PLAINTEXT"},
+            "PLAINTEXT",
+        ),
+    ],
+)
+def test_a_controller_without_a_lock_behind_locked_doors_is_named(
+    changes: dict[str, str | None], open_protocol: str | None
+) -> None:
+    texts = {name: text for name, text in {**NODE, **changes}.items() if text is not None}
+    found = [one for one in parse_config(texts).warnings if "needs no login" in one]
+    assert [one.partition(", though")[0] for one in found] == (
+        [] if open_protocol is None else [OPEN.format(open_protocol)]
+    )
