@@ -10,14 +10,16 @@ from __future__ import annotations
 from functools import lru_cache
 
 _HASHES_KEPT = 16_384
+_LONGEST_KEPT = 256
+"""Characters of a key whose hash is kept: clients choose the keys, of up to 32 KB."""
 
 
 def partition_for(key: str, partition_count: int) -> int:
     """The partition of an internal topic with `partition_count` partitions that holds `key`."""
-    return _java_hash(key) % partition_count
+    code = _kept_hash(key) if len(key) <= _LONGEST_KEPT else _java_hash(key)
+    return code % partition_count
 
 
-@lru_cache(maxsize=_HASHES_KEPT)
 def _java_hash(text: str) -> int:
     """`String.hashCode` of Java, made positive as Kafka's `Utils.abs` does."""
     code = 0
@@ -27,3 +29,6 @@ def _java_hash(text: str) -> int:
     if code & 0x80000000:
         code -= 1 << 32
     return 0 if code == -(1 << 31) else abs(code)
+
+
+_kept_hash = lru_cache(maxsize=_HASHES_KEPT)(_java_hash)

@@ -155,11 +155,14 @@ class NoQuotas:
 
 
 class ResponseWriter(Protocol):
-    """Writes responses that take longer than a turn of the loop
+    """Writes responses that take longer than a turn of the loop, and frees what they were made of
     (`broker.requests.sliced_answers`)."""
 
     def write(self, response: M, version: int, done: Callable[[M], None]) -> None:
         """Call `done` with a response whose long arrays are written already, now or later."""
+
+    def let_go(self, message: Message) -> None:
+        """Free a long message in slices, later."""
 
 
 @dataclass(slots=True)

@@ -43,6 +43,7 @@ from broker.requests.context import (
     RequestContext,
     RequestQuota,
     Respond,
+    ResponseWriter,
 )
 from broker.requests.interference import Interference, Meeting, Reply
 from broker.requests.long_requests import read_long
@@ -298,6 +299,8 @@ class RequestHandler:
             self._meet(self._interference, served, connection, context, request, reply)
             return
         respond = partial(_respond, context, reply)
+        if context.writer is not None:
+            respond = partial(_respond_to_long, context.writer, request, respond)
         if quota is not None:
             respond = partial(_respond_limited, quota, connection, respond)
             self._ask(served, context, request, respond, failure)
@@ -555,6 +558,13 @@ def _respond(context: RequestContext, reply: Reply, response: Message | None) ->
         _write(context, reply, response)
     else:
         context.writer.write(response, context.api_version, partial(_write, context, reply))
+
+
+def _respond_to_long(
+    writer: ResponseWriter, request: Message, respond: Respond, response: Message | None
+) -> None:
+    respond(response)
+    writer.let_go(request)
 
 
 def _write(context: RequestContext, reply: Reply, response: Message) -> None:

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from broker.requests.context import RequestContext, Respond
 from ottla.plugins.authorizer import Operation, Resource
@@ -34,17 +34,25 @@ from protocol.frames.encoded_items import KEPT_PIECES, EncodedItems, Items
 from protocol.message import Message, replace
 from protocol.primitives import StringTooLong
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps
+from storage.log.ordered_work import raise_error
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps, each
 
 log = logging.getLogger(f"ottla.{__name__}")
 
 Q = TypeVar("Q", bound=Message)
 T = TypeVar("T")
+U = TypeVar("U")
 R = TypeVar("R", bound=Message)
 
 
 ANSWERS_AT_ONCE = 8
 """As many as handlers by default (`num.io.threads`), each of which makes one in Kafka."""
+ASKED_AT_ONCE = 3
+"""Of one request: what each asks for may take a slice of its own."""
+COUNTED_AT_ONCE = 4_096
+"""Names that are only counted in one slice."""
+FREED_AT_ONCE = 1_024
+"""Items whose memory is given back in one slice."""
 
 
 class SlicedAnswers:
@@ -68,40 +76,105 @@ class SlicedAnswers:
         slice fails that is not the first one. What that one raises, this does."""
 
         def done(response: R | None, error: Exception | None) -> None:
-            self._making -= 1
-            self._begin_next()
             if error is not None:
-                trace = None if isinstance(error, StringTooLong) else error
-                name, version = ApiKey(context.api_key).name, context.api_version
-                log.error("%s v%d failed: %s", name, version, error, exc_info=trace)
-                response = refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+                response = refuse(request, _failure(context, error))
             respond(response)
 
-        try:
-            job = next(steps)
-        except StopIteration as end:
-            respond(end.value)
-            return
-        self._waiting.append(partial(self._work.go_on, steps, job, done))
-        self._begin_next()
+        self._make(steps, respond, done)
+
+    def judge(
+        self,
+        context: RequestContext,
+        request: Q,
+        steps: Steps[T],
+        judged: Callable[[T], None],
+        respond: Respond,
+        refuse: Callable[[Q, ErrorCode], Message],
+    ) -> None:
+        """Call `judged`, which answers, with what comes of `steps`.
+
+        Where a later slice fails, or `judged` after it, respond as `give` does.
+        """
+
+        def done(result: T | None, error: Exception | None) -> None:
+            if error is None:
+                try:
+                    judged(cast(T, result))
+                    return
+                except AssertionError:
+                    raise
+                except Exception as failure:  # noqa: BLE001  answered, as in a handler
+                    error = failure
+            respond(refuse(request, _failure(context, error)))
+
+        self._make(steps, judged, done)
+
+    def gather(
+        self,
+        context: RequestContext,
+        request: Q,
+        items: Sequence[T],
+        ask: Callable[[T, Callable[[U], None]], None],
+        gathered: Callable[[list[U]], None],
+        respond: Respond,
+        refuse: Callable[[Q, ErrorCode], Message],
+    ) -> None:
+        """Ask for the answer to each item, which may take a slice of its own and come later; call
+        `gathered`, which responds, with all of them in the order of the items.
+
+        A failure is answered as `judge` does.
+        """
+        answers: dict[int, U] = {}
+
+        def told(index: int, answer: U) -> None:
+            answers[index] = answer
+            if len(answers) == len(items):
+                gathered([answers[place] for place in range(len(items))])
+
+        def ask_for(index: int) -> None:
+            ask(items[index], partial(told, index))
+
+        def asked(_: None) -> None:
+            if not items:
+                gathered([])
+
+        steps = each(ask_for, range(len(items)), ASKED_AT_ONCE)
+        self.judge(context, request, steps, asked, respond, refuse)
 
     def write(self, response: R, version: int, done: Callable[[R], None]) -> None:
         """Call `done` with a response that is quick to write in its version: at once with a short
         one, else with one whose long arrays have been written in slices."""
-        steps = written_arrays(response, version, Pace())
+
+        def written(made: R | None, _error: Exception | None) -> None:
+            # What cannot be written fails again, where such a failure is minded.
+            done(response if made is None else made)
+            self.let_go(response)
+
+        self._make(written_arrays(response, version, Pace()), done, written)
+
+    def let_go(self, message: Message) -> None:
+        """Free what a long message holds in slices, unless it is held elsewhere."""
+        self._work.run(_let_go(message), raise_error)
+
+    def _make(
+        self,
+        steps: Steps[T],
+        ended: Callable[[T], None],
+        done: Callable[[T | None, Exception | None], None],
+    ) -> None:
+        """Call `ended` with what comes of short steps; `done(result, error)` after long ones."""
         try:
             job = next(steps)
         except StopIteration as end:
-            done(end.value)
+            ended(end.value)
             return
 
-        def written(made: R | None, error: Exception | None) -> None:
+        def made(result: T | None, error: Exception | None) -> None:
             self._making -= 1
             self._begin_next()
-            # What cannot be written fails again, where such a failure is minded.
-            done(response if made is None else made)
+            done(result, error)
 
-        self._waiting.append(partial(self._work.go_on, steps, job, written))
+        self._waiting.append(partial(self._work.go_on, steps, job, made))
         self._begin_next()
 
     def read(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> None:
@@ -121,6 +194,32 @@ class SlicedAnswers:
         while self._making < ANSWERS_AT_ONCE and (first := self._waiting or self._unread):
             self._making += 1
             first.popleft()()
+
+
+def _failure(context: RequestContext, error: Exception) -> ErrorCode:
+    """Log a failure, as `broker.requests.request_handler` does; return what the client is told."""
+    trace = None if isinstance(error, StringTooLong) else error
+    name, version = ApiKey(context.api_key).name, context.api_version
+    log.error("%s v%d failed: %s", name, version, error, exc_info=trace)
+    return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def _let_go(message: Message) -> Steps[None]:
+    """Take a message apart. Its last reference would free 300,000 items in one go."""
+    pace = Pace(FREED_AT_ONCE)
+    held: list[object] = [message]
+    del message
+    while held:
+        item = held.pop()
+        if isinstance(item, Message):
+            for name in item.__slots__:
+                value = getattr(item, name)
+                if type(value) is list:
+                    held += value
+                elif isinstance(value, Message):
+                    held.append(value)
+        if pace.is_full():
+            yield None
 
 
 def written_arrays(message: R, version: int, pace: Pace) -> Steps[R]:
@@ -180,7 +279,10 @@ def allowed_in_slices(
     if rights.unlimited:
         return EVERYTHING
     counts: dict[str, int] = {}
+    pace = Pace(COUNTED_AT_ONCE)
     for name in names:
+        if pace.is_full():
+            yield None
         counts[name] = counts.get(name, 0) + 1
     allowed: set[str] = set()
     asked = iter(counts.items())

@@ -8,6 +8,7 @@ import pytest
 
 from broker.requests.context import Api, Respond
 from broker.requests.request_handler import RequestHandler
+from broker.requests.sliced_answers import SlicedAnswers
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
 from protocol.frames.message_codec import encode_request
@@ -15,6 +16,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
+    ListOffsetsTopicResponse,
 )
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.sliced_fixture import Turns
@@ -31,6 +33,7 @@ class LongRequest:
         self.connection = Connection()
         self.reply = Reply()
         self.handled: list[Any] = []
+        self.response = ListOffsetsResponse()
         self.breaks = False
         handler = RequestHandler([Api(ApiKey.LIST_OFFSETS, 1, 11, self.answer)])
         handler.read_by(self.turns.answers)
@@ -40,13 +43,25 @@ class LongRequest:
     def answer(self, _context: Any, request: Any, respond: Respond) -> None:
         assert not self.breaks, "broken"
         self.handled.append(request)
-        respond(ListOffsetsResponse())
+        respond(self.response)
 
 
 def test_a_long_request_is_read_in_slices_from_a_frame_that_is_kept() -> None:
     long = LongRequest()
     assert not long.handled and long.turns.run() > 3
     assert long.handled == [long.request] and len(long.reply) == 1
+
+
+def test_a_long_request_and_its_response_are_freed_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    freed: list[Any] = []
+    monkeypatch.setattr(SlicedAnswers, "let_go", lambda _, message: freed.append(message))
+    long = LongRequest()
+    long.response.topics = [ListOffsetsTopicResponse("t") for _ in range(2_000)]
+    long.turns.run()
+    assert len(long.reply) == 1
+    assert freed[0] is long.handled[0] and freed[1] is long.response and len(freed) == 2
 
 
 def test_a_long_request_that_ends_too_soon_closes_the_connection() -> None:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from broker.apis.metadata import refuse_metadata
-from broker.requests.sliced_answers import ANSWERS_AT_ONCE, EVERYTHING, allowed_in_slices
+from broker.requests.sliced_answers import (
+    ANSWERS_AT_ONCE,
+    ASKED_AT_ONCE,
+    COUNTED_AT_ONCE,
+    EVERYTHING,
+    FREED_AT_ONCE,
+    allowed_in_slices,
+)
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import encode_response
 from protocol.messages.metadata import (
     MetadataRequest,
+    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -164,6 +174,88 @@ def test_a_response_that_cannot_be_written_comes_as_it_is() -> None:
     assert written == [response]
 
 
+def judging(asked: Asked, steps: Steps[int], judged: Callable[[int], None]) -> None:
+    """Have a request judged by `steps`."""
+    asked.turns.answers.judge(
+        context(ApiKey.METADATA, 4),
+        MetadataRequest(None),
+        steps,
+        judged,
+        asked.answers.append,
+        refuse_metadata,
+    )
+
+
+def judgement(slices: int) -> Steps[int]:
+    """A judgement of so many slices, behind the first."""
+    for _ in range(slices):
+        yield None
+    return slices
+
+
+def test_a_request_is_judged_at_once_or_in_slices_before_it_goes_on() -> None:
+    asked, judged = Asked(), list[int]()
+    for slices in (0, 3):
+        judging(asked, judgement(slices), judged.append)
+    assert judged == [0] and asked.turns.run() == 3
+    assert judged == [0, 3] and not asked.answers
+
+
+def test_what_fails_behind_a_long_judgement_is_answered() -> None:
+    def fail(_: int) -> None:
+        raise RuntimeError("a bug")
+
+    asked = Asked()
+    judging(asked, judgement(1), fail)
+    asked.turns.run()
+    assert asked.answers == [REFUSED]
+    with pytest.raises(RuntimeError, match="a bug"):
+        judging(asked, judgement(0), fail)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3 * ASKED_AT_ONCE])
+def test_answers_are_gathered_in_the_order_of_what_is_asked(count: int) -> None:
+    asked, gathered = Asked(), list[list[int]]()
+    later: list[Callable[[], None]] = []
+
+    def ask(item: int, told: Callable[[int], None]) -> None:
+        if item % 2:
+            told(-item)
+        else:
+            later.append(partial(told, -item))
+
+    asked.turns.answers.gather(
+        context(ApiKey.METADATA, 4),
+        MetadataRequest(None),
+        range(count),
+        ask,
+        gathered.append,
+        asked.answers.append,
+        refuse_metadata,
+    )
+    assert asked.turns.run() == max(count - 1, 0) // ASKED_AT_ONCE
+    assert bool(gathered) is not bool(later)
+    while later:
+        later.pop()()
+    assert gathered == [[-item for item in range(count)]]
+
+
+def test_a_message_is_freed_in_slices() -> None:
+    freed: list[str | None] = []
+
+    class Topic(MetadataRequestTopic):
+        __slots__ = ()
+
+        def __del__(self) -> None:
+            freed.append(self.name)
+
+    turns, count = Turns(), 2 * FREED_AT_ONCE
+    turns.answers.let_go(MetadataRequest([Topic(name=str(number)) for number in range(count)]))
+    in_turns: list[int] = []
+    turns.run(lambda: in_turns.append(len(freed) - sum(in_turns)))
+    assert sum(in_turns) == count and max(in_turns) <= FREED_AT_ONCE
+
+
 def test_who_may_do_everything_is_not_judged() -> None:
     names = ["t"] * (PIECES_AT_ONCE + 1)
     found = in_one_go(allowed_in_slices(UNLIMITED, Operation.READ, Resource.TOPIC, names))
@@ -185,6 +277,14 @@ def test_many_names_are_judged_in_slices_and_each_once() -> None:
     assert counts == [0, PIECES_AT_ONCE, 2 * PIECES_AT_ONCE]
     assert len(judge.asked) == len(names)
     assert [count for _, _, count in heard.told_of[:2]] == [2, 1]
+
+
+def test_very_many_names_are_counted_in_slices() -> None:
+    read: list[int] = []
+    names = ("t" for number in range(2 * COUNTED_AT_ONCE) if not read.append(number))
+    rights = ListJudge().rights()
+    next(allowed_in_slices(rights, Operation.READ, Resource.TOPIC, names))
+    assert len(read) == COUNTED_AT_ONCE + 1
 
 
 def test_few_names_are_judged_at_once() -> None:
