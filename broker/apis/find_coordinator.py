@@ -18,21 +18,24 @@ TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQU
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import EVERYTHING, SlicedAnswers, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.frames.encoded_items import Items
 from protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from storage.log.sliced_work import Pace, Steps
 from storage.ports import Scheduler
 
 GROUP = 0
@@ -44,6 +47,8 @@ SHARE_FROM = 6
 MADE_WITHIN_MS = 1_000
 """For how long an answer is held while the topic is made; then the client has to ask again."""
 LOOK_AGAIN_MS = 3
+HASHED_A_PIECE = 64
+"""Characters of a key."""
 _NOBODY = BrokerAddress(-1, "", -1, None, False)
 
 
@@ -69,9 +74,12 @@ class _Search:
     context: RequestContext
     request: FindCoordinatorRequest
     respond: Respond
-    denied: dict[str, ErrorCode]
-    """Keys that the client may not ask about, and what it is told of them."""
+    keys: Sequence[str]
+    denied: dict[str, ErrorCode] | None = None
+    """Keys that the client may not ask about, with their errors; None: not judged yet."""
     until_ms: float = 0
+    served: int = 0
+    """How many of the first keys need not be waited for any more."""
 
     def give_up(self) -> None:
         """There will be no topic."""
@@ -89,7 +97,9 @@ class FindCoordinatorApi:
         groups: Coordinators,
         transactions: Coordinators,
         create_topic: CreateTopic,
+        answers: SlicedAnswers,
     ) -> None:
+        self._answers = answers
         self._metadata = metadata
         self._node_id = node_id
         self._scheduler = scheduler
@@ -106,43 +116,70 @@ class FindCoordinatorApi:
         self, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
     ) -> None:
         """Answer for one key, or from v4 on for several."""
-        kind = self._kinds.get(request.key_type)
         keys = [request.key] if context.api_version < BATCHED_FROM else request.coordinator_keys
-        denied = _denied(context, request.key_type, keys)
-        search = _Search(context, request, respond, denied)
-        if kind is not None and any(key not in denied for key in keys):
-            now_ms = self._scheduler.monotonic_ms()
-            if kind.topic not in self._metadata.image.topics.by_name:
-                self._made_until_ms[request.key_type] = now_ms + MADE_WITHIN_MS
-                search.until_ms = now_ms + MADE_WITHIN_MS
-                self._create_topic(kind.topic, search.give_up)
-            elif now_ms < self._made_until_ms[request.key_type]:
-                search.until_ms = self._made_until_ms[request.key_type]
-        self._look(search, keys)
+        self._look(_Search(context, request, respond, keys))
 
-    def _look(self, search: _Search, keys: Sequence[str]) -> None:
-        found = [self._find(search, key) for key in keys]
-        waited_for = not all(serves for _, _, serves in found)
-        if waited_for and self._scheduler.monotonic_ms() < search.until_ms:
-            self._scheduler.call_later(LOOK_AGAIN_MS, partial(self._look, search, keys))
-            return
+    def _look(self, search: _Search) -> None:
+        found = partial(self._found, search)
+        self._answers.judge(
+            search.context, search.request, self._search(search), found, search.respond, self.refuse
+        )
+
+    def _found(self, search: _Search, response: FindCoordinatorResponse | None) -> None:
+        if response is None:
+            self._scheduler.call_later(LOOK_AGAIN_MS, partial(self._look, search))
+        else:
+            search.respond(response)
+
+    def _search(self, search: _Search) -> Steps[FindCoordinatorResponse | None]:
+        """Return the answer; None while a coordinator is about to serve."""
+        pace = Pace()
+        if search.denied is None:
+            search.denied, is_any_allowed = yield from _denied(search, pace)
+            if is_any_allowed:
+                self._wait_for_topic(search)
+        while search.until_ms and search.served < len(search.keys):
+            key = search.keys[search.served]
+            if pace.is_full(_pieces_of(key)):
+                yield None
+            *_, serves = self._find(search, key, search.denied)
+            if serves:
+                search.served += 1
+            elif self._scheduler.monotonic_ms() < search.until_ms:
+                return None
+            else:
+                break
         if search.context.api_version < BATCHED_FROM:
-            ((error, node, _),) = found
-            search.respond(
-                FindCoordinatorResponse(
-                    error_code=error,
-                    error_message=_words(error),
-                    node_id=node.id,
-                    host=node.host,
-                    port=node.port,
-                )
+            error, node, _ = self._find(search, search.keys[0], search.denied)
+            return FindCoordinatorResponse(
+                error_code=error,
+                error_message=_words(error),
+                node_id=node.id,
+                host=node.host,
+                port=node.port,
             )
-            return
-        coordinators = []
-        for key, (error, node, _) in zip(keys, found, strict=True):
+        coordinators = Items[Coordinator](search.context.api_version)
+        for key in search.keys:
+            if pace.is_full(_pieces_of(key)):
+                yield None
+            error, node, _ = self._find(search, key, search.denied)
             message = "" if error in _WITHOUT_WORDS else _words(error)
-            coordinators.append(Coordinator(key, node.id, node.host, node.port, error, message))
-        search.respond(FindCoordinatorResponse(coordinators=coordinators))
+            coordinators.add(Coordinator(key, node.id, node.host, node.port, error, message))
+        return FindCoordinatorResponse(coordinators=coordinators.array())
+
+    def _wait_for_topic(self, search: _Search) -> None:
+        """Have the topic made where there is none; wait while it is new."""
+        key_type = search.request.key_type
+        kind = self._kinds.get(key_type)
+        if kind is None:
+            return
+        now_ms = self._scheduler.monotonic_ms()
+        if kind.topic not in self._metadata.image.topics.by_name:
+            self._made_until_ms[key_type] = now_ms + MADE_WITHIN_MS
+            search.until_ms = now_ms + MADE_WITHIN_MS
+            self._create_topic(kind.topic, search.give_up)
+        elif now_ms < self._made_until_ms[key_type]:
+            search.until_ms = self._made_until_ms[key_type]
 
     @staticmethod
     def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
@@ -157,11 +194,13 @@ class FindCoordinatorApi:
             ],
         )
 
-    def _find(self, search: _Search, key: str) -> tuple[ErrorCode, BrokerAddress, bool]:
+    def _find(
+        self, search: _Search, key: str, denied: Mapping[str, ErrorCode]
+    ) -> tuple[ErrorCode, BrokerAddress, bool]:
         """What to answer, and whether that is all there is to wait for: of another broker's
         coordinator, that there is one is all that is known here."""
-        if key in search.denied:
-            return search.denied[key], _NOBODY, True
+        if key in denied:
+            return denied[key], _NOBODY, True
         kind = self._kinds.get(search.request.key_type)
         if kind is None:
             return ErrorCode.INVALID_REQUEST, _NOBODY, False
@@ -176,20 +215,37 @@ class FindCoordinatorApi:
         return ErrorCode.NONE, address, address.id != self._node_id or kind.serves(key)
 
 
-def _denied(context: RequestContext, key_type: int, keys: Sequence[str]) -> dict[str, ErrorCode]:
-    """Which of the keys must not be told, and what is told instead."""
+def _denied(search: _Search, pace: Pace) -> Steps[tuple[dict[str, ErrorCode], bool]]:
+    """Return the keys that the client may not ask about, each with its error; and whether there
+    are others."""
+    context, keys, key_type = search.context, search.keys, search.request.key_type
     rights = context.rights
-    if rights.unlimited:
-        return {}
+    allowed: Container[str]
     if key_type == SHARE and context.api_version >= SHARE_FROM:
-        if rights.allows_on_cluster(Operation.CLUSTER_ACTION):
-            return {}
-        return dict.fromkeys(keys, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    if key_type not in _JUDGED:
-        return {}
-    resource, error = _JUDGED[key_type]
-    allowed = rights.allowed(Operation.DESCRIBE, resource, keys)
-    return {key: error for key in keys if key not in allowed}
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        allowed = EVERYTHING if rights.allows_on_cluster(Operation.CLUSTER_ACTION) else ()
+    elif key_type in _JUDGED:
+        resource, error = _JUDGED[key_type]
+        allowed = yield from allowed_in_slices(rights, Operation.DESCRIBE, resource, keys)
+    else:
+        allowed = EVERYTHING
+    denied: dict[str, ErrorCode] = {}
+    if allowed is EVERYTHING:
+        return denied, bool(keys)
+    is_any_allowed = False
+    for key in keys:
+        if pace.is_full():
+            yield None
+        if key in allowed:
+            is_any_allowed = True
+        else:
+            denied[key] = error
+    return denied, is_any_allowed
+
+
+def _pieces_of(key: str) -> int:
+    """Return the pieces of work that it is to find the coordinator of a key."""
+    return 1 + len(key) // HASHED_A_PIECE
 
 
 _JUDGED = {

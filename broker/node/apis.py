@@ -121,6 +121,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
             Coordinators(OFFSETS_TOPIC, groups.partition_for, groups.serves),
             Coordinators(TRANSACTION_TOPIC, transactions.partition_for, transactions.serves),
             auto_creation.create_internal,
+            answers,
         ),
         GroupMembershipApi(groups),
         ConsumerGroupsApi(groups, answers),

@@ -43,7 +43,7 @@ def test_the_answer_is_held_while_the_topic_is_made_until_the_coordinator_serves
     partition = partition_for("g", PARTITIONS)
     node.coordinator.on_resigned(partition)
     client = node.connect()
-    request = FindCoordinatorRequest(key="g", coordinator_keys=["g"])
+    request = FindCoordinatorRequest(key="g", coordinator_keys=["h", "g", "i"])
     client.send(request, version)
     node.scheduler.run_for(100)
     assert node.created == [OFFSETS_TOPIC]
@@ -54,8 +54,8 @@ def test_the_answer_is_held_while_the_topic_is_made_until_the_coordinator_serves
     assert (client.waiting, later.waiting) == (1, 1), "its shard is not loaded"
     node.coordinator.on_elected(partition, 9)
     for one in (client.receive(), later.receive()):
-        found = one if version < 4 else one.coordinators[0]
-        assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
+        for found in [one] if version < 4 else one.coordinators:
+            assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
 
 
 def test_a_coordinator_that_is_loaded_again_is_named_at_once() -> None:

@@ -23,6 +23,7 @@ from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import (
     BrokerRegistration,
@@ -123,19 +124,17 @@ class GroupNode:
         for partition in range(PARTITIONS):
             self.coordinator.on_elected(partition, self.epoch)
 
+    def finder(self, answers: SlicedAnswers) -> FindCoordinatorApi:
+        """FindCoordinator, whose long answers are made by `answers`."""
+        kinds = [
+            Coordinators(topic, self.coordinator.partition_for, self.coordinator.serves)
+            for topic in (OFFSETS_TOPIC, TRANSACTION_TOPIC)
+        ]
+        return FindCoordinatorApi(self, 1, self.scheduler, *kinds, self._create, answers)
+
     def _make_apis(self) -> list[Api]:
-        finder = FindCoordinatorApi(
-            self,
-            1,
-            self.scheduler,
-            Coordinators(OFFSETS_TOPIC, self.coordinator.partition_for, self.coordinator.serves),
-            Coordinators(
-                TRANSACTION_TOPIC, self.coordinator.partition_for, self.coordinator.serves
-            ),
-            self._create,
-        )
         return [
-            *finder.apis(),
+            *self.finder((self._turns or Turns()).answers).apis(),
             *GroupMembershipApi(self.coordinator).apis(),
             *ConsumerGroupsApi(self.coordinator, (self._turns or Turns()).answers).apis(),
             *GroupOffsetsApi(self, self.coordinator, Turns().answers).apis(),

@@ -33,6 +33,7 @@ from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.list_config_resources import ListConfigResourcesRequest
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.messages.list_offsets import (
@@ -222,6 +223,18 @@ def test_many_groups_are_described(long: Long, node: GroupNode, version: int) ->
     long.compare(api.describe, request, version)
     some = {(Operation.DESCRIBE, Resource.GROUP, name) for name in NAMES[::2]}
     long.compare(api.describe, request, version, rights_of(some))
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("key_type", [0, 2])
+def test_coordinators_of_many_keys(
+    long: Long, node: GroupNode, version: int, key_type: int
+) -> None:
+    find = node.finder(long.answers).handle
+    request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[*NAMES, *NAMES[:2]])
+    long.compare(find, request, version)
+    some = {(Operation.DESCRIBE, Resource.GROUP, name) for name in NAMES[::2]}
+    long.compare(find, request, version, rights_of(some))
 
 
 @pytest.fixture(scope="module")
