@@ -6,7 +6,7 @@ Pure: numbers in, checks out. Knows no Spark and prints nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.auditing.expected import AggregateKey, Expected, Sums
@@ -74,18 +74,20 @@ def table_is_whole(
     return Check(name, not wrong, _told(wrong) or good)
 
 
-def same_records(name: str, left: Content, right: Content) -> Check:
-    """Two places hold the same keys and values."""
-    same = left == right
+def same_topic(topic: str, loaded_id: str, topic_id: str) -> Check:
+    """A table was loaded from the topic that is there now, not from an earlier one of its name."""
+    same = loaded_id == topic_id
+    wrong = f"its id is {topic_id}, the table was loaded from {loaded_id}, which was deleted since"
+    return Check(f"table: of the present topic {topic}", same, f"id {topic_id}" if same else wrong)
+
+
+def same_records(name: str, left: Content, right: Content, parts: Sequence[str]) -> Check:
+    """Two places hold the same records, by these parts of them (`records_view.PARTS`)."""
+    words = [f"{one}s" if one != "headers" else one for one in parts if one != "partition"]
+    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     detail = f"{left.records:,} and {right.records:,} records, "
-    detail += "the same checksum" if left.checksum == right.checksum else "another checksum"
-    return Check(name, same, detail)
-
-
-def as_many_records(name: str, left: Content, right: Content) -> Check:
-    """Two places hold as many records: in one of them values have become columns."""
-    detail = f"{left.records:,} and {right.records:,} records"
-    return Check(name, left.records == right.records, detail)
+    detail += "the same sum" if left.hash_sum == right.hash_sum else "another sum"
+    return Check(name, left == right, f"{detail} of {listed}")
 
 
 def as_generated(topic: str, found: RecordsView, expected: Expected) -> Check:

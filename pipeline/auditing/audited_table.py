@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.auditing.records_view import PARTS
 from pipeline.columns.columns import KEY, field_names
 from pipeline.errors import PipelineError
+from pipeline.sources import UNKNOWN_CLUSTER
 from pipeline.tables.progress import Progress, ranges
 from pipeline.tables.table import open_table
-from pipeline.tables.table_records import bytes_of, keeps_values, value_of
+from pipeline.tables.table_records import bytes_of, keeps_bytes, keeps_values, value_of
 
 _COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
@@ -31,8 +33,31 @@ class AuditedTable:
     ranges: Mapping[int, tuple[int, int]]
     """From where to where each partition must be there."""
     holes: list[str]
-    as_they_were: bool
+    progress: Progress
+    """The newest of them: of which topic the table is."""
+    keeps_values: bool
     """Whether values are kept as they were: else they are JSON of the columns."""
+    keeps_keys: bool
+    """The same of keys."""
+
+    def is_of(self, topic: str, cluster_id: str) -> bool:
+        """Whether it was loaded from a topic of this name in this cluster."""
+        return self.progress.topic == topic and self.progress.cluster_id in (
+            cluster_id,
+            UNKNOWN_CLUSTER,
+        )
+
+    def parts(self, topic: str, cluster_id: str) -> list[str]:
+        """By which parts its records are those of a topic. A record that was sent to another topic
+        has another place and perhaps another time there."""
+        of_place = ("partition", "offset", "timestamp")
+        return [
+            one
+            for one in PARTS
+            if (one not in of_place or self.is_of(topic, cluster_id))
+            and (one != "value" or self.keeps_values)
+            and (one != "key" or self.keeps_keys)
+        ]
 
 
 def looked_at(
@@ -73,7 +98,15 @@ def looked_at(
     elif letters is not None:
         raise PipelineError(f"{letters} is no table of dead letters that table wrote")
     found, holes = told(commits, reached, _first(records))
-    return AuditedTable(records, reached.run, found, holes, keeps_values(rows, fields))
+    return AuditedTable(
+        records,
+        reached.run,
+        found,
+        holes,
+        reached,
+        keeps_values(rows, fields),
+        keeps_bytes(rows, "key"),
+    )
 
 
 def told(

@@ -6,12 +6,16 @@ has the same), and the small results as values. Never reads a topic, never judge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 BUCKETS = 60
+PARTS = ("partition", "offset", "timestamp", "headers", "key", "value")
+"""Of a record: what two places may have alike."""
+_LOW_32_BITS = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,11 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Whether two sets of records hold the same keys and values: these are equal then."""
+    """What two sets of records are compared by."""
 
     records: int
-    checksum: int
-    """Sum of the CRC-32 of key and value of each record."""
+    hash_sum: int
+    """Of some of the `PARTS` of each record, the same ones for both sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class RecordsView:
 
     partitions: list[PartitionCounts]
     checksum: int
+    """Sum of the CRC-32 of key and value of each record."""
+    hash_sum: int
     """As in `Content`."""
     ids: int
     """Different ids; 0 where the values have none."""
@@ -69,12 +75,14 @@ class RecordsView:
     @property
     def content(self) -> Content:
         """To be compared with another's."""
-        return Content(self.records, self.checksum)
+        return Content(self.records, self.hash_sum)
 
 
-def view(records: DataFrame, id_field: str, time_field: str) -> RecordsView:
+def view(
+    records: DataFrame, id_field: str, time_field: str, parts: Sequence[str] = PARTS
+) -> RecordsView:
     """Look at all of it: it is read once, and passed over four times."""
-    looked = with_fields(records, id_field, time_field).persist()
+    looked = with_fields(records, id_field, time_field, parts).persist()
     try:
         return _view(looked)
     finally:
@@ -97,6 +105,7 @@ def _view(looked: DataFrame) -> RecordsView:
             for row in counts
         ],
         checksum=sum(row.checksum for row in counts),
+        hash_sum=sum(row.hash_sum for row in counts),
         ids=ids.ids or 0,
         repeated=ids.repeated or 0,
         lags_ms=None if not found or found[0] is None else (found[0], found[1], found[2]),
@@ -113,17 +122,20 @@ def _view(looked: DataFrame) -> RecordsView:
     )
 
 
-def last_values(records: DataFrame) -> Content:
+def last_values(records: DataFrame, parts: Sequence[str] = PARTS) -> Content:
     """What a compacted topic comes to, wherever compaction has come: the last values, without
     tombstones."""
-    last = last_per_key(records).where("value IS NOT NULL").select(checksum().alias("checksum"))
-    row = last.agg(F.count(F.lit(1)).alias("records"), F.sum("checksum").alias("checksum"))
+    last = last_per_key(records).where("value IS NOT NULL").select(hashed(parts).alias("hash"))
+    row = last.agg(F.count(F.lit(1)).alias("records"), F.sum("hash").alias("hash_sum"))
     (found,) = row.collect()
-    return Content(found.records, found.checksum or 0)
+    return Content(found.records, found.hash_sum or 0)
 
 
-def with_fields(records: DataFrame, id_field: str, time_field: str) -> DataFrame:
-    """`checksum`, `id`, `at_ms`, `lag_ms` of each record; null where a value lacks the field."""
+def with_fields(
+    records: DataFrame, id_field: str, time_field: str, parts: Sequence[str]
+) -> DataFrame:
+    """`checksum`, `hash`, `id`, `at_ms`, `lag_ms` of each record; null where a value lacks the
+    field."""
     text = F.col("value").cast("string")
     time = F.try_to_timestamp(F.get_json_object(text, f"$.{time_field}"))
     at = F.unix_millis("timestamp")
@@ -131,6 +143,7 @@ def with_fields(records: DataFrame, id_field: str, time_field: str) -> DataFrame
         "partition",
         "offset",
         checksum().alias("checksum"),
+        hashed(parts).alias("hash"),
         at.alias("at_ms"),
         F.get_json_object(text, f"$.{id_field}").alias("id"),
         (at - F.unix_millis(time)).alias("lag_ms"),
@@ -143,14 +156,23 @@ def checksum() -> Column:
     return F.crc32(F.concat(F.coalesce("key", empty), F.coalesce("value", empty)))
 
 
+def hashed(parts: Sequence[str]) -> Column:
+    """A hash of these parts of one record, of so few bits that the sum of any number of them is
+    a BIGINT."""
+    # A null leaves Spark's hash as it is: a key without a value would be a value without a key.
+    nulls = [F.col(one).isNull() for one in parts]
+    return F.xxhash64(*parts, *nulls).bitwiseAND(F.lit(_LOW_32_BITS))
+
+
 def per_partition(records: DataFrame) -> DataFrame:
-    """Counts, offsets and checksum of each partition."""
+    """Counts, offsets, checksum and hashes of each partition."""
     return records.groupBy("partition").agg(
         F.count(F.lit(1)).alias("records"),
         F.count_distinct("offset").alias("offsets"),
         F.min("offset").alias("first"),
         F.max("offset").alias("last"),
         F.sum("checksum").alias("checksum"),
+        F.sum("hash").alias("hash_sum"),
     )
 
 

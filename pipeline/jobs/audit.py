@@ -20,7 +20,14 @@ from pipeline.auditing import audit_checks, audit_sections, timeline
 from pipeline.auditing.audit_checks import Check
 from pipeline.auditing.audited_table import AuditedTable, looked_at
 from pipeline.auditing.expected import AggregateKey, Expected, Sums, expect
-from pipeline.auditing.records_view import Content, RecordsView, last_per_key, last_values, view
+from pipeline.auditing.records_view import (
+    PARTS,
+    Content,
+    RecordsView,
+    last_per_key,
+    last_values,
+    view,
+)
 from pipeline.auditing.report import Section, html, terminal
 from pipeline.errors import PipelineError
 from pipeline.generator import generated
@@ -166,6 +173,7 @@ class Audit:
         self._cluster = Cluster(self._there)
         self._expected: Expected | None = None
         self._topic: Content | None = None
+        self._looked_at: AuditedTable | None = None
         self._plotted: RecordsView | None = None
         self.sections: list[Section] = []
         self.checks: list[Check] = []
@@ -186,8 +194,9 @@ class Audit:
         options, topic = self._options, self._options.topic
         offsets = self._cluster.offsets(topic)
         records = self._records(topic).persist()
-        found = view(records, options.id_field, options.time_field)
-        self._topic = last_values(records) if options.compacted else found.content
+        parts = self._parts()
+        found = view(records, options.id_field, options.time_field, parts)
+        self._topic = last_values(records, parts) if options.compacted else found.content
         section = audit_sections.of_records(f"topic {topic}", found, offsets)
         self._plotted = found
         if options.compacted:
@@ -208,8 +217,8 @@ class Audit:
     def table(self) -> None:
         """A table against its commits, and against the topic."""
         options = self._options
-        there = self._look_at_table()
-        found = view(there.records, options.id_field, options.time_field)
+        there, parts = self._look_at_table(), self._parts()
+        found = view(there.records, options.id_field, options.time_field, parts)
         self.sections.append(
             audit_sections.of_records(
                 f"table {self._table()}, {audit_sections.counted(there.runs, 'run')}",
@@ -223,20 +232,29 @@ class Audit:
         )
         if self._topic is None:
             return
+        loaded_id, topic_id = there.progress.topic_id, self._cluster.topic_id(options.topic)
+        if there.is_of(options.topic, self._cluster.cluster_id()) and loaded_id and topic_id:
+            self.checks.append(audit_checks.same_topic(options.topic, loaded_id, topic_id))
         what = "last values" if options.compacted else "records"
-        content = last_values(there.records) if options.compacted else found.content
-        if there.as_they_were:
-            name = f"table: the same {what} as {options.topic}"
-            self.checks.append(audit_checks.same_records(name, content, self._topic))
-        else:
-            name = f"table: as many {what} as {options.topic}"
-            self.checks.append(audit_checks.as_many_records(name, content, self._topic))
+        content = last_values(there.records, parts) if options.compacted else found.content
+        name = f"table: the same {what} as {options.topic}"
+        if not there.keeps_values:
+            name += ", values aside"
+        self.checks.append(audit_checks.same_records(name, content, self._topic, parts))
+
+    def _parts(self) -> list[str]:
+        """By which parts of a record topic and table are compared."""
+        if not self._options.table or not self._options.topic:
+            return list(PARTS)
+        return self._look_at_table().parts(self._options.topic, self._cluster.cluster_id())
 
     def _look_at_table(self) -> AuditedTable:
-        options = self._options
-        form = table_form(options)
-        letters, version = options.table_dead_letters, replay.version_of(options)
-        return looked_at(self._spark, form, options.table, letters, *version)
+        if self._looked_at is None:
+            options = self._options
+            form = table_form(options)
+            letters, version = options.table_dead_letters, replay.version_of(options)
+            self._looked_at = looked_at(self._spark, form, options.table, letters, *version)
+        return self._looked_at
 
     def _table(self) -> str:
         """Its path, and as of when it is looked at."""

@@ -64,14 +64,18 @@ def _field(column: str, fields: Mapping[str, str]) -> str:
 
 def keeps_values(rows: DataFrame, fields: Mapping[str, str] | None) -> bool:
     """Whether values are there as they were: bytes or text."""
-    kind = dict(rows.dtypes).get("value")
-    return fields is None and _typed(rows) == ["value"] and kind in ("binary", "string")
+    return fields is None and _typed(rows) == ["value"] and keeps_bytes(rows, "value")
+
+
+def keeps_bytes(rows: DataFrame, name: str) -> bool:
+    """Whether a column is of bytes or text."""
+    return isinstance(rows.schema[name].dataType, BinaryType | StringType)
 
 
 def bytes_of(rows: DataFrame, name: str) -> Column:
     """A column of bytes or text as bytes, another one as JSON."""
     kind: DataType = rows.schema[name].dataType
-    if isinstance(kind, BinaryType | StringType):
+    if keeps_bytes(rows, name):
         return F.col(name).cast("binary")
     whole = F.col(name) if isinstance(kind, StructType) else F.struct(F.col(name).alias(name))
     return F.to_json(whole, _JSON).cast("binary")

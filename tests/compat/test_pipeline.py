@@ -101,7 +101,7 @@ def test_from_the_generator_to_the_audit(
     assert "nothing new" in capsys.readouterr().err
     assert job("audit", *auditing(n, EVENTS)) == 0
     said = capsys.readouterr().out
-    assert said.splitlines()[-1] == "nothing lost, nothing duplicated: 8 checks hold"
+    assert said.splitlines()[-1] == "nothing lost, nothing duplicated: 9 checks hold"
     page = Path(n["report"]).read_text()
     assert "nothing lost" in page and page.count("<svg") == 5 and "http" not in page
 
@@ -114,7 +114,7 @@ def test_from_the_generator_to_the_audit(
     assert re.search(
         r"keys, [\d,]+ with a last value, 0 with a tombstone, [\d,]+ records that", said
     )
-    assert f"table: the same last values as {n['results']}" in said and "3 checks hold" in said
+    assert f"table: the same last values as {n['results']}" in said and "4 checks hold" in said
 
     # A checkpoint of another topic, and a topic of other records.
     with pytest.raises(PipelineError, match=f"is of topic {n['topic']}, not of {n['results']}"):
@@ -136,6 +136,23 @@ def test_from_the_generator_to_the_audit(
     assert job("audit", *auditing(n, EVENTS)) == 1
     failed = re.findall(r"FAIL  (.*?):", capsys.readouterr().out)
     assert failed == [n["topic"]]
+
+    # The topic is deleted and made again, with more records: no job goes on at the old offsets.
+    (deleted,) = kafka.admin.delete_topics([n["topic"]]).values()
+    deleted.result(60)
+    kafka.wait(lambda: n["topic"] not in kafka.admin.list_topics().topics)
+    assert job("generate", "--topic", n["topic"], "--events", str(EVENTS + 100)) == 0
+    again = f"topic {n['topic']} was deleted and made again since "
+    with pytest.raises(PipelineError, match=f"{again}checkpoint .* name another --checkpoint and"):
+        job("stream", *streaming(n))
+    with pytest.raises(PipelineError, match=f"{again}table .* name another --table to begin again"):
+        job("load", *loading)
+    assert job("audit", *auditing(n, EVENTS)) == 1
+    failed = re.findall(r"FAIL  (table: .*?):", capsys.readouterr().out)
+    assert failed == [
+        f"table: of the present topic {n['topic']}",
+        f"table: the same records as {n['topic']}",
+    ]
 
 
 def test_a_table_goes_back_into_a_topic_as_it_was(kafka: Kafka, job: Job, tmp_path: Path) -> None:
@@ -223,7 +240,7 @@ def test_public_data_comes_back_row_for_row(
         began = time.monotonic()
         assert job(name, *arguments) == 0
         spent.append(f"{name} {time.monotonic() - began:.1f} s")
-    assert "nothing lost, nothing duplicated: 4 checks hold" in capsys.readouterr().out
+    assert "nothing lost, nothing duplicated: 5 checks hold" in capsys.readouterr().out
     # Once more without Spark: the keys of all rows, from the file and from the topic.
     with file.open(newline="") as text:
         rows = [row[key] for row in csv.DictReader(text)]

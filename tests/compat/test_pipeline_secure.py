@@ -134,7 +134,7 @@ def test_source_sink_and_sender_are_let_in(
     everything = ("--topic", topic, "--table", events, "--aggregates", sums, *written)
     seed = ("--against-seed", "--events", "300", "--report", str(tmp_path / "report.html"))
     assert job("audit", *everything, *seed) == 0
-    assert "nothing lost, nothing duplicated: 8 checks hold" in capsys.readouterr().out
+    assert "nothing lost, nothing duplicated: 9 checks hold" in capsys.readouterr().out
 
 
 def test_who_is_not_let_in_is_told_so_and_not_that_the_broker_is_away(guarded: Guarded) -> None:

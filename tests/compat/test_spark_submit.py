@@ -75,7 +75,7 @@ def test_every_job_through_executors(
         f"load: run 1: {EVENTS} offsets of 6 partitions into {table}",
         f"table: run 1: {EVENTS} offsets of 6 partitions into {delta}",
         f"load: run 1: {EVENTS} offsets of 6 partitions into {of_folder}",
-        "nothing duplicated: 8 checks hold",
+        "nothing duplicated: 9 checks hold",
         f"{EVENTS} records into {again}",
     ):
         assert said in done.stdout + done.stderr, done.stderr[-4000:]

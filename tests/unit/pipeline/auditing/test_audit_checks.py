@@ -10,12 +10,13 @@ pytest.importorskip("pyspark")
 
 from pipeline.auditing import audit_checks
 from pipeline.auditing.expected import Expected
-from pipeline.auditing.records_view import Content, PartitionCounts, RecordsView
+from pipeline.auditing.records_view import PARTS, Content, PartitionCounts, RecordsView
 from pipeline.topics import Offsets
 
 VIEW = RecordsView(
     partitions=[PartitionCounts(0, 5, 5, 10, 14), PartitionCounts(1, 2, 2, 0, 1)],
     checksum=99,
+    hash_sum=44,
     ids=6,
     repeated=1,
     lags_ms=None,
@@ -43,9 +44,24 @@ def test_every_offset_loaded_once() -> None:
 
 
 def test_the_same_records() -> None:
-    assert audit_checks.same_records("n", VIEW.content, VIEW.content).holds
-    assert not audit_checks.same_records("n", VIEW.content, Content(7, 98)).holds
-    assert not audit_checks.same_records("n", VIEW.content, TWICE.content).holds
+    def same(right: Content, *parts: str) -> audit_checks.Check:
+        return audit_checks.same_records("n", VIEW.content, right, parts or PARTS)
+
+    assert same(VIEW.content).holds
+    other = same(Content(7, 43))
+    assert (other.holds, other.detail) == (
+        False,
+        "7 and 7 records, another sum of offsets, timestamps, headers, keys and values",
+    )
+    assert not same(TWICE.content).holds
+    assert same(VIEW.content, "headers").detail == "7 and 7 records, the same sum of headers"
+    assert same(VIEW.content, "headers", "key").detail.endswith("sum of headers and keys")
+
+
+def test_the_same_topic() -> None:
+    assert audit_checks.same_topic("t", "A", "A").holds
+    another = audit_checks.same_topic("t", "A", "B")
+    assert not another.holds and "its id is B, the table was loaded from A" in another.detail
 
 
 def test_a_compacted_topic_may_have_gaps_but_no_offset_twice() -> None:

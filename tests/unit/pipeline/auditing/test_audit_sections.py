@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 VIEW = RecordsView(
     partitions=[PartitionCounts(0, 6, 5, 10, 15)],
     checksum=1,
+    hash_sum=1,
     ids=4,
     repeated=1,
     lags_ms=(500, 2_000, 61_000),
@@ -62,7 +63,7 @@ def test_no_plot_stands_there_twice() -> None:
     # Near percentiles of the same records, which were read in another order.
     near = replace(VIEW, buckets=[Bucket(0, 6, 501, 1_999), Bucket(60_000, 0, None, None)])
     assert audit_sections.of_records("table x", near, None, VIEW).plots == []
-    others = {"buckets": [Bucket(0, 5, 500, 2_000)]}, {"checksum": 2}, {"width_ms": 1_000}
+    others = {"buckets": [Bucket(0, 5, 500, 2_000)]}, {"hash_sum": 2}, {"width_ms": 1_000}
     for other in others:
         shown = audit_sections.of_records("table x", replace(VIEW, **other), None, VIEW)
         assert len(shown.plots) == 3

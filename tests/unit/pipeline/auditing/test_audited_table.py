@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pyspark")
 
 from pipeline.auditing.audited_table import looked_at, told
+from pipeline.auditing.records_view import PARTS
 from pipeline.errors import PipelineError
 from pipeline.tables.parquet_table import ParquetTable
 from pipeline.tables.progress import KEY, Progress
@@ -80,7 +82,16 @@ def test_rows_and_dead_letters_are_looked_at_together(spark: SparkSession, tmp_p
     table.create(rows.schema, {KEY: NOTHING.text()})
     table.append(rows, NOTHING.following({0: 0}, {0: 2}))
     alone = looked_at(spark, "parquet", path, None)
-    assert (alone.runs, alone.ranges, alone.as_they_were) == (1, {0: (0, 2)}, False)
+    assert (alone.runs, alone.ranges) == (1, {0: (0, 2)})
+    assert (alone.keeps_values, alone.keeps_keys) == (False, True)
+    assert alone.progress.topic_id == NOTHING.topic_id
+    assert alone.is_of("t", "id") and not alone.is_of("t", "another") and not alone.is_of("u", "id")
+    of_place = ["partition", "offset", "timestamp"]
+    assert alone.parts("t", "id") == [*of_place, "headers", "key"]
+    assert alone.parts("u", "id") == ["headers", "key"], "sent to another topic, it is elsewhere"
+    as_json = replace(alone, keeps_keys=False)
+    assert as_json.parts("t", "id") == [*of_place, "headers"]
+    assert replace(alone, keeps_values=True).parts("t", "id") == list(PARTS)
     with pytest.raises(PipelineError, match="is no table of dead letters"):
         looked_at(spark, "parquet", path, str(tmp_path / "none"))
     letters = ParquetTable(spark, f"{path}-dead-letters")

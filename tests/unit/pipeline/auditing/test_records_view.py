@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, records
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = ON_SPARK
 
@@ -33,13 +35,44 @@ def test_the_view_of_records(spark: SparkSession) -> None:
 
 
 def test_the_last_values_are_the_same_before_and_after_compaction(spark: SparkSession) -> None:
-    from pipeline.auditing.records_view import Content, last_values
+    from pipeline.auditing.records_view import PARTS, Content, hashed, last_values
 
     frame = records(spark, b"old", b"new")
-    assert last_values(frame) == Content(1, zlib.crc32(b"S1new"))
+    (new,) = frame.where("offset = 1").select(hashed(PARTS)).collect()
+    assert last_values(frame) == Content(1, new[0])
     assert last_values(frame.where("offset = 1")) == last_values(frame)
     gone = records(spark, b"old", None)
     assert last_values(gone) == last_values(gone.limit(0)) == Content(0, 0)
+
+
+def test_each_part_of_a_record_counts_and_no_part_that_is_left_out(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    from pipeline.auditing.records_view import PARTS, hashed
+
+    frame = records(spark, b"x", None)
+    a_header = "array(named_struct('key', '{}', 'value', X'{}'))"
+    changes = {
+        "partition": ["1"],
+        "offset": ["offset + 7"],
+        "timestamp": ["timestamp + INTERVAL 1 MILLISECOND"],
+        "headers": [a_header.format("h", ""), a_header.format("h", "01"), "array()"],
+        "key": ["CAST(NULL AS BINARY)", "X''", "value"],
+        "value": ["key", "X''"],
+    }
+    for part, others in changes.items():
+        typed = [f"CAST({one} AS {dict(frame.dtypes)[part]})" for one in others]
+        every = [frame.withColumn(part, F.expr(one)) for one in typed]
+        rest = [one for one in PARTS if one != part]
+
+        def sums(parts: Sequence[str], frames: Sequence[DataFrame] = (frame, *every)) -> int:
+            hashes = [one.agg(F.sum(hashed(parts))) for one in frames]
+            return len(set(reduce(lambda left, right: left.union(right), hashes).collect()))
+
+        assert (sums(PARTS), sums(rest)) == (1 + len(others), 1), part
+    swapped = frame.selectExpr("* EXCEPT (key, value)", "value AS key", "key AS value")
+    both = frame.unionByName(swapped).select(hashed(("key", "value")))
+    assert len(set(both.collect())) == 4, "which of both is which"
 
 
 def test_values_without_the_fields_are_counted_all_the_same(spark: SparkSession) -> None:
