@@ -100,7 +100,7 @@ class ListOffsetsApi:
         pace, version = Pace(), context.api_version
         twice = yield from _asked_twice(request, pace)
         told: dict[tuple[str, int], None] = {}
-        names = [topic.name for topic in request.topics]
+        names = (topic.name for topic in request.topics)
         may_describe = yield from allowed_in_slices(
             context.rights, Operation.DESCRIBE, Resource.TOPIC, names
         )
@@ -123,10 +123,12 @@ class ListOffsetsApi:
                 answers.add((yield from self._partition(context, request, topic.name, asked)))
             topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         for topic in denied:
-            if pace.is_full(len(topic.partitions)):
-                yield None
-            pieces = 1 + len(topic.partitions)
-            topics.add(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED), pieces)
+            answers = Items[ListOffsetsPartitionResponse](version)
+            for asked in topic.partitions:
+                if pace.is_full():
+                    yield None
+                answers.add(_failed(asked.partition_index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         return ListOffsetsResponse(0, topics.array())
 
     def _partition(

@@ -100,8 +100,8 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
     answers = shared.answers
     families: list[ApiFamily] = [
-        ProduceApi(replicas, _transactional_produce(parts), _interception(parts)),
-        FetchApi(config, replicas),
+        ProduceApi(replicas, _transactional_produce(parts), answers, _interception(parts)),
+        FetchApi(config, replicas, answers),
         ListOffsetsApi(config, replicas, answers),
         OffsetForLeaderEpochApi(replicas),
         InitProducerIdApi(parts.producer_ids, lambda: transactions.coordinator),

@@ -23,6 +23,9 @@ followers, v18 high watermark of followers.
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 from broker.apis.fetch.prepared import PreparedFetch
 from broker.apis.fetch.prepared_follower import PreparedFollowerFetch
 from broker.apis.fetch.reading import ConsumerFetch, FollowerFetch, RackConsumerFetch
@@ -39,6 +42,7 @@ from broker.replication.fetch_session import (
 from broker.replication.partition_reads import CONSUMER_ISOLATIONS
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.fetch_codec import TOPIC_IDS_FROM, fetch_shape
@@ -49,15 +53,22 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.primitives import ZERO_UUID
+from storage.log.sliced_work import Pace, Steps, in_one_go
 
 REPLICA_STATE_FROM = 15
+
+PARTITIONS_AT_ONCE = 512
+"""Partitions that are looked up, judged, read or told of in one slice."""
 
 
 class FetchApi:
     """Reads for consumers and followers."""
 
-    def __init__(self, config: BrokerConfig, replicas: ReplicaManager) -> None:
+    def __init__(
+        self, config: BrokerConfig, replicas: ReplicaManager, answers: SlicedAnswers
+    ) -> None:
         self._replicas = replicas
+        self._answers = answers
         self._scheduler = replicas.scheduler
         self._max_bytes = config.fetch_max_bytes
         self._inter_broker_listener = config.inter_broker_listener_name
@@ -93,64 +104,64 @@ class FetchApi:
         if request.isolation_level not in CONSUMER_ISOLATIONS:
             respond(refuse_fetch(request, ErrorCode.INVALID_REQUEST))
             return
-        replica_id, broker_epoch = _replica(context, request)
-        if replica_id > NO_REPLICA:
-            self._handle_follower(context, request, respond, (replica_id, broker_epoch))
-            return
-        session = self._session(context, request, NO_REPLICA)
-        if isinstance(session, ErrorCode):
-            respond(FetchResponse(error_code=int(session)))
-            return
-        kind = RackConsumerFetch if self._selects_replicas and request.rack_id else ConsumerFetch
-        max_bytes = min(request.max_bytes, self._max_bytes)
-        if context.quota is not None:
-            max_bytes = int(min(max_bytes, context.quota.most_fetched()))
-        fetch = kind(self._replicas, context, request, session, max_bytes)
-        if context.trace is not None:
-            wait_ms = request.max_wait_ms
-            answer_traced(context.trace, fetch, wait_ms, lambda: respond(_limited(fetch)))
-        elif fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
-            respond(_limited(fetch))
-        else:
-            self._park(fetch, request, respond)
+        if _replica(context, request)[0] > NO_REPLICA:
+            if context.rights.unlimited and context.listener_name != self._inter_broker_listener:
+                # A fetch in a replica's name moves its high watermark (CVE-2018-1288).
+                respond(refuse_fetch(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+                return
+            if context.quota is not None:
+                context.quota.exempt()
+        steps = self._steps(context, request, respond)
 
-    def _handle_follower(
-        self,
-        context: RequestContext,
-        request: FetchRequest,
-        respond: Respond,
-        replica: tuple[int, int],
-    ) -> None:
-        if context.rights.unlimited and context.listener_name != self._inter_broker_listener:
-            # A fetch in a replica's name moves its high watermark (CVE-2018-1288).
-            respond(refuse_fetch(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
-            return
-        if context.quota is not None:
-            context.quota.exempt()
-        session = self._session(context, request, replica[0])
+        def answer(response: FetchResponse | None) -> None:
+            if response is not None:  # else it waits
+                respond(response)
+
+        self._answers.judge(context, request, steps, answer, respond, refuse_fetch)
+
+    def _steps(
+        self, context: RequestContext, request: FetchRequest, respond: Respond
+    ) -> Steps[FetchResponse | None]:
+        """The answer; None where the fetch waits for more, and answers by `respond` later."""
+        pace = Pace(PARTITIONS_AT_ONCE)
+        session = yield from self._session(context, request, pace)
         if isinstance(session, ErrorCode):
-            respond(FetchResponse(error_code=int(session)))
-            return
-        max_bytes = min(request.max_bytes, self._max_bytes)
-        fetch = FollowerFetch(self._replicas, context, request, session, max_bytes, replica)
+            return FetchResponse(error_code=int(session))
+        fetch = self._fetch(context, request, session)
         try:
-            if fetch.read() or request.max_wait_ms <= 0 or not fetch.wanted:
-                respond(fetch.response())
-            else:
-                self._park(fetch, request, respond)
+            yield from fetch.begin(request, pace)
+            answer = partial(_answer_limited, fetch, respond)
+            if context.trace is not None and not isinstance(fetch, FollowerFetch):
+                answer_traced(context.trace, fetch, request.max_wait_ms, answer)
+                return None
+            enough = yield from fetch.read(pace)
+            if enough or request.max_wait_ms <= 0 or not fetch.wanted:
+                return (yield from _limited(fetch, pace))
+            waiting = DelayedFetch(fetch.read_again, answer)
+            self._replicas.fetch_purgatory.watch(waiting, fetch.keys(), request.max_wait_ms)
+            return None
         finally:
             self._replicas.wake(fetch.moved)
 
-    def _park(self, fetch: ConsumerFetch, request: FetchRequest, respond: Respond) -> None:
-        waiting = DelayedFetch(fetch.read_again, lambda: respond(_limited(fetch)))
-        self._replicas.fetch_purgatory.watch(waiting, fetch.keys(), request.max_wait_ms)
+    def _fetch(
+        self, context: RequestContext, request: FetchRequest, session: FetchSession | None
+    ) -> ConsumerFetch:
+        max_bytes = min(request.max_bytes, self._max_bytes)
+        replica = _replica(context, request)
+        if replica[0] > NO_REPLICA:
+            return FollowerFetch(self._replicas, context, request, session, max_bytes, replica)
+        kind = RackConsumerFetch if self._selects_replicas and request.rack_id else ConsumerFetch
+        if context.quota is not None:
+            max_bytes = int(min(max_bytes, context.quota.most_fetched()))
+        return kind(self._replicas, context, request, session, max_bytes)
 
     # --- sessions ------------------------------------------------------------------------------
 
     def _session(
-        self, context: RequestContext, request: FetchRequest, replica_id: int
-    ) -> FetchSession | None | ErrorCode:
+        self, context: RequestContext, request: FetchRequest, pace: Pace
+    ) -> Steps[FetchSession | None | ErrorCode]:
         """The session that this request goes on with or opens; None where it has none."""
+        replica_id = max(_replica(context, request)[0], NO_REPLICA)
         sessions = self._replicas.sessions
         now_ms = self._scheduler.monotonic_ms()
         by_topic_id = context.api_version >= TOPIC_IDS_FROM
@@ -159,7 +170,11 @@ class FetchApi:
                 sessions.remove(request.session_id)
             if request.session_epoch == FINAL_EPOCH:
                 return None
-            count = sum(len(topic.partitions) for topic in request.topics)
+            count = 0
+            for topic in request.topics:
+                if pace.is_full():
+                    yield None
+                count += len(topic.partitions)
             return sessions.create(count, by_topic_id, now_ms, replica_id)
         session = sessions.resume(
             request.session_id, request.session_epoch, by_topic_id, now_ms, replica_id
@@ -178,12 +193,17 @@ def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
     return (NO_REPLICA, -1) if state is None else (state.replica_id, state.replica_epoch)
 
 
-def _limited(fetch: ConsumerFetch) -> FetchResponse:
+def _limited(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchResponse]:
     """To a client over its quota, one without records."""
     quota = fetch.context.quota
     if quota is None or not quota.fetched(fetch.size()):
-        return fetch.response()
+        return (yield from fetch.response(pace))
     return fetch.empty_response()
+
+
+def _answer_limited(fetch: ConsumerFetch, respond: Respond) -> None:
+    """Answer a fetch that has waited."""
+    respond(in_one_go(_limited(fetch, Pace(sys.maxsize))))
 
 
 def refuse_fetch(request: FetchRequest, error: ErrorCode) -> FetchResponse:

@@ -11,6 +11,7 @@ others meanwhile: until then, nobody is asked.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -26,6 +27,7 @@ from protocol.frames.fetch_codec import FetchReply
 from protocol.frames.frame_shape import Shape, Values
 from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import FetchRequest, FetchResponse
+from storage.log.sliced_work import Pace, in_one_go
 
 
 class PreparedFollowerFetch:
@@ -129,6 +131,7 @@ class PreparedFollowerFetch:
             self.replica,
             allowed_as_of,
         )
+        in_one_go(fetch.begin(request, Pace(sys.maxsize)))
         fetch.goes_on(session_epoch)
         return fetch
 
@@ -221,7 +224,8 @@ class _Fetch(DelayedOperation):
         fetch = self._the_general_one()
         fetch.read_again()
         version = followed.context.api_version
-        return encode_response(fetch.response(), version, self._correlation_id).parts()
+        response = in_one_go(fetch.response(Pace(sys.maxsize)))
+        return encode_response(response, version, self._correlation_id).parts()
 
     def _read_plainly(self) -> PartitionRead | None:
         """None where there is more to look at than records of this partition."""

@@ -8,6 +8,9 @@ What its sender may not read (`broker.apis.fetch.rights`) is told as an error an
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
 from broker.apis.current_leader import current_leader, leader_node
 from broker.apis.fetch.rights import ConsumerRights, FetchRights, FollowerRights
 from broker.replication.fetch_session import (
@@ -38,6 +41,7 @@ from protocol.messages.fetch import (
 )
 from protocol.messages.fetch import FetchPartition as AskedPartition
 from protocol.primitives import ZERO_UUID
+from storage.log.sliced_work import Pace, Steps, in_one_go
 
 RACK_FROM = 11  # and from here on a follower may answer (KIP-392)
 CURRENT_LEADER_FROM = 16
@@ -80,6 +84,8 @@ class ConsumerFetch:
     """Whether a partition may have something to say though its offsets and its leader stand."""
     is_urgent = False
     """Whether there is something to say besides records and errors."""
+    moved: Sequence[Partition] = ()
+    """Those whose high watermark has moved by what a follower has told."""
 
     def __init__(
         self,
@@ -100,37 +106,54 @@ class ConsumerFetch:
         self.full = session is None or request.session_epoch == INITIAL_EPOCH
         self.reads: Reads = {}
         self.by_id = context.api_version >= TOPIC_IDS_FROM
-        self.named = self._named_partitions(request)
-        self.wanted = self._known_to_session(request)
-        self.rights = self._judged()
+        self.named: dict[FetchKey, FetchPartition] = {}
+        self.wanted: dict[FetchKey, FetchPartition] = {}
+        self.rights: FetchRights | None = None
         self.session_epoch = session.epoch if session is not None else FINAL_EPOCH
 
-    def _known_to_session(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
+    def begin(self, request: FetchRequest, pace: Pace) -> Steps[None]:
+        """Take down which partitions are wanted, and which of them may be read."""
+        yield from self._name_partitions(request, pace)
+        self.wanted = yield from self._known_to_session(request, pace)
+        self.rights = yield from self._judged(pace)
+
+    def _known_to_session(
+        self, request: FetchRequest, pace: Pace
+    ) -> Steps[dict[FetchKey, FetchPartition]]:
         """All partitions of this fetch. A session that forgets its last one is closed."""
         session = self.session
         if session is not None:
             for key, wanted in self.named.items():
+                if pace.is_full():
+                    yield None
                 session.put(wanted, self._find(key))
             for topic in () if self.full else request.forgotten_topics_data:
                 name: bytes | str = topic.topic_id if self.by_id else topic.topic
                 for index in topic.partitions:
+                    if pace.is_full():
+                        yield None
                     session.forget((name, index))
             empty = not (session.partitions or self.full)
             if not (empty and self.replicas.sessions.remove(session.session_id)):
                 return session.partitions
-            self.session, self.full = None, True
+            self.session, self.full, self.session_epoch = None, True, FINAL_EPOCH
         for key, wanted in self.named.items():
+            if pace.is_full():
+                yield None
             wanted.found(self._find(key))
         return self.named
 
-    def _judged(self) -> FetchRights | None:
+    def _judged(self, pace: Pace) -> Steps[FetchRights | None]:
         """What it may read of all that it is about; None: whatever it wants. What is denied is
         told each time."""
         rights = self._rights()
         if rights is None:
             return None
-        if not rights.judge(self.wanted) and self.session is not None:
-            for wanted in self.wanted.values():
+        all_allowed = yield from rights.judge(list(self.wanted), pace)
+        if not all_allowed and self.session is not None:
+            for wanted in list(self.wanted.values()):
+                if pace.is_full():
+                    yield None
                 if not rights.may_read(wanted):
                     self.session.look_at(wanted)
         return rights
@@ -149,9 +172,13 @@ class ConsumerFetch:
         """Read after a wait: what was allowed may be so no more."""
         if self.rights is not None:
             self.rights.renew()
-        return self.read()
+        return self.read_now()
 
-    def read(self) -> bool:
+    def read_now(self) -> bool:
+        """Read in one go."""
+        return in_one_go(self.read(Pace(sys.maxsize)))
+
+    def read(self, pace: Pace) -> Steps[bool]:
         """Read what there is now; whether it is enough to answer."""
         session = None if self.full else self.session
         candidates = list(self.wanted.values()) if session is None else session.to_look_at()
@@ -160,6 +187,8 @@ class ConsumerFetch:
         may_skip = left > 0 and not (self.full or self.looks_at_all)
         rights = self.rights
         for wanted in candidates:
+            if pace.is_full():
+                yield None
             if rights is not None and not rights.may_read(wanted):
                 self.reads[wanted.key] = (wanted, _denied())
                 denied += 1
@@ -173,7 +202,7 @@ class ConsumerFetch:
             if read.error or read.diverging_epoch:
                 enough = True
         if enough or denied:
-            self._name_last_what_was_sorted_out()
+            yield from self._name_last_what_was_sorted_out(pace)
             # What is denied ends no wait, as in Kafka, unless it is all there is.
             if enough or denied == len(self.wanted):
                 self.has_errors = True
@@ -181,10 +210,13 @@ class ConsumerFetch:
         # What is withheld counts: to wait for more would not bring it.
         return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
 
-    def _name_last_what_was_sorted_out(self) -> None:
+    def _name_last_what_was_sorted_out(self, pace: Pace) -> Steps[None]:
         for errors in (_SORTED_OUT_FIRST, _SORTED_OUT_NEXT):
-            for key in [key for key, (_, read) in self.reads.items() if read.error in errors]:
-                self.reads[key] = self.reads.pop(key)
+            for key in list(self.reads):
+                if pace.is_full():
+                    yield None
+                if self.reads[key][1].error in errors:
+                    self.reads[key] = self.reads.pop(key)
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
         partition = wanted.partition
@@ -209,14 +241,14 @@ class ConsumerFetch:
         wanted.found(partition)
         return partition
 
-    def _named_partitions(self, request: FetchRequest) -> dict[FetchKey, FetchPartition]:
-        named: dict[FetchKey, FetchPartition] = {}
+    def _name_partitions(self, request: FetchRequest, pace: Pace) -> Steps[None]:
         for topic in request.topics:
             name: bytes | str = topic.topic_id if self.by_id else topic.topic
             for asked in topic.partitions:
+                if pace.is_full():
+                    yield None
                 key = (name, asked.partition)
-                named[key] = self._position(key, asked)
-        return named
+                self.named[key] = self._position(key, asked)
 
     def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
         return FetchPartition(key, asked.fetch_offset, *position_of(asked))
@@ -254,7 +286,7 @@ class ConsumerFetch:
             return FetchResponse()
         return FetchResponse(session_id=session.session_id)
 
-    def response(self) -> FetchResponse:
+    def response(self, pace: Pace) -> Steps[FetchResponse]:
         """What the last `read` gave, and the session's memory of having told it."""
         session = self.session
         if session is not None and session.epoch != self.session_epoch:
@@ -262,6 +294,8 @@ class ConsumerFetch:
         topics: list[FetchableTopicResponse] = []
         last: bytes | str | None = None
         for key, (wanted, read) in self.reads.items():
+            if pace.is_full():
+                yield None
             news = self.full or wanted.is_news(read)
             if session is not None and session.partitions.get(key) is wanted:
                 session.settle(wanted, read)
@@ -401,7 +435,7 @@ class FollowerFetch(ConsumerFetch):
         self.quota = replicas.leader_quota
         self.tells_high_watermark = replicas.sessions.serves_consumers_from_followers
         self.notes_position = True
-        self.moved: list[Partition] = []
+        self.moved = self._moved = list[Partition]()
         super().__init__(replicas, context, request, session, max_bytes)
 
     def _rights(self) -> FetchRights | None:
@@ -413,8 +447,8 @@ class FollowerFetch(ConsumerFetch):
         self.notes_position = False
         self.session_epoch = session_epoch
 
-    def read(self) -> bool:
-        enough = super().read()
+    def read(self, pace: Pace) -> Steps[bool]:
+        enough = yield from super().read(pace)
         self.notes_position = False  # a parked fetch that looks again says nothing new
         return enough
 
@@ -440,7 +474,7 @@ class FollowerFetch(ConsumerFetch):
         if self.notes_position and partition.follower_fetched(
             self.replica_id, wanted.fetch_offset, wanted.log_start_offset, self.broker_epoch
         ):
-            self.moved.append(partition)
+            self._moved.append(partition)
             read.renew(partition.log)
         if read.log_start_offset != wanted.told_log_start_offset or (
             self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark

@@ -10,19 +10,21 @@ Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which judges once, when
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Protocol
 
 from broker.replication.fetch_session import FetchKey, FetchPartition
 from broker.replication.replica_manager import ReplicaManager
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.rights import Rights
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
 
 
 class FetchRights(Protocol):
     """Of whoever sent one Fetch."""
 
-    def judge(self, keys: Collection[FetchKey]) -> bool:
-        """Ask about all of these partitions at once; whether all may be told of."""
+    def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
+        """Ask about all of these partitions; whether all may be told of."""
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """Whether this one may be told of. Yes where there is no such topic: that is told."""
@@ -41,28 +43,41 @@ class ConsumerRights:
         self._may_read: dict[bytes | str, bool] = {}
         """By the topic's name or id, as the request has it."""
 
-    def judge(self, keys: Collection[FetchKey]) -> bool:
+    def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
         """See `FetchRights`."""
         # A session may have many partitions: little is done for each.
         indexes: dict[bytes | str, list[int]] = {}
         for topic, index in keys:
+            if pace.is_full():
+                yield None
             indexes.setdefault(topic, []).append(index)
-        names = {topic: self._name_of(topic, asked) for topic, asked in indexes.items()}
+        topics = iter(indexes.items())
+        all_allowed = True
+        while some := list(islice(topics, PIECES_AT_ONCE)):
+            if pace.is_full(len(some)):
+                yield None
+            all_allowed = self._judge(some) and all_allowed
+        return all_allowed
+
+    def _judge(self, topics: Iterable[tuple[bytes | str, list[int]]]) -> bool:
+        """Ask about some topics, each with its partitions; whether all may be told of."""
+        names: dict[bytes | str, str] = {}
         counts: dict[str, int] = {}
-        for topic, name in names.items():
+        for topic, indexes in topics:
+            name = self._name_of(topic, indexes)
             if name is not None:
-                counts[name] = counts.get(name, 0) + len(indexes[topic])
+                names[topic] = name
+                counts[name] = counts.get(name, 0) + len(indexes)
         allowed = self._rights.allowed_of(Operation.READ, Resource.TOPIC, counts)
         for topic, name in names.items():
-            if name is not None:
-                self._may_read[topic] = name in allowed
+            self._may_read[topic] = name in allowed
         return len(allowed) == len(counts)
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """See `FetchRights`."""
         topic = wanted.key[0]
         if topic not in self._may_read:
-            self.judge([wanted.key])
+            self._judge([(topic, [wanted.key[1]])])
         return self._may_read.get(topic, True)
 
     def renew(self) -> None:
@@ -94,18 +109,22 @@ class FollowerRights:
         self._epoch = rights.epoch if allowed_as_of is None else allowed_as_of
         self._allowed: bool | None = None if allowed_as_of is None else True
 
-    def judge(self, keys: Collection[FetchKey]) -> bool:
+    def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
         """See `FetchRights`."""
-        if self._allowed is None:
-            self._allowed = self._rights.allows_on_cluster(Operation.CLUSTER_ACTION)
-        return self._allowed
+        yield from ()
+        return self._is_allowed()
 
     def may_read(self, wanted: FetchPartition) -> bool:
         """See `FetchRights`."""
-        return self.judge(())
+        return self._is_allowed()
 
     def renew(self) -> None:
         """See `FetchRights`."""
         if not self._rights.stand_since(self._epoch):
             self._epoch = self._rights.epoch
             self._allowed = None
+
+    def _is_allowed(self) -> bool:
+        if self._allowed is None:
+            self._allowed = self._rights.allows_on_cluster(Operation.CLUSTER_ACTION)
+        return self._allowed

@@ -43,7 +43,7 @@ class _TracedFetch:
 
     def read(self) -> bool:
         """The first look, which is told if it leads to a wait, too."""
-        self._look(self._fetch.read)
+        self._look(self._fetch.read_now)
         self._tell()
         return self._is_enough
 

@@ -20,9 +20,11 @@ partitions in transactions (KIP-890), v13 topic ids.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.apis.current_leader import current_leader, leader_node
+from broker.apis.produce.parts import each_once, in_parts
 from broker.apis.produce.prepared import PreparedProduce, prepare_produce
 from broker.apis.produce.record_looks import Looked, RecordLooks
 from broker.apis.produce.rights import LOW_ATTRIBUTES, may_use_transaction, parted
@@ -31,6 +33,7 @@ from broker.purgatory.delayed_operations import DelayedProduce, PendingAck, Repl
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import encode_response
@@ -49,6 +52,7 @@ from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
+from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.log.verification_state import VerificationGuard
 
 ADMIN_CLIENT_ID = "__admin_client"
@@ -72,10 +76,12 @@ class ProduceApi:
         self,
         replicas: ReplicaManager,
         transactions: TransactionalProduce,
+        answers: SlicedAnswers,
         interception: ProduceInterception | None = None,
     ) -> None:
-        """`interception`: who looks at the records first."""
+        """`answers` handles long requests; `interception`: who looks at the records first."""
         self._replicas = replicas
+        self._answers = answers
         self._interception = interception
         self._transactions = transactions
         self._looks = RecordLooks(replicas)
@@ -85,7 +91,24 @@ class ProduceApi:
         return [Api(ApiKey.PRODUCE, 3, 13, self.handle, refuse_produce, self.prepare)]
 
     def handle(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
-        request.topic_data = _each_once(request.topic_data)
+        if context.writer is None:
+            request.topic_data = _each_once(request.topic_data)
+            self._handle(context, request, respond)
+        else:
+            steps = self._handle_long(context, request, respond)
+            self._answers.judge(context, request, steps, _is_handled, respond, refuse_produce)
+
+    def _handle_long(
+        self, context: RequestContext, request: ProduceRequest, respond: Respond
+    ) -> Steps[None]:
+        request.topic_data = yield from each_once(request.topic_data, Pace())
+        if not may_use_transaction(context.rights, request):
+            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            respond(refuse_produce(request, code) if request.acks else None)
+            return
+        yield from in_parts(request, partial(self._handle, context), respond)
+
+    def _handle(self, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
         if not may_use_transaction(context.rights, request):
             code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             self._answer(request, refuse_produce(request, code), respond)
@@ -431,15 +454,11 @@ def _each_once(topics: list[TopicProduceData]) -> list[TopicProduceData]:
         count = len(topics)
         if count == 1 or count == len({topic.name or topic.topic_id for topic in topics}):
             return topics
-    once: dict[str | bytes, tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
-    for topic in topics:
-        _, last = once.setdefault(topic.name or topic.topic_id, (topic, {}))
-        last.update((data.index, data) for data in topic.partition_data)
-    return [
-        TopicProduceData(topic.name, topic.topic_id, list(last.values()))
-        for topic, last in once.values()
-        if last
-    ]
+    return in_one_go(each_once(topics, Pace()))
+
+
+def _is_handled(_nothing: None) -> None:
+    """The parts of a long request have been handled, and their answers are gathered."""
 
 
 def _to_nobody(response: object) -> None:

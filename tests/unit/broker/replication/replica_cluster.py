@@ -109,11 +109,10 @@ class Broker:
             Metrics(),
             lambda: self.epoch,
         )
+        answers = SlicedAnswers(self.logs.sliced)
         self.apis: dict[ApiKey, Callable[..., None]] = {
-            ApiKey.FETCH: FetchApi(self.config, self.replicas).handle,
-            ApiKey.LIST_OFFSETS: ListOffsetsApi(
-                self.config, self.replicas, SlicedAnswers(self.logs.sliced)
-            ).handle,
+            ApiKey.FETCH: FetchApi(self.config, self.replicas, answers).handle,
+            ApiKey.LIST_OFFSETS: ListOffsetsApi(self.config, self.replicas, answers).handle,
         }
         self.logs.lock()
         loaded: list[Exception | None] = []

@@ -26,6 +26,7 @@ from protocol.rights import Rights, Verdict
 from tests.unit.broker.apis.produce.produce_fixture import Broker, request
 from tests.unit.broker.network.conftest import Client, Rig
 from tests.unit.broker.replica_fixture import topic_id_of
+from tests.unit.broker.sliced_fixture import Turns
 
 PARTS = ("principal", "client_host", "listener_name", "security_protocol", "client_id")
 VERSION = 12
@@ -275,7 +276,7 @@ class Reader:
         for broker_id in both:
             replicas.register(broker_id)
         self.partition = replicas.create("f", replicas=both, isr=both)
-        brokers.handler.serve(FetchApi(replicas.config, replicas.manager).apis())
+        brokers.handler.serve(FetchApi(replicas.config, replicas.manager, Turns().answers).apis())
         for _ in range(2):
             replicas.append("f", b"value")
 

@@ -23,6 +23,7 @@ from protocol.record_batch import iterate_batches
 from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.sliced_fixture import Turns
 
 PREPARED_BYTES = 1 << 20
 REMEMBERED = (
@@ -51,7 +52,7 @@ class Broker:
     ) -> None:
         self.replicas = Replicas(str(folder), **overrides)
         self.replicas.create("t", partitions=3, replicas=replicas)
-        (api,) = FetchApi(self.replicas.config, self.replicas.manager).apis()
+        (api,) = FetchApi(self.replicas.config, self.replicas.manager, Turns().answers).apis()
         handle = api.handle
         self.handled = 0
 
@@ -138,7 +139,7 @@ class Fetch:
     def __init__(self, folder: Path, rights: Rights = UNLIMITED) -> None:
         self.replicas = Replicas(str(folder))
         self.rights = rights
-        self.api = FetchApi(self.replicas.config, self.replicas.manager)
+        self.api = FetchApi(self.replicas.config, self.replicas.manager, Turns().answers)
         self.answers: list[FetchResponse] = []
 
     def send(

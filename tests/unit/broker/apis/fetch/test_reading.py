@@ -27,6 +27,7 @@ from protocol.record_batch import iterate_batches
 from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import topic_id_of
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
+from tests.unit.broker.sliced_fixture import Turns
 
 MIB = 1 << 20
 
@@ -36,7 +37,7 @@ class Fetcher:
 
     def __init__(self, leader: Leader, replica_id: int = -1, rack: str = "") -> None:
         self.leader = leader
-        self.api = FetchApi(leader.replicas.config, leader.replicas.manager)
+        self.api = FetchApi(leader.replicas.config, leader.replicas.manager, Turns().answers)
         self.replica_id = replica_id
         self.rack = rack
         self.session_id, self.epoch = 0, -1

@@ -11,6 +11,7 @@ from broker.requests.admission import Admission
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, in_one_go
 from tests.unit.broker.apis.fetch.fetch_fixture import Fetch, offsets
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.rights_fixture import ALICE, Heard, ListJudge, on_cluster, on_topic
@@ -61,7 +62,7 @@ def test_of_each_topic_that_nobody_has_its_own_partitions_alone_are_looked_for(
     monkeypatch.setattr(replicas.manager, "partition_by_id", lambda *key: looked_for.append(key))
     keys: list[FetchKey] = [(topic_id_of(f"t{number}"), number) for number in range(100)]
     rights = ConsumerRights(Rights(ListJudge([]), ALICE, None, Admission()), replicas.manager)
-    assert rights.judge(keys) and looked_for == keys
+    assert in_one_go(rights.judge(keys, Pace())) and looked_for == keys
 
 
 def test_topics_are_asked_for_once_until_others_judge(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_topics_are_asked_for_once_until_others_judge(tmp_path: Path) -> None:
     rights = ConsumerRights(Rights(judge, ALICE, heard, epochs), replicas.manager)
     keys: list[FetchKey] = [("a", 0), ("a", 1), (topic_id_of("a"), 0), ("b", 0)]
     wanted = [FetchPartition(key, 0, 0) for key in keys]
-    assert not rights.judge(keys)
+    assert not in_one_go(rights.judge(keys, Pace()))
     assert [rights.may_read(one) for one in wanted] == [True, True, True, False]
     assert [(action.name, count) for action, _, count in heard.told_of] == [("a", 3), ("b", 1)]
     judge.allowed.clear()
@@ -114,7 +115,7 @@ def test_a_follower_is_asked_about_once_and_for_all(tmp_path: Path) -> None:
     judge, epochs = ListJudge(BROKER), Admission()
     wanted = [FetchPartition((name, 0), 0, 0) for name in ("a", "b")]
     rights = FollowerRights(Rights(judge, ALICE, None, epochs))
-    assert rights.judge([one.key for one in wanted])
+    assert in_one_go(rights.judge([one.key for one in wanted], Pace()))
     assert all(rights.may_read(one) for one in wanted)
     assert len(judge.asked) == 1
     judge.allowed.clear()

@@ -24,6 +24,7 @@ from protocol.messages.produce import (
 from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.sliced_fixture import Turns
 
 PREPARED_BYTES = 1 << 20
 
@@ -38,7 +39,7 @@ class Broker:
         transactions = TransactionalProduce(
             self.replicas.manager, AppendVerification(None, True), 20, 100
         )
-        (api,) = ProduceApi(self.replicas.manager, transactions).apis()
+        (api,) = ProduceApi(self.replicas.manager, transactions, Turns().answers).apis()
         self.handled: list[Any] = []
         handle = api.handle
 
@@ -145,11 +146,14 @@ class Produce:
         transactions = TransactionalProduce(
             self.replicas.manager, AppendVerification(None, True), 20, 100
         )
-        self.api = ProduceApi(self.replicas.manager, transactions)
+        self.turns = Turns()
+        self.api = ProduceApi(self.replicas.manager, transactions, self.turns.answers)
         self.answers: list[Any] = []
 
-    def send(self, request: ProduceRequest, version: int = 12) -> None:
+    def send(self, request: ProduceRequest, version: int = 12, long: bool = False) -> None:
         context = RequestContext(0, version, 1, "me", "here", "PLAINTEXT", "c", self.rights)
+        if long:
+            context.writer = self.turns.answers
         self.api.handle(context, request, self.answers.append)
 
     def one(

@@ -61,6 +61,23 @@ def test_readers_hear_of_what_was_appended_beside_an_error_of_acks_0(produce: Pr
     assert heard == [partition]
 
 
+@pytest.mark.parametrize("acks", [0, 1, -1])
+def test_a_long_request_is_handled_in_turns(produce: Produce, acks: int) -> None:
+    partition = produce.replicas.create("t")
+    data = [PartitionProduceData(n, produce.replicas.batch(b"x")) for n in range(1_000)]
+    topics = [TopicProduceData("t", partition_data=data)]
+    produce.send(ProduceRequest(None, acks, 1000, topics), long=True)
+    assert not produce.answers
+    produce.turns.run()
+    (response,) = produce.answers
+    assert partition.log.log_end_offset == 1
+    if acks:
+        errors = [one.error_code for one in response.responses[0].partition_responses]
+        assert errors == [0] + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 999
+    else:
+        assert response is None
+
+
 def test_other_acks_are_refused(produce: Produce) -> None:
     partition = produce.replicas.create("t")
     assert produce.one(acks=2).error_code == ErrorCode.INVALID_REQUIRED_ACKS

@@ -21,6 +21,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import RecordBatchBuilder
 from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
+from tests.unit.broker.sliced_fixture import Turns
 
 WHY = "Record 0 of the batch is refused: it says no"
 
@@ -46,7 +47,7 @@ class Produce:
         transactions = TransactionalProduce(manager, AppendVerification(None, True), 20, 100)
         interceptor = Interceptor(self.refusing, LoopCalls("acme:I", lambda: 0.0))
         interception = ProduceInterception(manager, interceptor)
-        self.api = ProduceApi(manager, transactions, interception)
+        self.api = ProduceApi(manager, transactions, Turns().answers, interception)
         self.answers: list[Any] = []
 
     def send(

@@ -30,6 +30,7 @@ from protocol.rights import UNLIMITED
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.rights_fixture import on_topic, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 BACKOFF_MS, RETRY_MAX_MS = 20, 100
 ZERO = TopicPartition("t", 0)
@@ -73,6 +74,7 @@ class Transactions:
                 BACKOFF_MS,
                 RETRY_MAX_MS,
             ),
+            Turns().answers,
         )
         self.partition = self.replicas.create("t", partitions=2)
         self.rights = UNLIMITED

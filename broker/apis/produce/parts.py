@@ -1,0 +1,130 @@
+"""A Produce of very many partitions, handled in parts.
+
+Partitions of one request have nothing to do with each other: each is appended to, or refused, by
+itself. So a request that is too long for one turn of the loop is cut into parts of
+PARTITIONS_AT_ONCE, each of which is handled as a request of its own, with other requests in
+between; the answer has all partitions, and leaves when the last part is answered.
+
+Owns the answers of the parts until then. Never: what a part means (`broker.apis.produce.api`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from protocol.errors import ProtocolError
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from storage.log.sliced_work import Pace, Steps
+
+PARTITIONS_AT_ONCE = 256
+
+Answer = Callable[[ProduceResponse | None], None]
+"""Takes a response; None where there is none (acks=0)."""
+
+
+def each_once(topics: list[TopicProduceData], pace: Pace) -> Steps[list[TopicProduceData]]:
+    """Return each partition once, with the last batch that is sent for it, and no topic without
+    partitions. So Kafka reads a request, into a map."""
+    once: dict[str | bytes, tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
+    for topic in topics:
+        _, last = once.setdefault(topic.name or topic.topic_id, (topic, {}))
+        for data in topic.partition_data:
+            if pace.is_full():
+                yield None
+            last[data.index] = data
+    whole: list[TopicProduceData] = []
+    for topic, last in once.values():
+        if pace.is_full():
+            yield None
+        if last:
+            whole.append(TopicProduceData(topic.name, topic.topic_id, list(last.values())))
+    return whole
+
+
+def in_parts(
+    request: ProduceRequest, handle: Callable[[ProduceRequest, Answer], None], respond: Answer
+) -> Steps[None]:
+    """Have `handle` answer each part, and `respond` with all answers."""
+    gathered = _Gathered(respond)
+    for part in _parts(request):
+        try:
+            handle(part, gathered.expect())
+        except ProtocolError:  # acks=0 was refused, and there is no way to say so any more
+            gathered.refused()
+        yield None
+    gathered.complete()
+
+
+def _parts(request: ProduceRequest) -> Iterator[ProduceRequest]:
+    what = request.transactional_id, request.acks, request.timeout_ms
+    topics: list[TopicProduceData] = []
+    count = 0
+    for topic in request.topic_data:
+        data = topic.partition_data
+        start = 0
+        while start < len(data):
+            end = start + PARTITIONS_AT_ONCE - count
+            topics.append(TopicProduceData(topic.name, topic.topic_id, data[start:end]))
+            count += len(topics[-1].partition_data)
+            start = end
+            if count == PARTITIONS_AT_ONCE:
+                yield ProduceRequest(*what, topics)
+                topics, count = [], 0
+    if topics:
+        yield ProduceRequest(*what, topics)
+
+
+class _Gathered:
+    """The answers of the parts, in the order of the parts."""
+
+    def __init__(self, respond: Answer) -> None:
+        self._respond = respond
+        self._responses: list[ProduceResponse | None] = []
+        self._awaited = 1
+        """Parts that are not answered, and the end of the parts."""
+
+    def expect(self) -> Answer:
+        """Return what takes the answer of one more part."""
+        self._responses.append(None)
+        self._awaited += 1
+        return partial(self._take, len(self._responses) - 1)
+
+    def refused(self) -> None:
+        """Note that the part that was expected last has no answer."""
+        self._awaited -= 1
+
+    def complete(self) -> None:
+        """Note that there is no further part."""
+        self._awaited -= 1
+        self._answer_when_all_are_there()
+
+    def _take(self, number: int, response: ProduceResponse | None) -> None:
+        self._responses[number] = response
+        self._awaited -= 1
+        self._answer_when_all_are_there()
+
+    def _answer_when_all_are_there(self) -> None:
+        if not self._awaited:
+            responses = [response for response in self._responses if response is not None]
+            self._respond(_joined(responses) if responses else None)
+
+
+def _joined(responses: list[ProduceResponse]) -> ProduceResponse:
+    topics: list[TopicProduceResponse] = []
+    nodes = {}
+    for response in responses:
+        for topic in response.responses:
+            last = topics[-1] if topics else None
+            if last and (last.name, last.topic_id) == (topic.name, topic.topic_id):
+                last.partition_responses += topic.partition_responses
+            else:
+                topics.append(topic)
+        nodes.update({node.node_id: node for node in response.node_endpoints})
+    return ProduceResponse(topics, node_endpoints=list(nodes.values()))
