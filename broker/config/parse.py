@@ -8,12 +8,14 @@ Follows `kafka.server.KafkaConfig` 4.3 and its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from broker.config.authorizer import authorizer_warnings
 from broker.config.checks import check_all
 from broker.config.endpoints import (
+    NON_ROUTABLE_HOST,
     EndPoint,
     parse_endpoints,
     parse_protocol_map,
@@ -126,10 +128,23 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
         "advertised_listeners": tuple(
             endpoint for endpoint in advertised if endpoint.listener_name not in names
         ),
+        "advertised_controller_listeners": tuple(_of_controllers(names, listeners, advertised)),
         "inter_broker_listener_name": inter_broker,
         "controller_quorum_voters": voters,
         **_security(texts, listeners, protocols, inter_broker, names, _is_alone(values)),
     }
+
+
+def _of_controllers(
+    names: Sequence[str], listeners: Sequence[EndPoint], advertised: Sequence[EndPoint]
+) -> Iterator[EndPoint]:
+    """What is told of each controller listener: `advertised.listeners` need not have it, and all
+    interfaces are no address. Kafka's `effectiveAdvertisedControllerListeners`."""
+    named = {one.listener_name: one for one in advertised}
+    for one in listeners:
+        if one.listener_name in names:
+            told = named.get(one.listener_name, one)
+            yield replace(told, host=None) if told.host == NON_ROUTABLE_HOST else told
 
 
 def _protocols(

@@ -50,6 +50,8 @@ class BrokerConfig(NamedTuple):
     """What this node binds, controller listeners included."""
     advertised_listeners: tuple[EndPoint, ...]
     """What clients are told; controller listeners left out. A host may be None, see EndPoint."""
+    advertised_controller_listeners: tuple[EndPoint, ...]
+    """Where other nodes and tools are told that the controller of this node is; hosts as above."""
     client_quota_callback_class: str | None
     controller_quota_window_num: int
     controller_quota_window_size_seconds: int

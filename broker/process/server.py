@@ -359,7 +359,7 @@ class Server:
         advertised = [_advertised(one, bound) for one in self._advertised_listeners()]
         controllers = [
             _advertised(one, bound)
-            for one in self.config.controller_listeners
+            for one in self.config.advertised_controller_listeners
             if one.listener_name in bound
         ]
         tokens: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -54,6 +54,24 @@ def test_listeners_in_force() -> None:
     assert config.is_broker and config.is_controller
 
 
+@pytest.mark.parametrize(
+    ("listener", "advertised", "told"),
+    [
+        ("CONTROLLER://c:9093", "PLAINTEXT://host:1", "CONTROLLER://c:9093"),
+        ("CONTROLLER://c:9093", "PLAINTEXT://host:1,CONTROLLER://out:2", "CONTROLLER://out:2"),
+        ("CONTROLLER://0.0.0.0:9093", "PLAINTEXT://host:1", "CONTROLLER://:9093"),
+    ],
+)
+def test_where_others_are_told_that_the_controller_is(
+    listener: str, advertised: str, told: str
+) -> None:
+    """An empty host is this machine's name, as Kafka has it."""
+    listeners = f"PLAINTEXT://:9092,{listener}"
+    config = parse_config({**MINIMAL, "listeners": listeners, "advertised.listeners": advertised})
+    assert [str(one) for one in config.advertised_controller_listeners] == [told]
+    assert [str(one) for one in config.controller_listeners] == [listener]
+
+
 def test_several_listeners_and_their_map() -> None:
     config = parse_config(
         {

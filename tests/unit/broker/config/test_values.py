@@ -29,6 +29,7 @@ NO_KEYS = (
     "profile_name",
     "warnings",
     "topic_defaults",
+    "advertised_controller_listeners",
     "listener_security",
     "listener_limits",
     "inter_broker_security",

@@ -263,6 +263,25 @@ async def test_of_two_ports_that_are_taken_the_one_that_stopped_the_start_is_tol
         await server.stop()
 
 
+async def test_a_controller_registers_where_it_is_advertised(tmp_path: Path) -> None:
+    places = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "advertised.listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://outside:19093",
+        "controller.quorum.voters": "1@127.0.0.1:9093",
+    }
+    server = Server(config(tmp_path, **places))
+    registered = asyncio.Event()
+    server.node.controller.add_listener(
+        lambda _delta, image: registered.set() if image.controllers else None
+    )
+    await server.start()
+    async with asyncio.timeout(30):
+        await registered.wait()
+    endpoint = server.node.image.controllers[1].endpoints["CONTROLLER"]
+    assert (endpoint.host, endpoint.port) == ("outside", 19093)
+    await server.stop()
+
+
 async def test_a_folder_in_use_stops_the_start(tmp_path: Path) -> None:
     first = Server(config(tmp_path))
     await first.start()
