@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 OBSERVERS_REMEMBERED_MS = 300_000
+OBSERVERS_MAX = 1_000
+"""Of more the one that has been silent for the longest time is forgotten."""
 CHECK_QUORUM_FACTOR = 1.5
 """Fetch time-outs without a majority of fetches before a leader resigns."""
 
@@ -41,6 +43,7 @@ class LeaderState:
         self.voters = {voter: ReplicaProgress() for voter in voters}
         self.voters[node_id].acknowledged = True
         self.observers: dict[int, ReplicaProgress] = {}
+        """The one that fetched last is the last."""
         self.high_watermark: int | None = None
         self._majority_ms = now_ms
 
@@ -62,8 +65,11 @@ class LeaderState:
         """
         progress = self.voters.get(replica_id)
         if progress is None:
+            progress = self.observers.pop(replica_id, None) or ReplicaProgress()
             self._forget_silent(now_ms)
-            progress = self.observers.setdefault(replica_id, ReplicaProgress())
+            if len(self.observers) >= OBSERVERS_MAX:
+                del self.observers[next(iter(self.observers))]
+            self.observers[replica_id] = progress
         if offset >= end_offset:
             progress.caught_up_ms = now_ms
         elif 0 <= progress.leader_end_offset <= offset:
@@ -133,6 +139,8 @@ class LeaderState:
 
     def _forget_silent(self, now_ms: float) -> None:
         limit = now_ms - OBSERVERS_REMEMBERED_MS
-        silent = [o for o, progress in self.observers.items() if progress.fetched_ms < limit]
-        for observer in silent:
+        while self.observers:
+            observer, progress = next(iter(self.observers.items()))
+            if progress.fetched_ms >= limit:
+                return
             del self.observers[observer]

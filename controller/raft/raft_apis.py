@@ -9,8 +9,8 @@ Owns: the checks of such a request, and the form of its answer. What it means is
 request that passes goes to `RaftClient.receive`, and the message that answers it comes back to the
 callback that went with it. Never: reads or changes the quorum's state itself.
 
-Differs from Kafka in one point: a Vote or BeginQuorumEpoch that is meant for another voter changes
-nothing here, where Kafka follows its epoch first and refuses it then.
+Differs from Kafka in two points: a Vote or BeginQuorumEpoch that is meant for another voter, and a
+Vote of a node that is no voter, change nothing here, where Kafka follows their epoch first.
 
 Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient`.
 """
@@ -145,7 +145,7 @@ class RaftApis:
             answer(ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE, reply)
 
         error = self._vote_fault(request, asked)
-        if error is not ErrorCode.NONE:
+        if error is not ErrorCode.NONE or self._can_never_lead(asked):
             answer(error, m.VoteReply(*self._raft.known, False, asked.pre_vote))
             return
         vote = m.Vote(
@@ -173,6 +173,17 @@ class RaftApis:
         if self._is_for_another(request.voter_id, asked.voter_directory_id):
             return ErrorCode.INVALID_VOTER_KEY
         return ErrorCode.NONE
+
+    def _can_never_lead(self, asked: voting.VoteRequestPartitionData) -> bool:
+        """Whether a later epoch comes from no voter, or in this node's own name: to follow it would
+        let any node that may ask depose the leader, and use up the epochs of an only voter.
+
+        Every voter knows all the others, as long as voters are not added (KIP-853).
+        """
+        if asked.replica_epoch <= self._raft.epoch:
+            return False
+        is_me = asked.replica_id == self._settings.node_id
+        return is_me or not self._raft.can_lead(asked.replica_id, asked.replica_epoch)
 
     def _begin(
         self, _context: RequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
@@ -351,7 +362,7 @@ class RaftApis:
             leader_epoch=leading.epoch,
             high_watermark=-1 if high_watermark is None else high_watermark,
             current_voters=[self._replica(*item) for item in leading.voters.items()],
-            observers=[self._replica(*item) for item in leading.observers.items()],
+            observers=[self._replica(*item) for item in sorted(leading.observers.items())],
         )
         name = self._settings.controller_listener_name
         nodes = [

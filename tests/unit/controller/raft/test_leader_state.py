@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.raft.leader_state import LeaderState
+from controller.raft.leader_state import OBSERVERS_MAX, LeaderState
 
 
 def leader(*voters: int, start: int = 10) -> LeaderState:
@@ -52,6 +52,20 @@ def test_observers_do_not_count() -> None:
     assert list(state.observers) == [9]
     state.fetched(8, 20, 20, 400_000.0)
     assert list(state.observers) == [8]
+
+
+def test_so_many_observers_at_most_and_the_silent_go_first() -> None:
+    """Their ids are what they say: without a limit, one peer could fill the memory."""
+    state = leader(1)
+    for number in range(OBSERVERS_MAX):
+        state.fetched(100 + number, 10, 10, float(number))
+    state.fetched(100, 10, 10, 2_000.0)
+    state.fetched(5_000, 10, 10, 2_001.0)
+    assert len(state.observers) == OBSERVERS_MAX
+    assert 100 in state.observers and 5_000 in state.observers
+    assert 101 not in state.observers
+    state.fetched(6_000, 10, 10, 301_500.0)
+    assert list(state.observers) == [100, 5_000, 6_000]
 
 
 def test_when_a_majority_is_lost() -> None:

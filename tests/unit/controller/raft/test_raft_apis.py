@@ -70,6 +70,8 @@ KAFKA_FAILS = {
 }
 """Kafka 4.3.0 answers UNKNOWN_SERVER_ERROR: it does not fill in the records of a refusal, which may
 not be null. Ottla answers what it means."""
+KAFKA_STEPS_DOWN = "vote of a later epoch, a shorter log"
+"""Kafka follows the epoch of a node that is no voter."""
 
 
 def test_all_answers_are_those_of_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +85,10 @@ def test_all_answers_are_those_of_kafka(monkeypatch: pytest.MonkeyPatch) -> None
         if name in KAFKA_FAILS:
             assert recorded[name]["error_code"] == ErrorCode.UNKNOWN_SERVER_ERROR
             assert answer.topics[0].partitions[0].error_code == KAFKA_FAILS[name], name
+        elif name == KAFKA_STEPS_DOWN:
+            epochs = [one["topics"][0]["partitions"][0]["leader_epoch"]
+                      for one in (recorded[name], raft_cases.comparable(answer))]  # fmt: skip
+            assert epochs == [request.topics[0].partitions[0].replica_epoch, raft_cases.EPOCH]
         elif (ours := raft_cases.comparable(answer)) != recorded[name]:
             differing[name] = (ours, recorded[name])
     assert not differing
@@ -288,6 +294,22 @@ def test_a_later_epoch_in_a_fetch_deposes_nobody() -> None:
     answer = partition(answered(node, fetch(node, current_leader_epoch=epoch + 5), 18))
     assert answer.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert node.raft.is_leader and node.raft.epoch == epoch
+
+
+@pytest.mark.parametrize("candidate", [1, 7])
+@pytest.mark.parametrize("pre_vote", [False, True])
+def test_a_vote_of_no_voter_or_in_ones_own_name_deposes_nobody(
+    candidate: int, pre_vote: bool
+) -> None:
+    """One of the last epoch there is would leave an only voter none to be elected in."""
+    node = QuorumWorld("stranger", 1, 0).start().wait_for_leader()
+    before = (node.raft.epoch, node.raft.is_leader)
+    fields = {"replica_epoch": 2**31 - 1, "replica_id": candidate, "pre_vote": pre_vote}
+    (answer,) = ask(node, raft_cases._vote(quorum_world.CLUSTER_ID, **fields), 2)
+    told = answer.topics[0].partitions[0]
+    assert (told.error_code, told.leader_id, told.leader_epoch) == (0, 1, before[0])
+    assert not told.vote_granted
+    assert (node.raft.epoch, node.raft.is_leader) == before
 
 
 def test_nobody_is_told_of_an_epoch_that_is_not_durable_yet() -> None:
