@@ -4,6 +4,7 @@ brokers beside it. Of Ottla, and with one or two nodes of Apache Kafka 4.3.
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.chaos.cluster_view import ClusterView
+from tests.tools.apache_kafka import answers_api_versions
 from tests.tools.cluster_processes import COMBINED, KAFKA, OTTLA, ClusterProcesses
 
 pytestmark = pytest.mark.timeout(240)
@@ -101,6 +103,18 @@ def check_life(cluster: ClusterProcesses) -> None:
 def test_brokers_find_the_only_voter(cluster: ClusterProcesses) -> None:
     cluster.start()
     check_life(cluster)
+
+
+def test_the_only_voter_lets_in_nodes_and_nobody_else() -> None:
+    """Its listener has the guard of any controller's: here TLS with certificates."""
+    with ClusterProcesses(3, roles=ROLES, properties=PROPERTIES, secured=True) as cluster:
+        ClusterView(cluster).create_topic("orders", 1)
+        port = cluster.nodes[1].controller_port
+        assert not answers_api_versions(port)
+        no_certificate = ssl.create_default_context()
+        no_certificate.check_hostname = False
+        no_certificate.verify_mode = ssl.CERT_NONE
+        assert not answers_api_versions(port, tls=no_certificate)
 
 
 def test_a_broker_says_why_it_waits_and_comes_up_with_the_controller(

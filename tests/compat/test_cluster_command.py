@@ -193,6 +193,20 @@ def test_it_goes_on_where_it_was_and_ends_cleanly(tmp_path: Path, clusters: list
     assert cluster.lines[0].startswith("ottla: cluster ")
 
 
+@pytest.mark.timeout(200)
+def test_a_cluster_of_one_grows(tmp_path: Path, clusters: list[Cluster]) -> None:
+    """The new broker follows a node that is broker, controller and the only voter."""
+    folder = tmp_path / "cluster"
+    port = free_base()
+    for brokers in (1, 2):
+        cluster = Cluster(folder, "--brokers", str(brokers), "--port", str(port))
+        clusters.append(cluster)
+        servers = cluster.wait_for(r"the cluster is ready: bootstrap servers (\S+)$")[1]
+        produce(servers, [b"%d" % brokers])
+        assert consume(servers, brokers) == [b"%d" % one for one in range(1, brokers + 1)]
+        assert cluster.end(signal.SIGTERM) == 0, cluster.lines
+
+
 def login_of(file: Path) -> dict[str, str]:
     """What librdkafka needs of a client's file."""
     keys = parse_properties(file.read_text())
