@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from broker.coordinator.coordinator_log import Record
-from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
+from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody
 from broker.groups.consumer.membership import Describable
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import Subscription
@@ -25,12 +25,16 @@ from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.group_metrics import GroupMetrics
 from controller.metadata.image import MetadataImage, TopicsImage
 from protocol.errors import ApiError, ErrorCode
+from storage.log.sliced_work import Pace, Steps
 
 SOONEST_MS = 10_000
 """Between two look-ups of one group."""
 
 Found = Mapping[str, Sequence[str]]
 """Names of topics, sorted, by expression."""
+
+_NAMES_A_PIECE = 100
+"""Names of topics that it takes one piece of work to write."""
 
 
 class TopicNameLookup(Protocol):
@@ -40,9 +44,14 @@ class TopicNameLookup(Protocol):
         """Why this is no expression; None where it is one."""
 
     def look_up(
-        self, expressions: Sequence[str], names: Sequence[str], done: Callable[[Found], None]
+        self,
+        expressions: Sequence[str],
+        names: Sequence[str],
+        may_describe: Describable,
+        done: Callable[[Found], None],
     ) -> None:
-        """Find the matching ones of `names`, off the loop; `done` is called on it, perhaps now."""
+        """Find those of `names` that match and `may_describe` shows, in slices; `done` is called on
+        the loop, perhaps now."""
 
 
 class Expressions:
@@ -53,7 +62,7 @@ class Expressions:
         self,
         lookup: TopicNameLookup,
         find: Callable[[str], ConsumerGroup | None],
-        submit: Callable[[Callable[[], Outcome[Done]]], None],
+        submit: Callable[[Callable[[], Decided[Done]]], None],
         image: Callable[[], MetadataImage],
         wall_ms: Callable[[], int],
         refresh_interval_ms: int,
@@ -124,11 +133,10 @@ class Expressions:
 
         def done(found: Found) -> None:
             self._looking_up.pop(group_id, None)
-            shown = {regex: _shown(topics, may_describe) for regex, topics in found.items()}
-            self._submit(partial(self._resolved, group_id, shown, image.offset))
+            self._submit(partial(self._resolved, group_id, found, image.offset))
 
         names = list(image.topics.by_name)
-        self._lookup.look_up(group.subscribed_regexes(), names, done)
+        self._lookup.look_up(group.subscribed_regexes(), names, may_describe, done)
 
     def forget(self, group_id: str) -> None:
         """The group is gone."""
@@ -150,19 +158,15 @@ class Expressions:
         self._seen[group.group_id] = topics
         return False
 
-    def _resolved(self, group_id: str, found: Found, version: int) -> Outcome[Done]:
+    def _resolved(self, group_id: str, found: Found, version: int) -> Steps[Outcome[Done]]:
         group = self._find(group_id)
         if group is None:
             return NOTHING
         now, topics = self._wall_ms(), self._image().topics
         if is_news(group, found):
             self._metrics.rebalance_began()
-        return Outcome(nobody, resolved_records(group, found, topics, version, now))
-
-
-def _shown(names: Sequence[str], may_describe: Describable) -> list[str]:
-    allowed = may_describe(names)
-    return [name for name in names if name in allowed]
+        records = yield from resolved_records(group, found, topics, version, now)
+        return Outcome(nobody, records)
 
 
 def is_news(group: ConsumerGroup, found: Found) -> bool:
@@ -175,10 +179,13 @@ def is_news(group: ConsumerGroup, found: Found) -> bool:
 
 def resolved_records(
     group: ConsumerGroup, found: Found, topics: TopicsImage, version: int, now_ms: int
-) -> list[Record]:
+) -> Steps[list[Record]]:
     """The records of a look-up at metadata `version`, and the next epoch where topics differ."""
     records: list[Record] = []
+    pace = Pace()
     for regex, names in found.items():
+        if pace.is_full(1 + len(names) // _NAMES_A_PIECE):
+            yield None
         if group.regex_subscribers(regex):
             records.append(regex_record(group.group_id, regex, list(names), version, now_ms))
     if is_news(group, found):

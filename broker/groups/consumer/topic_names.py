@@ -1,7 +1,8 @@
 """Which topics an expression of a consumer gives: looked up among all names, in slices.
 
-Owns the order of a look-up: one expression after the other, each read when its turn comes. A group
-may have thousands of expressions, and there may be a hundred thousand names. Never: when something
+Owns the order of a look-up: one expression after the other, each read when its turn comes, and then
+each name that matched is judged once. A group may have thousands of expressions, and there may be a
+hundred thousand names. Never: when something
 is looked up, or what becomes of it.
 
 Follows KIP-848: the syntax is RE2's, and all of a name has to match; internal topics are found as
@@ -18,7 +19,11 @@ from broker.coordinator.name_pattern import (
     matching_names,
     pace_of_names,
 )
-from storage.log.sliced_work import SlicedWork, Steps
+from broker.groups.consumer.membership import Describable, all_of_them
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps
+
+_NAMES_A_SLICE = 20_000
+"""Names that are looked for in a set within one slice."""
 
 
 class TopicNames:
@@ -40,9 +45,11 @@ class TopicNames:
         self,
         expressions: Sequence[str],
         names: Sequence[str],
+        may_describe: Describable,
         done: Callable[[dict[str, list[str]]], None],
     ) -> None:
-        """The matching ones of `names`, sorted, by expression; told at once where that is quick.
+        """The matching ones of `names` that `may_describe` shows, sorted, by expression; told at
+        once where that is quick.
 
         One that is no expression gives nothing: another release, whose RE2 takes it, may have
         written it into the log.
@@ -54,8 +61,27 @@ class TopicNames:
             assert found is not None
             done(found)
 
-        for found in self._work.begin(self._found(expressions, names), ended):
+        for found in self._work.begin(self._shown(expressions, names, may_describe), ended):
             done(found)
+
+    def _shown(
+        self, expressions: Sequence[str], names: Sequence[str], may_describe: Describable
+    ) -> Steps[dict[str, list[str]]]:
+        found = yield from self._found(expressions, names)
+        if may_describe is all_of_them:
+            return found
+        matching = list(dict.fromkeys(name for topics in found.values() for name in topics))
+        shown: set[str] = set()
+        for start in range(0, len(matching), PIECES_AT_ONCE):
+            if start:
+                yield None
+            shown.update(may_describe(matching[start : start + PIECES_AT_ONCE]))
+        pace = Pace(_NAMES_A_SLICE)
+        for expression, topics in found.items():
+            if pace.is_full(len(topics)):
+                yield None
+            found[expression] = [name for name in topics if name in shown]
+        return found
 
     def _found(
         self, expressions: Sequence[str], names: Sequence[str]

@@ -10,6 +10,7 @@ from broker.config.values import BrokerConfig
 from broker.groups.consumer.assignors.assignor import Assignor, GroupAssignment, MemberSubscription
 from broker.groups.consumer.assignors.assignors import BUILT_IN, Assignors, Computed
 from broker.groups.consumer.expressions import Found
+from broker.groups.consumer.membership import Describable
 from broker.groups.consumer.surroundings import Surroundings
 from controller.metadata.image import MetadataImage
 
@@ -50,11 +51,16 @@ class PythonExpressions:
         return "look-ahead" if "(?" in expression else None
 
     def look_up(
-        self, expressions: Sequence[str], names: Sequence[str], done: Callable[[Found], None]
+        self,
+        expressions: Sequence[str],
+        names: Sequence[str],
+        may_describe: Describable,
+        done: Callable[[Found], None],
     ) -> None:
         """At once, or, `held`, when it is told to."""
         found = {
-            one: sorted(name for name in names if re.fullmatch(one, name)) for one in expressions
+            one: sorted(may_describe([name for name in names if re.fullmatch(one, name)]))
+            for one in expressions
         }
         if self.held is None:
             done(found)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from tests.unit.broker.groups.consumer.stage import Stage, T, U, beat, joining
+from broker.groups.consumer.expressions import resolved_records
+from broker.groups.consumer.state.member import Subscription
+from broker.groups.consumer.state.records import member_record
+from tests.unit.broker.groups.consumer.stage import Stage, T, U, beat, joining, slices
 from tests.unit.broker.groups.consumer.surroundings import PythonExpressions
 from tests.unit.broker.groups.playbook import image_with
 
@@ -137,3 +140,14 @@ def test_a_member_finds_what_it_may_describe() -> None:
     stage.wait(10_001)
     stage.tell(beat("n", 0, {}, **of_t))
     assert stage.group.topics_of(".*") == ("t", "u", "v")
+
+
+def test_what_many_expressions_give_is_written_in_slices() -> None:
+    stage = Stage()
+    found = {f"x{number}": ["t"] * 10_000 for number in range(10)}
+    for number, expression in enumerate(found):
+        stage.replay([member_record("g", f"m{number}", Subscription(regex=expression))])
+    steps = resolved_records(stage.group, found, stage.image.topics, 1, 0)
+    count, records = slices(steps)
+    assert len(records) == 11
+    assert count == 10

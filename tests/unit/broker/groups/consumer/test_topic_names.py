@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import re2
 
+from broker.groups.consumer.membership import Describable, all_of_them
 from broker.groups.consumer.topic_names import TopicNames
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.sliced_work import SlicedWork
@@ -25,8 +26,10 @@ class Rig:
         self.jobs += 1
         self._threads.submit(job, done)
 
-    def look_up(self, expressions: list[str], names: list[str]) -> None:
-        self.names.look_up(expressions, names, self.told.append)
+    def look_up(
+        self, expressions: list[str], names: list[str], may_describe: Describable = all_of_them
+    ) -> None:
+        self.names.look_up(expressions, names, may_describe, self.told.append)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +115,20 @@ def test_expressions_of_the_log_that_are_too_large_here_are_refused_in_turns(
     rig.scheduler.run_for(10)
     assert rig.told == [dict.fromkeys(expressions, [])]
     assert rig.work.slices == 20
+
+
+def test_what_may_not_be_described_is_left_out_and_each_name_judged_once_in_slices() -> None:
+    rig = Rig()
+    judged: list[Sequence[str]] = []
+
+    def even(names: Sequence[str]) -> Sequence[str]:
+        judged.append(names)
+        return [name for name in names if int(name) % 2 == 0]
+
+    names = [f"{number:05d}" for number in range(10_000)]
+    rig.look_up([".*", "0.*", ".*7"], names, even)
+    assert rig.told == []
+    rig.scheduler.run_for(100)
+    assert rig.told == [{".*": names[::2], "0.*": names[::2], ".*7": []}]
+    assert [name for part in judged for name in part] == names
+    assert max(map(len, judged)) <= 128
