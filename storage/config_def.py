@@ -27,7 +27,7 @@ ConfigValue = bool | int | float | str | tuple[str, ...] | None
 Validator = Callable[[str, ConfigValue], None]
 
 REQUIRED = "(required)"
-_COMMA = re.compile(r"\s*,\s*", re.ASCII)
+_BLANKS = " \t\n\r\f\v"
 _RANGE = re.compile(r"\[(-?[0-9.]+),\.\.\.(?:,(-?[0-9.]+))?\]")
 _CHOICES = re.compile(r"(\(case insensitive\) )?\[([A-Za-z0-9_, -]+)\]")
 _THROTTLED_REPLICAS = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
@@ -169,7 +169,7 @@ def parse_type(name: str, kind: ConfigType, text: str, twice: bool = False) -> C
             raise ConfigError.invalid(name, text, "Not a number of type DOUBLE")
         return number
     if kind is ConfigType.LIST:
-        elements = _COMMA.split(trimmed) if trimmed else []
+        elements = [one.strip(_BLANKS) for one in trimmed.split(",")] if trimmed else []
         # Kafka warns about an element given twice and drops it.
         return tuple(elements if twice else dict.fromkeys(elements))
     return trimmed

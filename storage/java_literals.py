@@ -13,7 +13,8 @@ import re
 
 _BLANKS = "".join(map(chr, range(0x21)))
 _INTEGER = re.compile(r"([+-]?)(\d+)")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+# A digit has one place only in each: a text of clients that is none is refused in one walk.
+_DECIMAL = re.compile(r"[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?[dDfF]?")
 _HEXADECIMAL = re.compile(
     r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[dDfF]?"
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from re import _parser  # type: ignore[attr-defined]
 
 from protocol.errors import ApiError, ErrorCode
 from storage.config_def import ConfigType, parse_type
@@ -72,7 +73,8 @@ def _match_fault(patterns: Sequence[str]) -> ApiError | None:
             text = f"Illegal client matching pattern: {pattern}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)
         try:
-            re.compile(expression)  # never matched here
+            # Never matched here. To compile one unfolds its classes, at up to 8 ms for each.
+            _parser.parse(expression)
         except (re.error, OverflowError, RecursionError):
             text = f"Illegal client matching pattern: {pattern}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)

@@ -23,8 +23,9 @@ TYPES = ("PEM", "PKCS12", "JKS")
 STORE_BYTES_MAX = 16 << 20
 """No store is larger: what is, is another file, or a device."""
 
-_KEY = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(.*?)-----END \1-----", re.DOTALL)
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_BODY = r"(?:[^-]|-(?!----))*+"  # up to the next line of hyphens: a text is walked over once
+_KEY = re.compile(rf"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----({_BODY})-----END \1-----")
+_CERTIFICATE = re.compile(rf"-----BEGIN CERTIFICATE-----{_BODY}-----END CERTIFICATE-----")
 _JKS_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 
 

@@ -132,3 +132,26 @@ def test_types_have_the_numbers_of_describe_configs() -> None:
 def test_a_limit_that_is_not_understood_stops_the_start() -> None:
     with pytest.raises(ValueError, match="nobody taught us"):
         validator_from("[a strange, limit]!", ConfigType.INT)
+
+
+@pytest.mark.parametrize(
+    ("text", "elements"),
+    [
+        ("", ()),
+        ("a", ("a",)),
+        (" a\t, b \n,\fc\v", ("a", "b", "c")),
+        ("a b", ("a b",)),
+        (",", ("", "")),
+        ("a,\u00a0b", ("a", "\u00a0b")),
+    ],
+)
+def test_elements_of_a_list_have_no_blanks_around_them(text: str, elements: object) -> None:
+    assert parse_type("k", ConfigType.LIST, text, twice=True) == elements
+
+
+@pytest.mark.timeout(20)
+def test_many_blanks_in_a_list_are_walked_over_once() -> None:
+    """As many as a client may send held the loop for 4 s."""
+    for _ in range(10):
+        text = "a" + " " * 32_000 + "b"
+        assert parse_type("k", ConfigType.LIST, text) == (text,)

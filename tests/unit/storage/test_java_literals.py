@@ -160,3 +160,14 @@ def test_durations(text: str, seconds: float) -> None:
 )
 def test_no_durations(text: str) -> None:
     assert java.duration_ns(text) is None
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["0", "0.", ".0", "1e", "0x", "0x1.", "-", "P1D", "PT1H", " "])
+@pytest.mark.parametrize("end", ["!", "", "0", "p1!"])
+def test_a_text_as_long_as_a_client_may_send_is_walked_over_once(piece: str, end: str) -> None:
+    """30,000 zeros and a letter held the loop for 80 s."""
+    text = piece * (32_000 // len(piece)) + end
+    assert java.double(text) in (None, 0.0)
+    assert java.integer(text, 64) in (None, 0)
+    assert java.duration_ns(text) is None

@@ -46,3 +46,9 @@ def test_illegal(configs: dict[str, str], code: ErrorCode) -> None:
     fault = client_metrics_fault(configs)
     assert fault is not None
     assert fault.code is code
+
+
+@pytest.mark.timeout(20)
+def test_a_pattern_is_read_and_not_compiled() -> None:
+    """Python unfolds each of these classes: 9,000 of them would hold the controller for 25 s."""
+    assert client_metrics_fault({"match": "client_id=(?i)" + "[a-\U0010ffff]" * 6_000}) is None

@@ -333,3 +333,14 @@ def test_a_pkcs12_file_has_one_password(tmp_path: Path) -> None:
     assert load_keystore("", same) is not None
     other = replace(settings, key_password=SECRET)
     refused(load_keystore, other, "key.password", "one password")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["CERTIFICATE", "PRIVATE KEY", "A PRIVATE KEY"])
+def test_a_text_of_beginnings_is_walked_over_once(kind: str) -> None:
+    text = f"-----BEGIN {kind}-----" * 20_000
+    with pytest.raises(ConfigError):
+        load_truststore("", TlsSettings(truststore_type="PEM", truststore_certificates=text))
+    settings = replace(certificates.pem_values(server()), keystore_key=Secret(text))
+    with pytest.raises(ConfigError, match="no private key"):
+        load_keystore("", settings)
