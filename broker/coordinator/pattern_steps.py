@@ -78,21 +78,25 @@ def _pieces(kind: str | None, token: re.Match[str], letter: int) -> tuple[int, i
     text = token[0]
     if kind == "text":
         alternatives = text.count("|")
-        letters = letter * (len(text.encode()) - alternatives)
+        letters = letter * (_bytes_of(text) - alternatives)
         last = 0 if text[-1] == "|" else letter
         return letters - last + _ALTERNATIVE * alternatives, last
     if kind == "quoted":
-        return 0, letter * len(token["quoted"].encode())
+        return 0, letter * _bytes_of(token["quoted"])
     if kind == "unicode":
         return 0, _UNICODE_CLASS
     if kind == "escaped":
         return 0, _SETS.get(token["escaped"], _SIGN)
     if kind == "class":
         unicode_classes = len(_UNICODE.findall(text))
-        inside = _LETTER_IN_A_CLASS * len(text.encode())
+        inside = _LETTER_IN_A_CLASS * _bytes_of(text)
         size = _LARGE_CLASS if text[1] == "^" or "\\" in text else _CLASS
         return 0, letter * (size + inside) + _UNICODE_CLASS * unicode_classes
     return 0, _LARGE_CLASS if text == "." else _SIGN
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _counted(token: re.Match[str], piece: int) -> int:

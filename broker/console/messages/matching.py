@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import re2
 
 from broker.coordinator.name_pattern import re2_options
+from broker.coordinator.pattern_steps import steps_of
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
 from protocol.record_scan import read_varint
 from protocol.records import Record, records_in
@@ -22,6 +23,8 @@ from protocol.records import Record, records_in
 KEY, VALUE, HEADERS = "key", "value", "headers"
 PARTS = (KEY, VALUE, HEADERS)
 PATTERN_CHARACTERS_MAX = 1000
+STEPS_MAX = 50_000
+"""More would hold all threads of the console for longer than some 10 ms."""
 _MEMORY_BYTES_MAX = 8 * 1024 * 1024
 _TOKEN = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[\^$]", re.DOTALL)
 """What is looked at as one: a quotation, an escape, a class, an anchor."""
@@ -88,6 +91,8 @@ def matcher_of(
         raise BadPattern("there is nothing to look for: type a text")
     if len(text) > PATTERN_CHARACTERS_MAX:
         raise BadPattern(f"look for {PATTERN_CHARACTERS_MAX} characters at most")
+    if is_regex and steps_of(text, STEPS_MAX) > STEPS_MAX:
+        raise BadPattern("this expression is too large: repeat less, or name fewer classes")
     options = re2_options(
         {
             "log_errors": False,
@@ -105,6 +110,8 @@ def matcher_of(
         (reason,) = error.args
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise BadPattern(f"this is no regular expression: {said}") from None
+    finally:
+        re2.purge()  # it would keep the last 128, each with all its memory
     return Matcher(strict, loose, parts)
 
 

@@ -72,6 +72,8 @@ def test_records_are_whole(batch: bytes) -> None:
     [
         ("", "nothing to look for"),
         ("a" * 1001, "1000 characters at most"),
+        ("a{0,1000}" * 100, "too large"),
+        (r"\pL" * 300, "too large"),
         ("(", r"no regular expression: missing \)"),
         (r"(?=a)", "no regular expression"),
     ],
