@@ -155,7 +155,7 @@ class Json:
                 for field in self.fields
             )
         )
-        first = F.filter(looked, lambda one: one["wrong"])[0]
+        first = F.get(F.filter(looked, lambda one: one["wrong"]), F.lit(0))
         value = F.element_at(raw, first["name"])
         kind = F.regexp_replace(F.schema_of_variant(value), "^OBJECT.*", "an object")
         words = F.when(first["whole"], F.lit("does not fit")).otherwise(

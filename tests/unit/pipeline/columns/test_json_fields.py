@@ -63,6 +63,8 @@ MISFIT: tuple[tuple[bytes | str | None, str], ...] = (
     ('{"id":"a","n":1.5}', "field n is DECIMAL(2,1), not INT: 1.5"),
     ('{"id":"a","n":3000000000}', "field n is BIGINT, not INT: 3000000000"),
     ('{"id":"a","n":{"b":1}}', 'field n is an object, not INT: {"b":1}'),
+    # A name that an object has twice: nothing is known of what is in it.
+    ('{"id":"a","n":{"b":1,"b":2}}', "a field is not of its type in the schema"),
     ('{"id":"a","x":"1"}', "field x is STRING, not DOUBLE: 1"),
     ('{"id":"a","price":1000}', "field price is BIGINT, not DECIMAL(5,2): 1000"),
     ('{"id":"a","ok":1}', "field ok is BIGINT, not BOOLEAN: 1"),
