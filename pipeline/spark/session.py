@@ -31,8 +31,10 @@ from pipeline.spark.waiting import busy, teller
 
 LOG_SETTINGS = str(Path(__file__).parents[1] / "connector" / "log4j2.properties")
 
-# What the jobs need whatever the cluster: times are UTC in windows, folders and texts.
+# What the jobs need whatever the cluster: times are UTC in windows, folders and texts, and files
+# have them in µs. Spark's own INT96 is another time to Arrow and pandas before 1677 and after 2262.
 _ALWAYS = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
 }

@@ -74,6 +74,7 @@ def test_spark_submit_decides_about_master_and_jars() -> None:
     settings = settings_for(None, {}, submitted=True)
     assert "spark.master" not in settings and "spark.jars" not in settings
     assert settings["spark.sql.session.timeZone"] == "UTC"
+    assert settings["spark.sql.parquet.outputTimestampType"] == "TIMESTAMP_MICROS"
 
 
 def test_a_setting_is_a_pair() -> None:
