@@ -1,13 +1,14 @@
 """Values that are JSON objects: a column for each field of a schema, or the reason why not.
 
 Spark's `from_json` alone would make many things null, or something else, in silence: the array of
-which it takes the first object, what follows an object, milliseconds read as seconds. Here each
-such record is a misfit. Owns what counts as fitting; finds no schema itself.
+which it takes the first object, what follows an object. Here each
+such record is a misfit. Owns what counts as fitting, and leaves to `strict_types` the types that
+are judged value by value; finds no schema itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
@@ -20,8 +21,6 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
 from pipeline.columns.evolution import grown
@@ -31,17 +30,18 @@ from pipeline.columns.new_fields import NEW, TWIN, new_fields
 from pipeline.columns.new_fields import TYPE as NEW_TYPE
 from pipeline.columns.records import column_names, nullable
 from pipeline.columns.schema_text import told
+from pipeline.columns.strict_types import as_read, fitting, is_strict, misfit, variant_type
+from pipeline.columns.times import SHOWN_MAX
+from pipeline.columns.walks import Check, bound, checks
 
 ADD, IGNORE, MISFIT = "add", "ignore", "misfit"
 NEW_FIELDS = (ADD, IGNORE, MISFIT)
-_OBJECT, _END, _CORRUPT = "object", "end", "corrupt"
+_OBJECT, _END, _CORRUPT, _WRONG = "object", "end", "corrupt", "wrong"
 _OPTIONS = {
     "mode": "PERMISSIVE",
     "columnNameOfCorruptRecord": _CORRUPT,
     "allowSingleQuotes": "false",
 }
-_SHOWN_MAX = 60
-_LAST_TIME = "9999-12-31 23:59:59.999999"
 _COMPLEX = (StructType, ArrayType, MapType)
 
 
@@ -83,12 +83,24 @@ class Json:
         whole = F.concat(F.lit(f'{{"{_OBJECT}":'), text, F.lit(f',"{_END}":1}}'))
         wanted = StructType(
             [
-                StructField(_OBJECT, self.fields),
+                StructField(_OBJECT, as_read(self.fields)),
                 StructField(_END, IntegerType()),
                 StructField(_CORRUPT, StringType()),
             ]
         )
-        return F.from_json(whole, wanted, _OPTIONS)
+        parsed = F.from_json(whole, wanted, _OPTIONS)
+        return bound(parsed, self._judged) if is_strict(self.fields) else parsed
+
+    def _judged(self, parsed: Column) -> Column:
+        """Return what was parsed with values of the schema's types, and what is wrong with some."""
+
+        def with_misfit(fit: Column) -> Column:
+            return F.struct(
+                *(fit.alias(_OBJECT), parsed[_END].alias(_END), parsed[_CORRUPT].alias(_CORRUPT)),
+                misfit(parsed[_OBJECT], fit, self.fields).alias(_WRONG),
+            )
+
+        return bound(fitting(parsed[_OBJECT], self.fields), with_misfit)
 
     def reason(self, data: Column, read: Column, what: str) -> Column:
         """The first thing that is wrong, null where nothing is."""
@@ -101,9 +113,11 @@ class Json:
             .when(~F.is_valid_utf8(text), F.lit(f"the {what} is no text in UTF-8"))
             .when(parsed[_END].isNull() | (found.isNull() & begins), _not_json(text, what))
             .when(found.isNull(), _no_object(text, what))
-            .when(parsed[_CORRUPT].isNotNull(), self._other_type(text, found))
         )
-        for words, wrong in _checks(self.fields):
+        if is_strict(self.fields):
+            why = why.when(parsed[_WRONG].isNotNull(), parsed[_WRONG])
+        why = why.when(parsed[_CORRUPT].isNotNull(), self._other_type(text, found))
+        for words, wrong in checks(self.fields, _missing):
             why = why.when(wrong(found), F.lit(words))
         if self.new_fields == MISFIT:
             return why.when(F.size(new) > 0, _told_of(new[0]["name"], "is not in the schema"))
@@ -157,9 +171,8 @@ class Json:
         )
         first = F.get(F.filter(looked, lambda one: one["wrong"]), F.lit(0))
         value = F.element_at(raw, first["name"])
-        kind = F.regexp_replace(F.schema_of_variant(value), "^OBJECT.*", "an object")
         words = F.when(first["whole"], F.lit("does not fit")).otherwise(
-            F.concat(F.lit("is "), kind, F.lit(", not"))
+            F.concat(F.lit("is "), variant_type(value), F.lit(", not"))
         )
         return F.coalesce(
             F.concat(
@@ -171,7 +184,7 @@ class Json:
 
 
 def _short(text: Column) -> Column:
-    return F.substring(text, 1, _SHOWN_MAX)
+    return F.substring(text, 1, SHOWN_MAX)
 
 
 def _told_of(name: Column, what: str) -> Column:
@@ -193,7 +206,9 @@ def _is_wrong(raw: Column, found: Column, field: StructField) -> Column:
     if not isinstance(field.dataType, _COMPLEX):
         return there & found[field.name].isNull()
     alone = F.concat(F.lit(f'{{"{_OBJECT}":'), F.to_json(value), F.lit("}"))
-    wanted = StructType([StructField(_OBJECT, field.dataType), StructField(_CORRUPT, StringType())])
+    wanted = StructType(
+        [StructField(_OBJECT, as_read(field.dataType)), StructField(_CORRUPT, StringType())]
+    )
     return there & F.from_json(alone, wanted, _OPTIONS)[_CORRUPT].isNotNull()
 
 
@@ -205,53 +220,8 @@ def _examples(found: DataFrame, new: str) -> Iterator[bytes]:
         yield from row[1:]
 
 
-_Check = tuple[str, Callable[[Column], Column]]
-"""A sentence, and when it is true of a value."""
-
-
-def _checks(fields: StructType, path: str = "") -> Iterator[_Check]:
-    """What can be wrong with an object whose fields have the right types."""
-    for field in fields:
-        name = f"{path}{field.name}"
-        if not field.nullable:
-            yield f"field {name} is missing or null", _in_field(field.name, Column.isNull)
-        for words, wrong in _checks_of(field.dataType, name):
-            yield words, _in_field(field.name, wrong)
-
-
-def _checks_of(kind: DataType, name: str) -> Iterator[_Check]:
-    if isinstance(kind, TimestampType | TimestampNTZType):
-        last = F.lit(_LAST_TIME).cast(kind)
-        words = f"field {name} is a time after the year 9999: a number is read as seconds"
-        yield words, lambda value: value > last
-    elif isinstance(kind, StructType):
-        for words, wrong in _checks(kind, f"{name}."):
-            yield words, _where_there(wrong)
-    elif isinstance(kind, ArrayType):
-        for words, wrong in _of_elements(kind.elementType, kind.containsNull, f"{name}[]"):
-            yield words, _in_any(wrong)
-    elif isinstance(kind, MapType):
-        for words, wrong in _of_elements(kind.valueType, kind.valueContainsNull, f"{name}[]"):
-            yield words, _in_any_value(wrong)
-
-
-def _of_elements(kind: DataType, may_be_null: bool, name: str) -> Iterator[_Check]:
-    if not may_be_null:
-        yield f"field {name} is null", Column.isNull
-    yield from _checks_of(kind, name)
-
-
-def _in_field(name: str, wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
-    return lambda value: wrong(value[name])
-
-
-def _where_there(wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
-    return lambda value: value.isNotNull() & wrong(value)
-
-
-def _in_any(wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
-    return lambda value: F.exists(value, wrong)
-
-
-def _in_any_value(wrong: Callable[[Column], Column]) -> Callable[[Column], Column]:
-    return lambda value: F.exists(F.map_values(value), wrong)
+def _missing(kind: DataType, nullable: bool, name: str) -> Iterator[Check]:
+    """Return the check of whether a value is there; `walks.Own`."""
+    if not nullable:
+        words = "is null" if name.endswith("[]") else "is missing or null"
+        yield f"field {name} {words}", Column.isNull

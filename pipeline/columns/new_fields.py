@@ -6,11 +6,11 @@ Owns the names by which they are told: `s.x` inside an object, `tags[].x` in eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from pipeline.columns.walks import bound
 
 NEW, EMPTY, TWIN = "new", "empty", "twin"
 """It has a value; nothing but null, `[]` and `{}`; it differs from a known one in case alone."""
@@ -38,7 +38,7 @@ def _of_object(text: Column, schema: StructType, path: str) -> Column:
         )
         return F.concat(_own(text, fields, schema, path), *inside)
 
-    return F.coalesce(_bound(F.from_json(text, _FIELDS), found), _none())
+    return F.coalesce(bound(F.from_json(text, _FIELDS), found), _none())
 
 
 def _own(text: Column, fields: Column, schema: StructType, path: str) -> Column:
@@ -101,11 +101,6 @@ def _has_fields(kind: DataType) -> bool:
     if isinstance(kind, MapType):
         return _has_fields(kind.valueType)
     return isinstance(kind, StructType)
-
-
-def _bound(value: Column, of: Callable[[Column], Column]) -> Column:
-    """`of(value)`, which names the value as often as it likes: it is evaluated once."""
-    return F.transform(F.array(value), of)[0]
 
 
 def _names(schema: StructType) -> Column:

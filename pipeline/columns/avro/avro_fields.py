@@ -21,6 +21,8 @@ from pipeline.columns.avro.avro_schema import AvroSchema
 from pipeline.columns.avro.registry import Registry
 from pipeline.columns.evolution import merged
 from pipeline.columns.records import column_names, nullable
+from pipeline.columns.times import beyond
+from pipeline.columns.walks import checks, value_checks
 
 PACKAGE = "org.apache.spark:spark-avro_2.13:4.0.0"
 IDS_MAX = 1_000
@@ -120,12 +122,20 @@ class Avro:
                 )
             )
             by = F.concat(F.lit("schema id "), number)
-        return why.when(
+        why = why.when(
             end.isNull(),
             F.concat(F.lit(f"the {what} cannot be read by "), by, _into(self.framed)),
         ).when(
             end != F.lit(_MARK), F.concat(F.lit(f"bytes of the {what} are left over, read by "), by)
         )
+        kind = self.reader.kind
+        if isinstance(kind, StructType):
+            bounds = checks(kind, beyond)
+        else:
+            bounds = value_checks(kind, beyond, what)
+        for words, wrong in bounds:
+            why = why.when(wrong(read["read"][_DATUM]), F.lit(words))
+        return why
 
     def unknown(self, read: Column, fits: Column) -> Column | None:
         """The id of a schema that was not asked for yet."""

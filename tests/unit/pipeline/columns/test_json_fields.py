@@ -63,8 +63,6 @@ MISFIT: tuple[tuple[bytes | str | None, str], ...] = (
     ('{"id":"a","n":1.5}', "field n is DECIMAL(2,1), not INT: 1.5"),
     ('{"id":"a","n":3000000000}', "field n is BIGINT, not INT: 3000000000"),
     ('{"id":"a","n":{"b":1}}', 'field n is an object, not INT: {"b":1}'),
-    # A name that an object has twice: nothing is known of what is in it.
-    ('{"id":"a","n":{"b":1,"b":2}}', "a field is not of its type in the schema"),
     ('{"id":"a","x":"1"}', "field x is STRING, not DOUBLE: 1"),
     ('{"id":"a","price":1000}', "field price is BIGINT, not DECIMAL(5,2): 1000"),
     ('{"id":"a","ok":1}', "field ok is BIGINT, not BOOLEAN: 1"),
@@ -74,7 +72,25 @@ MISFIT: tuple[tuple[bytes | str | None, str], ...] = (
         '{"id":"a","at":1772452800000}',
         "field at is a time after the year 9999: a number is read as seconds",
     ),
+    (
+        '{"id":"a","at":-631152000000}',
+        "field at is a time before the year 1: a number is read as seconds",
+    ),
+    (
+        '{"id":"a","at":"9999-12-31T23:00-05:00"}',
+        "field at is a time after the year 9999 in UTC: 9999-12-31T23:00-05:00",
+    ),
+    (
+        '{"id":"a","at":"2026-03-02T12:00:00.1234567Z"}',
+        "field at is finer than a microsecond: 2026-03-02T12:00:00.1234567Z",
+    ),
+    ('{"id":"a","at":"12:30"}', "field at is STRING, not TIMESTAMP: 12:30"),
     ('{"id":"a","day":"2026-02-30"}', "field day is STRING, not DATE: 2026-02-30"),
+    ('{"id":"a","day":"20261128"}', "field day is STRING, not DATE: 20261128"),
+    ('{"id":"a","day":20261128}', "field day is BIGINT, not DATE: 20261128"),
+    # A name that an object has twice: nothing is known of what is in it.
+    ('{"id":"a","n":{"b":1,"b":2}}', "a field is not of its type in the schema"),
+    ('{"id":"a","day":{"b":1,"b":2}}', "a field is not of its type in the schema"),
     ('{"id":"a","place":{"lat":1}}', "field place.lon is missing or null"),
     (
         '{"id":"a","place":{"lat":"x","lon":1}}',
@@ -225,9 +241,9 @@ def test_a_key_of_json_is_one_column(spark: SparkSession) -> None:
 
 def test_a_value_is_parsed_once(spark: SparkSession) -> None:
     """Reasons and columns name what was parsed; none of them holds the parsing."""
-    columns = json_columns("id INT NOT NULL, b STRING", "add")
-    plan = _plan(columns.checked(texts(spark, "{}")))
-    assert plan.count("from_json(StructField(object") == 1
+    for schema in ("id INT NOT NULL, b STRING", "id INT NOT NULL, at TIMESTAMP, day DATE"):
+        plan = _plan(json_columns(schema, "add").checked(texts(spark, "{}")))
+        assert plan.count("from_json(StructField(object") == 1
 
 
 def _plan(frame: DataFrame) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -142,6 +143,66 @@ def test_a_narrower_reader_and_columns_that_it_lacks(spark: SparkSession) -> Non
         (0, 1, None, (None, 2), [(3, None)], {"k": (4,)}),
         (1, 1, None, None, [], {}),
     ]
+
+
+DATE = {"type": "int", "logicalType": "date"}
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MICROS = {"type": "long", "logicalType": "local-timestamp-micros"}
+LAST_MICROSECOND = 253_402_300_799_999_999
+
+
+def zigzag(number: int) -> bytes:
+    """A whole number as Avro writes it."""
+    left, written = (number << 1) ^ (number >> 63), b""
+    while left > 0x7F:
+        written += bytes([left & 0x7F | 0x80])
+        left >>= 7
+    return written + bytes([left])
+
+
+def test_dates_and_times_outside_of_the_years_1_to_9999(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+
+    fields = ("d", DATE), ("t", MILLIS), ("l", {"type": "array", "items": MICROS})
+    columns = columns_of(Avro.of(AvroSchema("x", record(*fields)), None, None, None))
+    bounds = {"d": (-719_162, 2_932_896), "t": (-62_135_596_800_000, 253_402_300_799_999)}
+    bounds["l"] = (-62_135_596_800_000_000, LAST_MICROSECOND)
+
+    def value(d: int = 0, t: int = 0, n: int = 0) -> bytes:
+        return zigzag(d) + zigzag(t) + zigzag(2) + zigzag(0) + zigzag(n) + zigzag(0)
+
+    first, last = zip(*bounds.values(), strict=True)
+    values = [value(*first), value(*last)]
+    for name in ("d", "t", "n"):
+        low, high = bounds["l" if name == "n" else name]
+        values += [value(**{name: low - 1}), value(**{name: high + 1})]
+    rows, misfits = split(columns, records(spark, *values, value(t=2**62)))
+    fit = rows.orderBy("offset").toArrow().to_pylist()
+    years = [(row["d"].year, row["t"].year, row["l"][1].year) for row in fit]
+    assert years == [(1, 1, 1), (9999, 9999, 9999)]
+    assert [row.reason for row in misfits.orderBy("offset").collect()] == [
+        "field d is a date before the year 1",
+        "field d is a date after the year 9999",
+        "field t is a time before the year 1",
+        "field t is a time after the year 9999",
+        "field l[] is a time before the year 1",
+        "field l[] is a time after the year 9999",
+        "the value cannot be read by the schema",
+    ]
+
+
+def test_a_key_that_is_a_date_outside_of_the_bounds(spark: SparkSession) -> None:
+    from pipeline.columns.avro.avro_fields import Avro
+    from pipeline.columns.avro.avro_schema import AvroSchema
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.plain import Raw
+
+    reader = AvroSchema("x", json.dumps(DATE))
+    columns = Columns(Raw(), Avro.of(reader, None, None, "key"))
+    rows, misfits = split(columns, records(spark, b"v", key=zigzag(2_932_897)))
+    assert rows.collect() == []
+    assert [row.reason for row in misfits.collect()] == ["field key is a date after the year 9999"]
 
 
 def test_keys_of_avro_are_one_column(spark: SparkSession) -> None:
