@@ -31,6 +31,8 @@ from tests.clients.wire_client import WireClient
 CLIENTS, BROKERS, CONTROLLERS = "CLIENTS", "INTERNAL", "CONTROLLER"
 NODE, NODE_PASSWORD = "node", "node-secret"
 USER, PASSWORD = "client", "client-secret"
+STRANGER, STRANGER_PASSWORD = "stranger", "stranger-secret"
+"""A user who may log in, and has no rights."""
 MECHANISM = "PLAIN"
 _ANY, _ALL, _LITERAL, _ALLOW = 1, 2, 3, 3
 """Numbers of filters and ACLs."""
@@ -103,7 +105,8 @@ class ClusterSecurity:
         kinds = {CLIENTS: "SASL_SSL", BROKERS: "SASL_SSL", CONTROLLERS: "SSL"}
         jaas = (
             f'{_MODULE} username="{NODE}" password="{NODE_PASSWORD}" '
-            f'user_{NODE}="{NODE_PASSWORD}" user_{USER}="{PASSWORD}";'
+            f'user_{NODE}="{NODE_PASSWORD}" user_{USER}="{PASSWORD}" '
+            f'user_{STRANGER}="{STRANGER_PASSWORD}";'
         )
         keys = {
             "listener.security.protocol.map": ",".join(f"{k}:{v}" for k, v in kinds.items()),
