@@ -31,7 +31,7 @@ from pipeline.spark.session import Needs
 from pipeline.tables import file_rows
 from pipeline.tables.file_rows import MISFIT
 from pipeline.tables.table import form_of, no_versions, open_table, quoted
-from pipeline.tables.table_records import between, records_of
+from pipeline.tables.table_records import AS_JSON, between, records_of
 from pipeline.topics import KEPT_FOR_EVER, Cluster
 
 TABLES = ("table", "delta", "iceberg")
@@ -250,7 +250,7 @@ def from_rows(
         by_key = frame.repartition(*map(quoted, key)) if key else frame.coalesce(1)
         frame = by_key.sortWithinPartitions(*map(quoted, order))
     joined = F.concat_ws(_KEY_SEPARATOR, *map(quoted, key)).cast("binary") if key else F.lit(None)
-    value = F.to_json(F.struct(*map(quoted, columns)), _JSON)
+    value = F.to_json(F.struct(*map(quoted, columns)), AS_JSON)
     return frame.select(
         joined.cast("binary").alias("key"),
         value.cast("binary").alias("value"),
@@ -259,9 +259,6 @@ def from_rows(
         F.lit(-1).alias("partition"),
         misfit.alias("misfit"),
     )
-
-
-_JSON = {"ignoreNullFields": "false"}
 
 
 def _millis(frame: DataFrame, name: str | None) -> Any:

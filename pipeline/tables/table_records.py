@@ -18,7 +18,14 @@ from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 from pipeline.tables.table import quoted
 
 _OWN = ("topic", "partition", "offset", "timestamp", "key", "headers")
-_JSON = {"ignoreNullFields": "false"}
+AS_JSON = {
+    "ignoreNullFields": "false",
+    # Spark's own forms end with the milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    "timeZone": "UTC",
+}
+"""Of `to_json`: what `table` takes again as the same values."""
 
 
 def records_of(
@@ -54,7 +61,7 @@ def value_of(rows: DataFrame, fields: Mapping[str, str] | None) -> Column:
     there = reduce(
         lambda left, right: left | right, (F.col(quoted(one)).isNotNull() for one in names)
     )
-    return F.when(there, F.to_json(F.struct(*named), _JSON).cast("binary"))
+    return F.when(there, F.to_json(F.struct(*named), AS_JSON).cast("binary"))
 
 
 def _field(column: str, fields: Mapping[str, str]) -> str:
@@ -78,7 +85,7 @@ def bytes_of(rows: DataFrame, name: str) -> Column:
     if keeps_bytes(rows, name):
         return F.col(name).cast("binary")
     whole = F.col(name) if isinstance(kind, StructType) else F.struct(F.col(name).alias(name))
-    return F.to_json(whole, _JSON).cast("binary")
+    return F.to_json(whole, AS_JSON).cast("binary")
 
 
 def _typed(rows: DataFrame) -> list[str]:

@@ -28,7 +28,7 @@ def test_rows_of_any_file_become_records(spark: SparkSession) -> None:
         "id": "b",
         "n": 2,
         "x": None,
-        "at": "2026-03-02T12:00:00.000Z",
+        "at": "2026-03-02T12:00:00.000000Z",
     }
     assert rows[0].timestamp_ms == int(NOON.timestamp() * 1000)
     with pytest.raises(PipelineError, match="no column nope in these files: they have id, n, x"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.pipeline.small_frames import NOON, ON_SPARK, records
+from tests.unit.pipeline.small_frames import NOON, ON_SPARK, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +43,26 @@ def test_columns_come_back_as_json_with_the_names_of_the_fields(spark: SparkSess
     assert json.loads(bytes(row.key)) == {"key": 7}
     (none,) = records_of(frame.select(*frame.columns[:5], "key", "gone"), fields=fields).collect()
     assert none.value is None, "a record without a value"
+
+
+def test_times_come_back_with_their_microseconds(spark: SparkSession) -> None:
+    from pipeline.columns.columns import Columns
+    from pipeline.columns.json_fields import Json
+    from pipeline.columns.plain import Raw
+    from pipeline.columns.schema_text import parse_schema
+
+    schema = parse_schema("x", "t TIMESTAMP, n TIMESTAMP_NTZ, d DATE, l ARRAY<TIMESTAMP>")
+    columns = Columns(Json(schema), Raw("key"))
+    fields = {name: name for name in schema.names}
+    day, zone = "1500-02-28", "+05:30"
+    time = f"{day}T12:00:00.000001"
+    frame = records(spark, {"t": f"{time}{zone}", "n": time, "d": day, "l": [f"{time}Z"]})
+    rows, _ = split(columns, frame)
+    (row,) = records_of(rows, fields=fields).collect()
+    back = json.loads(bytes(row.value))
+    assert back == {"t": f"{day}T06:30:00.000001Z", "n": time, "d": day, "l": [f"{time}Z"]}
+    again, _ = split(columns, records(spark, back))
+    assert again.select(*fields).exceptAll(rows.select(*fields)).count() == 0 < again.count()
 
 
 def test_one_field_that_is_called_value_is_no_value(spark: SparkSession) -> None:
