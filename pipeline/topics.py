@@ -24,6 +24,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from pipeline.errors import PipelineError
 from pipeline.spark.connection import Connection
+from pipeline.tables.progress import is_another
 
 REPLICAS_WANTED = 3
 # Of a topic whose records keep timestamps of their own: they may be older than any retention, and
@@ -106,6 +107,14 @@ class Cluster:
                         f"--bootstrap-server {self.servers}"
                     ) from error
             time.sleep(_RETRY_S)
+
+    def check_kept(self, topic: str, topic_id: str | None) -> None:
+        """PipelineError where a topic that was written into is not the one of this id any more."""
+        if is_another(topic_id, self.topic_id(topic)):
+            raise PipelineError(
+                f"topic {topic} was deleted and made again while it was written: what was sent "
+                "before is gone; send all of it again"
+            )
 
     def ensure(self, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> bool:
         """Make a topic, with three replicas where there are three brokers; whether it is new."""

@@ -103,10 +103,12 @@ def run(options: argparse.Namespace) -> int:
         there = sum(one.end - one.start for one in cluster.offsets(options.topic).values())
         if there:
             _say(f"topic {options.topic} holds {there:,} records already; these are appended")
+    topic_id = cluster.topic_id(options.topic)
     sender = Sender(target.client(), options.topic)
     began = time.monotonic()
     send_paced(generated(spec), sender, options.rate, Progress(spec.events))
     spent = time.monotonic() - began
+    cluster.check_kept(options.topic, topic_id)
     _say(
         f"done: {sender.acknowledged:,} records acknowledged in {spent:.1f} s, "
         f"{sender.acknowledged / spent:,.0f}/s (seed {spec.seed})"

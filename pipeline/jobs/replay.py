@@ -165,6 +165,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     cluster.ensure(options.topic, options.partitions, KEPT_FOR_EVER)
     if has_misfits:
         cluster.ensure(dead_letters, options.partitions, KEPT_FOR_EVER)
+    topic_id = cluster.topic_id(options.topic)
     # What the executors run goes to them by value: they need confluent-kafka, not this package.
     for module in (errors, sender, row_sending):
         register_pickle_by_value(module)  # type: ignore[no-untyped-call]
@@ -175,6 +176,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     done = rows.select(*COLUMNS).mapInArrow(send, SENT).collect()
     sent, refused = sum(one.sent for one in done), sum(one.refused for one in done)
     spent = time.monotonic() - began
+    cluster.check_kept(options.topic, topic_id)
     _say(f"{sent:,} records into {options.topic} in {spent:.1f} s, {sent / spent:,.0f}/s")
     if not refused:
         return 0

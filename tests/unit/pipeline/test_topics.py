@@ -148,6 +148,11 @@ def test_the_topics_id_waits_until_the_topic_is_described(monkeypatch: pytest.Mo
     monkeypatch.setattr(topics, "_RETRY_S", 0)
     cluster = cluster_with(monkeypatch, admin)
     assert cluster.topic_id("cdr") == "AAAAAAAAAAAAAAAAAAAAAQ"
+    answers[:0] = [SimpleNamespace(topic_id=Uuid(0, one)) for one in (1, 0, 2)]
+    cluster.check_kept("cdr", "AAAAAAAAAAAAAAAAAAAAAQ")
+    cluster.check_kept("cdr", "AAAAAAAAAAAAAAAAAAAAAQ")
+    with pytest.raises(PipelineError, match="cdr was deleted and made again while it was written"):
+        cluster.check_kept("cdr", "AAAAAAAAAAAAAAAAAAAAAQ")
     del admin.there["cdr"]
     with pytest.raises(PipelineError, match="there is no topic cdr"):
         cluster.topic_id("cdr")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from pipeline.command import parser_for
+from pipeline.errors import PipelineError
 from pipeline.generator import GeneratorSpec, generated
+from pipeline.jobs import generate
 from pipeline.jobs.generate import APART_MAX_MS, Progress, send_paced, spec_of
 
 
@@ -77,3 +82,28 @@ def test_progress_is_a_line_every_two_seconds() -> None:
 def test_the_options_are_the_spec() -> None:
     options = parser_for("generate").parse_args(["generate", "--seed", "9", "--late", "0.5"])
     assert spec_of(options) == GeneratorSpec(seed=9, late_share=0.5)
+
+
+def test_a_topic_that_is_made_again_meanwhile_holds_not_all_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its topic is asked for before the first record, and once all are acknowledged."""
+    steps: list[str] = []
+
+    def kept(topic: str, topic_id: str) -> None:
+        steps.append(f"kept {topic} {topic_id}")
+        raise PipelineError("made again")
+
+    cluster = SimpleNamespace(
+        ensure=lambda *_: True,
+        topic_id=lambda topic: steps.append("id") or "A",
+        check_kept=kept,
+    )
+    sender = SimpleNamespace(
+        send=lambda *_: None, flush=lambda: steps.append("flush"), acknowledged=1
+    )
+    monkeypatch.setattr(generate, "Cluster", lambda _: cluster)
+    monkeypatch.setattr(generate, "Sender", lambda *_: sender)
+    with pytest.raises(PipelineError, match="made again"):
+        generate.run(parser_for("generate").parse_args(["generate", "--events", "1"]))
+    assert steps == ["id", "flush", "flush", "kept cdr A"]

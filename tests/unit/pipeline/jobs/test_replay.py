@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -91,6 +92,36 @@ def test_a_loaded_table_is_sent_as_it_was(spark: SparkSession, tmp_path: Path) -
     assert {(row.partition, row.timestamp_ms) for row in rows} == {(0, NOON.timestamp() * 1000)}
     later = parser_for("replay").parse_args([*given, "--from-time", "2026-03-02T12:00:01"])
     assert read_records(spark, later).count() == 0
+
+
+def test_a_topic_that_is_made_again_meanwhile_holds_not_all_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its topic is asked for before the executors send, and once they have."""
+    from pipeline.command import parser_for
+    from pipeline.errors import PipelineError
+    from pipeline.jobs import replay
+
+    steps: list[str] = []
+
+    def kept(topic: str, topic_id: str) -> None:
+        steps.append(f"kept {topic} {topic_id}")
+        raise PipelineError("made again")
+
+    cluster = SimpleNamespace(
+        ensure=lambda *_: True,
+        topic_id=lambda topic: steps.append("id") or "A",
+        check_kept=kept,
+    )
+    rows = SimpleNamespace(collect=lambda: steps.append("sent") or [])
+    rows.select = rows.mapInArrow = lambda *_: rows
+    monkeypatch.setattr(replay, "Cluster", lambda _: cluster)
+    monkeypatch.setattr(replay, "_records_of", lambda *_: (rows, False))
+    spark: Any = None
+    options = parser_for("replay").parse_args(["replay", "--topic", "t", "--files", "f"])
+    with pytest.raises(PipelineError, match="made again"):
+        replay.run(spark, options)
+    assert steps == ["id", "sent", "kept t A"]
 
 
 def test_a_time_is_utc_where_it_names_no_zone() -> None:
