@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -31,6 +32,10 @@ from protocol.messages.alter_replica_log_dirs import (
 )
 from storage.directories.future_logs import NAME_LENGTH_MAX
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogPlaceTaken
+from storage.log.sliced_work import Pace, Steps, in_bulk, in_one_go
+
+MOVE = 25
+"""Pieces of work that it is to begin a move: it makes a folder."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -38,8 +43,11 @@ _log = logging.getLogger(f"ottla.{__name__}")
 class AlterReplicaLogDirsApi:
     """Moves replicas between the log directories of this broker."""
 
-    def __init__(self, log_dirs: Sequence[str], replicas: ReplicaManager) -> None:
+    def __init__(
+        self, log_dirs: Sequence[str], replicas: ReplicaManager, answers: SlicedAnswers
+    ) -> None:
         """`log_dirs`: all directories of this node."""
+        self._answers = answers
         self._log_dirs = log_dirs
         self._replicas = replicas
 
@@ -49,17 +57,31 @@ class AlterReplicaLogDirsApi:
     def handle(
         self, context: RequestContext, request: AlterReplicaLogDirsRequest, respond: Respond
     ) -> None:
-        if not context.rights.allows_on_cluster(Operation.ALTER):
-            respond(refuse_alter_log_dirs(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
-            return
+        if context.rights.allows_on_cluster(Operation.ALTER):
+            steps = self._move_all(request)
+        else:
+            steps = _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        self._answers.give(context, request, steps, respond, refuse_alter_log_dirs)
+
+    def _move_all(self, request: AlterReplicaLogDirsRequest) -> Steps[AlterReplicaLogDirsResponse]:
+        pace = Pace()
         results: dict[str, AlterReplicaLogDirTopicResult] = {}
         for log_dir in request.dirs:
+            if pace.is_full():
+                yield None
             for topic in log_dir.topics:
+                if pace.is_full():
+                    yield None
                 result = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic.name))
                 for index in topic.partitions:
+                    is_here = self._replicas.partition(topic.name, index) is not None
+                    if pace.is_full(MOVE if is_here else 1):
+                        yield None
                     error = self._move(topic.name, index, log_dir.path)
                     result.partitions.append(AlterReplicaLogDirPartitionResult(index, int(error)))
-        respond(AlterReplicaLogDirsResponse(results=list(results.values())))
+        response = AlterReplicaLogDirsResponse()
+        yield from in_bulk(response.results.extend, results.values())
+        return response
 
     def _move(self, topic: str, index: int, log_dir: str) -> ErrorCode:
         replicas = self._replicas
@@ -96,13 +118,24 @@ def refuse_alter_log_dirs(
     request: AlterReplicaLogDirsRequest, error: ErrorCode
 ) -> AlterReplicaLogDirsResponse:
     """The response that says `error` for every partition."""
-    return AlterReplicaLogDirsResponse(
-        results=[
-            AlterReplicaLogDirTopicResult(
-                topic.name,
-                [AlterReplicaLogDirPartitionResult(one, int(error)) for one in topic.partitions],
-            )
-            for log_dir in request.dirs
-            for topic in log_dir.topics
-        ]
-    )
+    return in_one_go(_refused(request, error))
+
+
+def _refused(
+    request: AlterReplicaLogDirsRequest, error: ErrorCode
+) -> Steps[AlterReplicaLogDirsResponse]:
+    pace = Pace()
+    response = AlterReplicaLogDirsResponse()
+    for log_dir in request.dirs:
+        if pace.is_full():
+            yield None
+        for topic in log_dir.topics:
+            if pace.is_full():
+                yield None
+            result = AlterReplicaLogDirTopicResult(topic.name)
+            for index in topic.partitions:
+                if pace.is_full():
+                    yield None
+                result.partitions.append(AlterReplicaLogDirPartitionResult(index, int(error)))
+            response.results.append(result)
+    return response

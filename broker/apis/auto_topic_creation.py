@@ -14,11 +14,12 @@ Follows Kafka's `AutoTopicCreationManager` and the configs that `GroupCoordinato
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
 from broker.config.values import BrokerConfig
 from broker.requests.context import Handle, RequestContext
+from controller.decisions.decision import MAX_PARTITIONS_PER_REQUEST
 from controller.metadata.topic_names import topic_name_fault
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -28,6 +29,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from storage.log.sliced_work import Pace, Steps
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -36,6 +38,8 @@ TRANSACTION_TOPIC = "__transaction_state"
 SHARE_TOPIC = "__share_group_state"
 
 _CREATE_TOPICS_VERSION = 7
+TOPICS_AT_ONCE = MAX_PARTITIONS_PER_REQUEST + 1
+"""More are refused by the controller, and so are these."""
 _MADE = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 Refused = Callable[[], None]
@@ -61,41 +65,51 @@ class AutoTopicCreation:
         if name in self._under_way:
             self._under_way[name].append(refused)
         else:
-            self._ask([name], None, refused)
+            self._ask([self._described(name)], None, refused)
 
-    def create(self, names: Iterable[str], context: RequestContext) -> dict[str, ErrorCode]:
-        """Begin to create `names`; what to tell the client of each meanwhile."""
+    def create(
+        self, names: Iterable[str], may_create: Container[str], context: RequestContext
+    ) -> Steps[dict[str, ErrorCode]]:
+        """Begin to create those of `names` that may be; what to tell of each meanwhile."""
         answers: dict[str, ErrorCode] = {}
-        wanted: list[str] = []
-        for name in dict.fromkeys(names):
-            if topic_name_fault(name) is not None:
+        wanted: dict[str, CreatableTopic] = {}
+        pace = Pace()
+        for name in names:
+            if pace.is_full():
+                yield None
+            if name not in may_create:
+                answers[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif topic_name_fault(name) is not None:
                 answers[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
-                continue
-            answers[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if name not in self._under_way:
-                wanted.append(name)
-        if wanted:
-            self._ask(wanted, context)
+            else:
+                answers[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if name not in self._under_way and len(wanted) < TOPICS_AT_ONCE:
+                    wanted[name] = self._described(name)
+        # Others may have asked for some of them since.
+        topics = [topic for name, topic in wanted.items() if name not in self._under_way]
+        if topics:
+            self._ask(topics, context)
         return answers
 
-    def _ask(self, names: list[str], context: RequestContext | None, *refused: Refused) -> None:
+    def _ask(
+        self, topics: list[CreatableTopic], context: RequestContext | None, *refused: Refused
+    ) -> None:
         """`context`: of the client whose rights are to be enough; None: the node asks."""
+        names = [topic.name for topic in topics]
         self._under_way.update((name, list(refused)) for name in names)
 
         def done(response: CreateTopicsResponse | None) -> None:
             if response is not None:
                 self._tell_refused(response)
             # Created or refused: either way the next request of a client may try again.
-            topics = response.topics if response is not None else ()
-            made = [one.name for one in topics if one.error_code in _MADE]
+            results = response.topics if response is not None else ()
+            made = {one.name for one in results if one.error_code in _MADE}
             for name in names:
                 for hear in self._under_way.pop(name, ()):
                     if name not in made:
                         hear()
 
-        request = CreateTopicsRequest(
-            [self._described(name) for name in names], self._config.request_timeout_ms
-        )
+        request = CreateTopicsRequest(topics, self._config.request_timeout_ms)
         if context is None:
             self._as_node(request, done)
             return

@@ -22,8 +22,9 @@ from broker.purgatory.delayed_operations import (
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
-from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.topic_names import is_internal
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -33,11 +34,13 @@ from protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 
 NO_WATERMARK = -1
 DELETES_A_SLICE = 5
 """Partitions, each of which writes a file, before others have their turn."""
+DELETION = PIECES_AT_ONCE // DELETES_A_SLICE
+"""Pieces of work that it is to delete from a partition."""
 
 
 class DeleteRecordsApi:
@@ -73,19 +76,22 @@ class DeleteRecordsApi:
         pending: dict[ReplicatedPartition, PendingAck],
     ) -> Steps[DeleteRecordsResponse]:
         """Here, where this is the leader; `pending` has what replicas have to do, too."""
-        topics, pace = [], Pace(DELETES_A_SLICE)
-        by_topic = _by_topic(request)
+        topics, pace = [], Pace()
+        by_topic = yield from _by_topic(request)
         may_delete = yield from allowed_in_slices(
             context.rights, Operation.DELETE, Resource.TOPIC, by_topic
         )
         for name, offsets in by_topic.items():
+            if pace.is_full():
+                yield None
             partitions = []
             for index, offset in offsets.items():
+                is_here = name in may_delete and self._replicas.partition(name, index) is not None
+                if pace.is_full(DELETION if is_here else 1):
+                    yield None
                 if name not in may_delete:
                     partitions.append(_failed(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
                     continue
-                if pace.is_full():
-                    yield None
                 partitions.append(self._delete(name, index, offset, pending))
             topics.append(DeleteRecordsTopicResult(name, partitions))
         return DeleteRecordsResponse(topics=topics)
@@ -139,11 +145,16 @@ def _only_compacted(partition: Partition) -> bool:
     return config.compact and not config.delete
 
 
-def _by_topic(request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
+def _by_topic(request: DeleteRecordsRequest) -> Steps[dict[str, dict[int, int]]]:
     topics: dict[str, dict[int, int]] = {}
+    pace = Pace(BULK_AT_ONCE)
     for topic in request.topics:
+        if pace.is_full():
+            yield None
         offsets = topics.setdefault(topic.name, {})
         for one in topic.partitions:
+            if pace.is_full():
+                yield None
             offsets[one.partition_index] = one.offset
     return topics
 

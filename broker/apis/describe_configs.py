@@ -46,7 +46,7 @@ from protocol.messages.describe_configs import (
 )
 from storage.config_def import ConfigSource, ConfigType
 from storage.java_literals import integer
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 Documentation = Callable[[int, str], str | None]
 
@@ -97,7 +97,8 @@ class DescribeConfigsApi:
     ) -> Steps[DescribeConfigsResponse]:
         """As of `image`, whatever has changed when the last slice is done."""
         pace, alike = Pace(), _Alike(context.api_version)
-        results, denied = Items[DescribeConfigsResult](context.api_version), []
+        results = Items[DescribeConfigsResult](context.api_version)
+        denied = Items[DescribeConfigsResult](context.api_version)
         for one in request.resources:
             kind, name = one.resource_type, one.resource_name
             if pace.is_full():
@@ -105,7 +106,7 @@ class DescribeConfigsApi:
             denial = config_denial(context.rights, Operation.DESCRIBE_CONFIGS, kind, name)
             if denial is not None:
                 text = denial.message or ""
-                denied.append(DescribeConfigsResult(int(denial.code), text, kind, name))
+                denied.add(DescribeConfigsResult(int(denial.code), text, kind, name))
                 continue
             known = alike.find(one, image) if len(request.resources) > 1 else None
             if known is not None:
@@ -113,11 +114,10 @@ class DescribeConfigsApi:
             else:
                 if pace.is_full(DESCRIBED):
                     yield None
-                result = self._result(one, request, image)
+                result = yield from self._result(one, request, image)
                 alike.keep(one, image, result)
                 results.add(result, 1 + DESCRIBED)
-        for refused in denied:
-            results.add(refused)
+        results.join(denied)
         return DescribeConfigsResponse(results=results.array())
 
     def _result(
@@ -125,7 +125,7 @@ class DescribeConfigsApi:
         resource: DescribeConfigsResource,
         request: DescribeConfigsRequest,
         image: MetadataImage,
-    ) -> DescribeConfigsResult:
+    ) -> Steps[DescribeConfigsResult]:
         kind, name = resource.resource_type, resource.resource_name
         if kind == ResourceType.BROKER_LOGGER:
             found: list[DescribeConfigsResourceResult] | ApiError = self._described_loggers(name)
@@ -138,8 +138,11 @@ class DescribeConfigsApi:
             )
         if isinstance(found, ApiError):
             return DescribeConfigsResult(int(found.code), found.message or "", kind, name)
-        wanted = resource.configuration_keys
-        if wanted:
+        if resource.configuration_keys:
+            names, wanted = {one.name for one in found}, set[str]()
+            yield from in_bulk(
+                lambda some: wanted.update(names.intersection(some)), resource.configuration_keys
+            )
             found = [one for one in found if one.name in wanted]
         return DescribeConfigsResult(0, "", kind, name, found)
 

@@ -30,7 +30,7 @@ from protocol.messages.describe_log_dirs import (
 )
 from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import LogDirFailure
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import BULK_AT_ONCE, Pace, Steps
 from storage.log.unified_log import UnifiedLog
 from storage.topic_partition import TopicPartition
 
@@ -62,7 +62,8 @@ class DescribeLogDirsApi:
         self, version: int, request: DescribeLogDirsRequest
     ) -> Steps[DescribeLogDirsResponse]:
         """The logs that a directory has when its turn comes, each as large as it is at its own."""
-        wanted, pace, results = _wanted(request), Pace(), []
+        pace, results = Pace(), []
+        wanted = yield from _wanted(request)
         for log_dir in self._log_dirs:
             results.append((yield from self._result(log_dir, wanted, version, pace)))
         return DescribeLogDirsResponse(results=results)
@@ -123,7 +124,16 @@ def refuse_describe_log_dirs(
     return DescribeLogDirsResponse(error_code=int(error))
 
 
-def _wanted(request: DescribeLogDirsRequest) -> dict[tuple[str, int], None] | None:
+def _wanted(request: DescribeLogDirsRequest) -> Steps[dict[tuple[str, int], None] | None]:
     if request.topics is None:
         return None
-    return {(topic.topic, index): None for topic in request.topics for index in topic.partitions}
+    wanted: dict[tuple[str, int], None] = {}
+    pace = Pace(BULK_AT_ONCE)
+    for topic in request.topics:
+        if pace.is_full():
+            yield None
+        for index in topic.partitions:
+            if pace.is_full():
+                yield None
+            wanted[topic.topic, index] = None
+    return wanted

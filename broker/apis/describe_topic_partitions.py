@@ -13,11 +13,14 @@ behind it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from broker.apis.cluster_view import NO_BROKER, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -31,7 +34,7 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import Pace, Steps, in_bulk, in_order
 
 VERSION = 0
 WITH_OPERATIONS = 8
@@ -75,7 +78,7 @@ class DescribeTopicPartitionsApi:
         image: MetadataImage,
     ) -> Steps[DescribeTopicPartitionsResponse]:
         """As of `image`, whatever has changed when the last slice is done."""
-        names = _names(request, image)
+        names = yield from _names(request, image)
         if names is None:
             return refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST)
         limit = max(min(self._limit, request.response_partition_limit), 1)
@@ -87,26 +90,35 @@ class DescribeTopicPartitionsApi:
             audited=bool(request.topics),
         )
         view = ClusterView(image, context.listener_name)
-        seen = [name for name in names if name in shown]
+        seen: list[str] = []
+        yield from in_bulk(lambda some: seen.extend(name for name in some if name in shown), names)
         topics = Items[DescribeTopicPartitionsResponseTopic](VERSION)
         cursor = yield from _page(seen, request.cursor, limit, image, view, context.rights, topics)
-        if request.topics:
-            for name in names:
-                if name not in shown:
-                    topics.add(_refused(name))
+        pace = Pace()
+        for name in names if request.topics else ():
+            if pace.is_full():
+                yield None
+            if name not in shown:
+                topics.add(_refused(name))
         return DescribeTopicPartitionsResponse(topics=topics.array(), next_cursor=cursor)
 
 
-def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str] | None:
+def _names(
+    request: DescribeTopicPartitionsRequest, image: MetadataImage
+) -> Steps[list[str] | None]:
     """What is asked for from the cursor on, sorted; None where the cursor makes no sense."""
     cursor = request.cursor
-    all_topics = not request.topics
-    names = list(image.topics.by_name) if all_topics else [one.name for one in request.topics]
-    if cursor is not None:
-        if cursor.partition_index < 0 or not (all_topics or cursor.topic_name in names):
-            return None
-        names = [name for name in names if name >= cursor.topic_name]
-    return sorted(dict.fromkeys(names))
+    names: dict[str, None] = {}
+    yield from in_bulk(
+        lambda some: names.update(dict.fromkeys(some)),
+        (one.name for one in request.topics) if request.topics else image.topics.by_name,
+    )
+    if cursor is None:
+        return (yield from in_order(names))
+    if cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names):
+        return None
+    ordered = yield from in_order(names)
+    return ordered[bisect_left(ordered, cursor.topic_name) :]
 
 
 def _page(

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
-from broker.requests.sliced_answers import EVERYTHING, SlicedAnswers, allowed_in_slices
+from broker.requests.sliced_answers import SlicedAnswers
+from controller.requests.rights import EVERYTHING, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

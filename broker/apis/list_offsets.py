@@ -29,7 +29,8 @@ from broker.replication.partition_reads import (
 )
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
-from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
+from broker.requests.sliced_answers import SlicedAnswers
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

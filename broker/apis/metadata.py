@@ -24,6 +24,8 @@ In v0 replicas that cannot be reached are left out and said to be REPLICA_NOT_AV
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.cluster_view import (
     OPERATIONS_NOT_ASKED,
@@ -32,9 +34,10 @@ from broker.apis.cluster_view import (
 )
 from broker.apis.encoded_topics import EncodedTopics, KindOfAnswer
 from broker.requests.context import Api, RequestContext, Respond
-from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
+from controller.requests.rights import allowed_in_slices, creatable_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -48,7 +51,7 @@ from protocol.messages.metadata import (
 )
 from protocol.primitives import ZERO_UUID
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 
 TOPIC_IDS_FROM = 12
 CLUSTER_OPERATIONS_IN = (8, 10)
@@ -89,7 +92,7 @@ class MetadataApi:
     ) -> Steps[MetadataResponse]:
         """As of `image`, whatever has changed when the last slice is done."""
         version = context.api_version
-        if _is_malformed(request.topics or [], version):
+        if (yield from _is_malformed(request.topics or [], version)):
             return refuse_metadata(request, ErrorCode.INVALID_REQUEST)
         view = ClusterView(image, context.listener_name)
         told = _Told(
@@ -122,19 +125,26 @@ class MetadataApi:
         if asked is None or (context.api_version == 0 and not asked):
             yield from _tell_all(rights, image, told)
             return
-        ids = list(dict.fromkeys(one.topic_id for one in asked if one.topic_id != ZERO_UUID))
+        ids: dict[bytes, None] = {}
+        names: dict[str, None] = {}
+        yield from in_bulk(lambda some: ids.update((one.topic_id, None) for one in some), asked)
+        ids.pop(ZERO_UUID, None)
         if ids:
             # A request by id is one by id altogether, as in Kafka.
             yield from _tell_ids(ids, rights, image, told)
             return
-        names = list(dict.fromkeys(one.name or "" for one in asked))
+        yield from in_bulk(lambda some: names.update((one.name or "", None) for one in some), asked)
         may_describe = yield from allowed_in_slices(
             rights, Operation.DESCRIBE, Resource.TOPIC, names
         )
-        missing = [
-            name for name in names if name in may_describe and image.topics.get(name) is None
-        ]
-        errors = self._errors(context, request, missing)
+        missing: list[str] = []
+        yield from in_bulk(
+            lambda some: missing.extend(
+                name for name in some if name in may_describe and image.topics.get(name) is None
+            ),
+            names,
+        )
+        errors = yield from self._errors(context, request, missing)
         hidden, uncreated = [], []
         for name in names:
             topic = image.topics.get(name)
@@ -147,33 +157,28 @@ class MetadataApi:
             else:
                 yield from told.absent(errors[name], name)
         for name in uncreated:
-            told.refused(name, internal=is_internal(name))
+            yield from told.refused(name, internal=is_internal(name))
         for name in hidden:
-            told.refused(name)
+            yield from told.refused(name)
 
     def _errors(
         self, context: RequestContext, request: MetadataRequest, missing: list[str]
-    ) -> dict[str, ErrorCode]:
+    ) -> Steps[dict[str, ErrorCode]]:
         """What to say of topics that do not exist; those that may be are on their way then."""
         if missing and self._auto_create_topics_enable and request.allow_auto_topic_creation:
-            may_create = _creatable(context.rights, missing)
-            wanted = [name for name in missing if name in may_create]
-            errors = dict.fromkeys(missing, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            return errors | self._auto_creation.create(wanted, context)
-        return {
-            name: (
-                ErrorCode.INVALID_TOPIC_EXCEPTION
-                if topic_name_fault(name)
-                else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            )
-            for name in missing
-        }
+            may_create = yield from creatable_in_slices(context.rights, missing)
+            return (yield from self._auto_creation.create(missing, may_create, context))
+        errors: dict[str, ErrorCode] = {}
+        yield from each(lambda name: errors.update({name: _absence(name)}), missing, PIECES_AT_ONCE)
+        return errors
 
 
-def _creatable(rights: Rights, names: list[str]) -> set[str]:
-    if rights.allows_on_cluster(Operation.CREATE, audited=False):
-        return set(names)
-    return rights.allowed(Operation.CREATE, Resource.TOPIC, names)
+def _absence(name: str) -> ErrorCode:
+    return (
+        ErrorCode.INVALID_TOPIC_EXCEPTION
+        if topic_name_fault(name)
+        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
 
 
 class _Told:
@@ -270,14 +275,18 @@ class _Told:
             MetadataResponseTopic(int(error), name, ZERO_UUID, internal, [], operations)
         )
 
-    def unknown_id(self, topic_id: bytes) -> None:
+    def unknown_id(self, topic_id: bytes) -> Steps[None]:
         """An id that is nobody's."""
+        if self._pace.is_full():
+            yield None
         self.topics.add(MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id))
 
     def refused(
         self, name: str | None, topic_id: bytes = ZERO_UUID, *, internal: bool = False
-    ) -> None:
+    ) -> Steps[None]:
         """One that the sender may not know of, or may not create."""
+        if self._pace.is_full():
+            yield None
         error = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         self.topics.add(MetadataResponseTopic(error, name, topic_id, internal))
 
@@ -296,31 +305,40 @@ def _tell_all(rights: Rights, image: MetadataImage, told: _Told) -> Steps[None]:
             yield from told.topic(topic)
 
 
-def _tell_ids(ids: list[bytes], rights: Rights, image: MetadataImage, told: _Told) -> Steps[None]:
+def _tell_ids(
+    ids: Iterable[bytes], rights: Rights, image: MetadataImage, told: _Told
+) -> Steps[None]:
     """Topics asked for by their ids. That an id is somebody's is no secret."""
-    found = [(topic_id, image.topics.get_by_id(topic_id)) for topic_id in ids]
-    names = [topic.name for _, topic in found if topic is not None]
+    names: list[str] = []
+    yield from in_bulk(
+        lambda some: names.extend(
+            topic.name for one in some if (topic := image.topics.get_by_id(one)) is not None
+        ),
+        ids,
+    )
     may_describe = yield from allowed_in_slices(rights, Operation.DESCRIBE, Resource.TOPIC, names)
     refused = []
-    for topic_id, topic in found:
+    for topic_id in ids:
+        topic = image.topics.get_by_id(topic_id)
         if topic is None:
-            told.unknown_id(topic_id)
+            yield from told.unknown_id(topic_id)
         elif topic.name in may_describe:
             yield from told.topic(topic)
         else:
             refused.append(topic_id)
     for topic_id in refused:
-        told.refused(None, topic_id)
+        yield from told.refused(None, topic_id)
 
 
-def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> bool:
-    for topic in topics:
+def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> Steps[bool]:
+    def is_wrong(topic: MetadataRequestTopic) -> bool:
         if version < TOPIC_IDS_FROM:
-            if topic.name is None or topic.topic_id != ZERO_UUID:
-                return True
-        elif topic.name is None and topic.topic_id == ZERO_UUID:
-            return True
-    return False
+            return topic.name is None or topic.topic_id != ZERO_UUID
+        return topic.name is None and topic.topic_id == ZERO_UUID
+
+    wrong: set[bool] = set()
+    yield from in_bulk(lambda some: wrong.update(map(is_wrong, some)), topics)
+    return True in wrong
 
 
 def refuse_metadata(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:

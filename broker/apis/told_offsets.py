@@ -11,8 +11,8 @@ from typing import Any
 
 from broker.groups.fetched_offsets import FetchedOffsets
 from broker.requests.context import RequestContext
-from broker.requests.sliced_answers import allowed_in_slices
 from controller.metadata.image import MetadataImage
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.frames.encoded_items import Items

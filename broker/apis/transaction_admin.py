@@ -14,8 +14,9 @@ Versions: ListTransactions v1 open for longer than a time (KIP-994), v2 a patter
 from __future__ import annotations
 
 from broker.requests.context import Api, RequestContext, Respond
-from broker.requests.sliced_answers import SlicedAnswers, allowed_in_slices
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.transactions.transaction_coordinator import TransactionCoordinator
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

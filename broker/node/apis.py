@@ -225,7 +225,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
         DescribeClientQuotasApi(metadata),
         DescribeAclsApi(metadata, answers),
         DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),
-        AlterReplicaLogDirsApi(config.log_dirs, replicas),
+        AlterReplicaLogDirsApi(config.log_dirs, replicas, answers),
         DescribeLogDirsApi(config.log_dirs, shared.logs, answers),
         DescribeProducersApi(replicas, answers),
         DeleteRecordsApi(replicas, answers),

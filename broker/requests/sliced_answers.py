@@ -21,21 +21,20 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 from typing import TypeVar, cast
 
 from broker.requests.context import RequestContext, Respond
-from ottla.plugins.authorizer import Operation, Resource
+from controller.requests.rights import EVERYTHING as EVERYTHING
+from controller.requests.rights import allowed_in_slices as allowed_in_slices
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.encoded_items import KEPT_PIECES, EncodedItems, Items
 from protocol.message import Message, replace
 from protocol.primitives import StringTooLong
-from protocol.rights import Rights
 from storage.log.ordered_work import raise_error
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps, each
+from storage.log.sliced_work import Pace, SlicedWork, Steps, each
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -49,8 +48,6 @@ ANSWERS_AT_ONCE = 8
 """As many as handlers by default (`num.io.threads`), each of which makes one in Kafka."""
 ASKED_AT_ONCE = 3
 """Of one request: what each asks for may take a slice of its own."""
-COUNTED_AT_ONCE = 4_096
-"""Names that are only counted in one slice."""
 FREED_AT_ONCE = 1_024
 """Items whose memory is given back in one slice."""
 
@@ -255,39 +252,3 @@ def _written_array(array: list[Message], version: int, pace: Pace) -> Steps[list
         is_changed = is_changed or short is not item
         items.add(short)
     return items.array() if is_changed else array
-
-
-class _Everything:
-    """Holds whatever it is asked for."""
-
-    def __contains__(self, _one: object) -> bool:
-        return True
-
-
-EVERYTHING: Container[str] = _Everything()
-
-
-def allowed_in_slices(
-    rights: Rights,
-    operation: Operation,
-    resource: Resource,
-    names: Iterable[str],
-    *,
-    audited: bool = True,
-) -> Steps[Container[str]]:
-    """`Rights.allowed` of many names: those of them to which `operation` may be done."""
-    if rights.unlimited:
-        return EVERYTHING
-    counts: dict[str, int] = {}
-    pace = Pace(COUNTED_AT_ONCE)
-    for name in names:
-        if pace.is_full():
-            yield None
-        counts[name] = counts.get(name, 0) + 1
-    allowed: set[str] = set()
-    asked = iter(counts.items())
-    while some := dict(islice(asked, PIECES_AT_ONCE)):
-        if len(counts) > PIECES_AT_ONCE:
-            yield None
-        allowed |= rights.allowed_of(operation, resource, some, audited=audited)
-    return allowed

@@ -11,7 +11,9 @@ Follows Kafka's `ControllerApis` and `ConfigAdminManager`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container, Iterable
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from controller.decisions.decision import Decision, View
@@ -20,6 +22,7 @@ from controller.metadata.image import ResourceType
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.rights import Rights
+from storage.log.sliced_work import PIECES_AT_ONCE, Steps, in_bulk
 
 T = TypeVar("T")
 
@@ -62,6 +65,45 @@ def if_allowed(
         return decide(view)
 
     return decide_if_allowed
+
+
+class _Everything:
+    """Holds whatever it is asked for."""
+
+    def __contains__(self, _one: object) -> bool:
+        return True
+
+
+EVERYTHING: Container[str] = _Everything()
+
+
+def allowed_in_slices(
+    rights: Rights,
+    operation: Operation,
+    resource: Resource,
+    names: Iterable[str],
+    *,
+    audited: bool = True,
+) -> Steps[Container[str]]:
+    """`Rights.allowed` of many names: those of them to which `operation` may be done."""
+    if rights.unlimited:
+        return EVERYTHING
+    counts = Counter[str]()
+    yield from in_bulk(counts.update, names)
+    allowed: set[str] = set()
+    asked = iter(counts.items())
+    while some := dict(islice(asked, PIECES_AT_ONCE)):
+        if len(counts) > PIECES_AT_ONCE:
+            yield None
+        allowed |= rights.allowed_of(operation, resource, some, audited=audited)
+    return allowed
+
+
+def creatable_in_slices(rights: Rights, names: Iterable[str]) -> Steps[Container[str]]:
+    """Return the topics of `names` that may be created: Create on the cluster allows all."""
+    if rights.allows_on_cluster(Operation.CREATE, audited=False):
+        return EVERYTHING
+    return (yield from allowed_in_slices(rights, Operation.CREATE, Resource.TOPIC, names))
 
 
 def config_denial(rights: Rights, operation: Operation, kind: int, name: str) -> ApiError | None:

@@ -36,6 +36,11 @@ class EncodedItems(list[M]):
         self._count = count
         self._parts = parts
 
+    @property
+    def parts(self) -> Sequence[bytes]:
+        """Their bytes."""
+        return self._parts
+
     def __len__(self) -> int:
         return self._count
 
@@ -99,6 +104,17 @@ class Items(Generic[M]):
         else:
             self._end_part(out)
             self._parts.append(data)
+
+    def join(self, others: Items[M]) -> None:
+        """All of `others`, behind these."""
+        array = others.array()
+        if not isinstance(array, EncodedItems):
+            for item in array:
+                self.add(item)
+            return
+        self._end_part(self._write())
+        self._count += len(array)
+        self._parts += array.parts
 
     def array(self) -> list[M]:
         """What a message is to have as its array."""

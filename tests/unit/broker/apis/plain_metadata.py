@@ -27,6 +27,7 @@ from protocol.messages.metadata import (
 )
 from protocol.primitives import ZERO_UUID
 from protocol.rights import Rights
+from storage.log.sliced_work import in_one_go
 
 TOPIC_IDS_FROM = 12
 LISTENER_ERRORS_FROM = 6
@@ -125,7 +126,7 @@ class PlainMetadata:
             may_create = _creatable(context.rights, missing)
             wanted = [name for name in missing if name in may_create]
             errors = dict.fromkeys(missing, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            return errors | self._auto_creation.create(wanted, context)
+            return errors | in_one_go(self._auto_creation.create(wanted, may_create, context))
         return {
             name: (
                 ErrorCode.INVALID_TOPIC_EXCEPTION

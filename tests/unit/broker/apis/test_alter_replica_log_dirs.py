@@ -30,7 +30,7 @@ class Broker:
         self.replicas = Replicas(f"{self.a},{self.b}")
         self.replicas.create("t", partitions=2)
         self.replicas.append("t", b"x" * 100)
-        self.api = AlterReplicaLogDirsApi((self.a, self.b), self.replicas.manager)
+        self.api = AlterReplicaLogDirsApi((self.a, self.b), self.replicas.manager, Turns().answers)
 
     def alter(self, log_dir: str, topic: str = "t", index: int = 0, version: int = 2) -> ErrorCode:
         asked = AlterReplicaLogDir(log_dir, [AlterReplicaLogDirTopic(topic, [index])])

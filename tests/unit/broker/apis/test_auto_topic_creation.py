@@ -7,6 +7,7 @@ import pytest
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.config.parse import single_node_config
 from broker.requests.context import RequestContext, Respond
+from controller.requests.rights import EVERYTHING
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
@@ -14,6 +15,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.apis.api_fixture import context
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -42,12 +44,20 @@ def creation(controller: Controller) -> AutoTopicCreation:
     return AutoTopicCreation(config, controller, controller.by_node)
 
 
+def create(
+    creation: AutoTopicCreation, *names: str, client: RequestContext | None = None
+) -> dict[str, ErrorCode]:
+    """Create them for a client that may create all."""
+    asking = client or context(ApiKey.METADATA, 13)
+    return in_one_go(creation.create(names, EVERYTHING, asking))
+
+
 def test_asks_once_until_the_controller_has_answered(
     creation: AutoTopicCreation, controller: Controller
 ) -> None:
     client = context(ApiKey.METADATA, 13)
-    assert creation.create(["a", "b", "a"], client) == {"a": UNKNOWN, "b": UNKNOWN}
-    assert creation.create(["a"], client) == {"a": UNKNOWN}
+    assert create(creation, "a", "b", client=client) == {"a": UNKNOWN, "b": UNKNOWN}
+    assert create(creation, "a", client=client) == {"a": UNKNOWN}
     assert len(controller.asked) == 1
     asked_in, request, respond = controller.asked[0]
     assert (asked_in.api_key, asked_in.api_version) == (ApiKey.CREATE_TOPICS, 7)
@@ -57,14 +67,14 @@ def test_asks_once_until_the_controller_has_answered(
         ("b", 3, 1),
     ]
     respond(CreateTopicsResponse())
-    creation.create(["a", "c"], client)
+    create(creation, "a", "c", client=client)
     assert [t.name for t in controller.asked[1][1].topics] == ["a", "c"]
 
 
 def test_names_that_no_topic_can_have_are_refused_here(
     creation: AutoTopicCreation, controller: Controller
 ) -> None:
-    answers = creation.create(["bad name!", ""], context(ApiKey.METADATA, 13))
+    answers = create(creation, "bad name!", "")
     assert list(answers.values()) == [ErrorCode.INVALID_TOPIC_EXCEPTION] * 2
     assert controller.asked == []
 
@@ -73,7 +83,7 @@ def test_internal_topics_have_their_own_configs(
     creation: AutoTopicCreation, controller: Controller
 ) -> None:
     names = ["__consumer_offsets", "__transaction_state", "__share_group_state"]
-    creation.create(names, context(ApiKey.METADATA, 13))
+    create(creation, *names)
     topics = controller.asked[0][1].topics
     assert [(t.name, t.num_partitions) for t in topics] == list(
         zip(names, (7, 50, 50), strict=True)
@@ -105,7 +115,7 @@ def test_a_limit_that_is_reached_is_told_to_people_once(
     creation: AutoTopicCreation, controller: Controller, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):  # the client asks again, many times
-        creation.create(["a"], context(ApiKey.METADATA, 13))
+        create(creation, "a")
         full = CreatableTopicResult(
             "a", error_code=ErrorCode.POLICY_VIOLATION, error_message="full"
         )

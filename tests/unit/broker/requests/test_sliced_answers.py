@@ -10,14 +10,8 @@ from typing import Any
 import pytest
 
 from broker.apis.metadata import refuse_metadata
-from broker.requests.sliced_answers import (
-    ANSWERS_AT_ONCE,
-    ASKED_AT_ONCE,
-    COUNTED_AT_ONCE,
-    EVERYTHING,
-    FREED_AT_ONCE,
-    allowed_in_slices,
-)
+from broker.requests.sliced_answers import ANSWERS_AT_ONCE, ASKED_AT_ONCE, FREED_AT_ONCE
+from controller.requests.rights import EVERYTHING, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -32,7 +26,7 @@ from protocol.messages.metadata import (
 )
 from protocol.primitives import StringTooLong
 from protocol.rights import UNLIMITED
-from storage.log.sliced_work import PIECES_AT_ONCE, Steps, in_one_go
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps, in_one_go
 from tests.unit.broker.apis.api_fixture import context
 from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic
 from tests.unit.broker.sliced_fixture import Turns
@@ -281,10 +275,10 @@ def test_many_names_are_judged_in_slices_and_each_once() -> None:
 
 def test_very_many_names_are_counted_in_slices() -> None:
     read: list[int] = []
-    names = ("t" for number in range(2 * COUNTED_AT_ONCE) if not read.append(number))
+    names = ("t" for number in range(4 * BULK_AT_ONCE) if not read.append(number))
     rights = ListJudge().rights()
     next(allowed_in_slices(rights, Operation.READ, Resource.TOPIC, names))
-    assert len(read) == COUNTED_AT_ONCE + 1
+    assert len(read) == 2 * BULK_AT_ONCE
 
 
 def test_few_names_are_judged_at_once() -> None:

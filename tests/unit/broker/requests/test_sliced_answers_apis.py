@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
+from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.broker_loggers import BrokerLoggers
+from broker.apis.delete_records import DeleteRecordsApi
 from broker.apis.describe_acls import DescribeAclsApi
 from broker.apis.describe_configs import DescribeConfigsApi
 from broker.apis.describe_log_dirs import DescribeLogDirsApi
 from broker.apis.describe_producers import DescribeProducersApi
 from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
+from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.list_config_resources import ListConfigResourcesApi
 from broker.apis.list_offsets import ListOffsetsApi
+from broker.apis.metadata import MetadataApi
 from broker.apis.transaction_admin import TransactionAdminApi
 from broker.config.parse import single_node_config
 from broker.requests.context import Handle
@@ -25,13 +30,26 @@ from ottla.plugins.authorizer import Operation, Resource
 from protocol.frames import encoded_items
 from protocol.frames.message_codec import encode_response
 from protocol.message import Message
+from protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from protocol.messages.create_acls import AclCreation
+from protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from protocol.messages.describe_acls import DescribeAclsRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+)
+from protocol.messages.describe_topic_partitions import TopicRequest as TopicRequestOfPages
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.list_config_resources import ListConfigResourcesRequest
@@ -42,10 +60,11 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.messages.list_transactions import ListTransactionsRequest
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.rights import UNLIMITED, Rights
 from storage.log.sliced_work import PIECES_AT_ONCE, Pace
 from tests.clients.group_conversation import committing
-from tests.unit.broker.apis.api_fixture import Cluster, context
+from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, context
 from tests.unit.broker.groups.playbook import GroupNode
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.rights_fixture import acls_of, rights_of
@@ -255,3 +274,101 @@ def test_many_transactions_are_listed(long: Long, desk: Desk, version: int) -> N
 def test_many_transactions_are_described(long: Long, desk: Desk) -> None:
     api = TransactionAdminApi(desk.coordinator, long.answers)
     long.compare(api.describe, DescribeTransactionsRequest([*NAMES, "none"]), 0)
+
+
+# --- requests that name many things ---------------------------------------------------------------
+
+
+class Named(NamedTuple):
+    """A request, and who answers it."""
+
+    handle: Handle
+    request: Message
+    version: int
+
+
+def named(node: str, long: Long, cluster: Cluster, replicas: Replicas) -> Named:
+    """The request called `node`, of things of which there are none, or few."""
+    answers = long.answers
+    metadata = MetadataApi(
+        cluster,
+        CLUSTER_ID,
+        NODE_ID,
+        True,
+        AutoTopicCreation(single_node_config(), _nobody, _nobody),
+        EncodedTopics(1 << 20),
+        answers,
+    )
+    configs = DescribeConfigsApi(cluster, single_node_config(), BrokerLoggers(), answers)
+    log_dirs = replicas.config.log_dirs
+    names = [f"unknown-{number}" for number in range(MANY)]
+    by_name = [MetadataRequestTopic(name=name) for name in names]
+    by_id = [MetadataRequestTopic(number.to_bytes(16), None) for number in range(1, MANY)]
+    resources = [DescribeConfigsResource(TOPIC, name) for name in names]
+    pages = [TopicRequestOfPages(name) for name in reversed(names)]
+    indexes = [DeleteRecordsPartition(number, 1) for number in range(MANY)]
+    moved = [AlterReplicaLogDirTopic(name, [0]) for name in names]
+    deletion, move = (
+        DeleteRecordsApi(replicas.manager, answers),
+        AlterReplicaLogDirsApi(log_dirs, replicas.manager, answers),
+    )
+    return {
+        "metadata by names": Named(metadata.handle, MetadataRequest(by_name, False), 12),
+        "metadata that creates": Named(metadata.handle, MetadataRequest(by_name), 12),
+        "metadata by ids": Named(metadata.handle, MetadataRequest(by_id), 12),
+        "configs": Named(configs.handle, DescribeConfigsRequest(resources), 4),
+        "pages": Named(
+            DescribeTopicPartitionsApi(cluster, 2000, answers).handle,
+            DescribeTopicPartitionsRequest(pages),
+            0,
+        ),
+        "deletions": Named(
+            deletion.handle,
+            DeleteRecordsRequest([DeleteRecordsTopic("t", indexes)], 1000),
+            2,
+        ),
+        "deletions in topics": Named(
+            deletion.handle,
+            DeleteRecordsRequest([DeleteRecordsTopic(name, []) for name in names], 1000),
+            2,
+        ),
+        "moves": Named(
+            move.handle, AlterReplicaLogDirsRequest([AlterReplicaLogDir(log_dirs[0], moved)]), 2
+        ),
+        "moves of nothing": Named(
+            move.handle,
+            AlterReplicaLogDirsRequest(
+                [AlterReplicaLogDir("/x", [AlterReplicaLogDirTopic(name, [])]) for name in names]
+            ),
+            2,
+        ),
+    }[node]
+
+
+def _nobody(*_: object) -> None:
+    """Answers nothing."""
+
+
+@pytest.mark.parametrize(
+    ("request_of", "denied", "allowed"),
+    [
+        ("metadata by names", 5, 4),
+        ("metadata that creates", 5, 4),
+        ("metadata by ids", 2, 2),
+        ("configs", 2, 2),
+        ("pages", 5, 4),
+        ("deletions", 2, 2),
+        ("deletions in topics", 5, 2),
+        ("moves", 4, 4),
+        ("moves of nothing", 4, 4),
+    ],
+)
+def test_requests_that_name_many_things(
+    long: Long, cluster: Cluster, tmp_path: Path, request_of: str, denied: int, allowed: int
+) -> None:
+    """`denied` and `allowed`: turns of the loop that it takes to refuse it all, and to do it."""
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    handle, request, version = named(request_of, long, cluster, replicas)
+    long.compare(handle, request, version, rights_of(()), denied)
+    long.compare(handle, request, version, UNLIMITED, allowed)

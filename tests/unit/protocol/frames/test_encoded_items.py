@@ -52,6 +52,22 @@ def test_what_is_written_already_keeps_its_place() -> None:
     assert answer.joined() == encode_response(ListGroupsResponse(groups=plain), 5, 7).joined()
 
 
+@pytest.mark.parametrize("count", [0, 1, KEPT_PIECES + 1])
+@pytest.mark.parametrize("behind", [0, 1, KEPT_PIECES + 1])
+def test_an_array_is_joined_to_another(count: int, behind: int) -> None:
+    plain = groups(count + behind + 1)
+    items, others = Items[ListedGroup](5), Items[ListedGroup](5)
+    for one in plain[:count]:
+        items.add(one)
+    for one in plain[count:-1]:
+        others.add(one)
+    items.join(others)
+    items.add(plain[-1])
+    assert len(items) == len(plain)
+    answer = encode_response(ListGroupsResponse(groups=items.array()), 5, 7)
+    assert answer.joined() == encode_response(ListGroupsResponse(groups=plain), 5, 7).joined()
+
+
 def test_long_arrays_are_sent_from_where_they_are() -> None:
     data = b"x" * SHARED_BYTES
     for number in (1, 2):

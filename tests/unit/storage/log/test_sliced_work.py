@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from storage.log.sliced_work import (
+    BULK_AT_ONCE,
     SMALL_BYTES,
     Job,
     Pace,
@@ -15,7 +16,9 @@ from storage.log.sliced_work import (
     Steps,
     each,
     first_slice,
+    in_bulk,
     in_one_go,
+    in_order,
 )
 
 MIB = 1024 * 1024
@@ -213,3 +216,19 @@ def test_a_pace_counts_what_is_done_in_a_slice() -> None:
     assert [pace.is_full() for _ in range(7)] == [False] * 3 + [True, False, False, True]
     pace = Pace(3)
     assert [pace.is_full(many) for many in (2, 2, 5, 1)] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("items", "stops"), [(0, 0), (1, 0), (BULK_AT_ONCE, 0), (BULK_AT_ONCE + 1, 1)]
+)
+def test_many_items_are_taken_in_bulk(items: int, stops: int) -> None:
+    taken: list[int] = []
+    assert list(in_bulk(taken.extend, iter(range(items)))) == [None] * stops
+    assert taken == list(range(items))
+
+
+@pytest.mark.parametrize("count", [0, 3, 2 * BULK_AT_ONCE + 3])
+def test_names_are_sorted_in_slices(count: int) -> None:
+    names = [f"{number * 7919 % 10_007}" for number in range(count)]
+    assert in_one_go(in_order(names)) == sorted(names)
+    assert len(list(in_order(names))) == 4 * (count > BULK_AT_ONCE)
