@@ -233,6 +233,13 @@ def test_a_cluster_survives_a_node() -> None:
         assert sorted(consume(cluster.bootstrap_servers, 2)) == [b"one", b"two"]
 
 
+def test_a_cluster_of_two_has_one_controller_and_a_broker_beside_it() -> None:
+    with Cluster(2) as cluster:
+        orders = cluster.topic("orders")
+        orders.seed([b"one"])
+        assert [one.value for one in orders.consume(1)] == [b"one"]
+
+
 def test_helpers_find_their_way_when_a_node_is_killed() -> None:
     with Cluster(3) as cluster:
         orders = cluster.topic("orders")
