@@ -19,6 +19,7 @@ from broker.command.admin.decode_options import DecodeOptions, with_decode_optio
 from broker.command.admin.options import with_bootstrap_server, with_command_config, with_json
 from broker.command.client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from broker.command.command_list import Commands
+from broker.command.completion import VARIABLE
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say
 from storage.config_def import ConfigError
@@ -60,6 +61,10 @@ _OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May 
 
 def run_cli(arguments: Sequence[str]) -> int:
     """Run one command; the exit code. Prints one line for what stops it."""
+    if VARIABLE in os.environ:  # a shell asks what it may complete
+        from broker.command.completion.shells import use_these
+
+        use_these()
     try:
         color = False if os.environ.get("NO_COLOR") else None
         code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False, color=color)

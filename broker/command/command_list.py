@@ -26,7 +26,10 @@ ELSEWHERE = {
     "acl": (f"{_ADMIN}.acl_command", "Say who may do what, list it, take it back."),
     "profile": (f"{_ADMIN}.profile_command", "Name clusters, choose the one to talk to."),
     "console": ("broker.console.console_command", "A web page to look at the cluster in."),
-    "completion": ("broker.command.completion_command", "Complete commands in bash, zsh, fish."),
+    "completion": (
+        "broker.command.completion.completion_command",
+        "Complete commands in bash, zsh, fish.",
+    ),
 }
 """By name of the command: its module, and its line in the help."""
 

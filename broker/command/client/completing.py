@@ -24,7 +24,8 @@ def complete_topics(context: click.Context, _: click.Parameter, incomplete: str)
 
 
 def complete_groups(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Groups that begin so."""
+    """Groups that begin so; those that read like options once somebody types `-`, which is behind
+    `--` then."""
     return _completed(context, incomplete, _groups)
 
 
@@ -35,8 +36,8 @@ def _completed(context: click.Context, incomplete: str, names: Names) -> list[st
         found = names(servers, config) if isinstance(servers, str) else ()
     except (Refused, StartError):
         return []
-    internal = incomplete.startswith("_")
-    return [one for one in found if one.startswith(incomplete) and (internal or one[:2] != "__")]
+    left_out = tuple(mark for mark in ("__", "-") if not incomplete.startswith(mark[0]))
+    return [name for name in found if name.startswith(incomplete) and not name.startswith(left_out)]
 
 
 def _topics(servers: str, config: str | None) -> list[str]:
@@ -56,4 +57,5 @@ def _groups(servers: str, config: str | None) -> list[str]:
             cluster.call_at(one, ListGroupsRequest(), ListGroupsResponse)
             for one in cluster.broker_ids
         ]
-    return sorted(one.group_id for answer in answers for one in answer.groups)
+    # One that moves is listed by two brokers; bash ends the word of a name that it has once.
+    return sorted(dict.fromkeys(one.group_id for answer in answers for one in answer.groups))

@@ -1,6 +1,6 @@
 """`ottla completion bash|zsh|fish`: what a shell reads to complete commands.
 
-The shell asks `ottla` itself at each tab, which asks the cluster for topics and groups
+The shell asks `ottla` itself at each tab (`shells`), which asks the cluster for topics and groups
 (`broker.command.client.completing`). Owns nothing.
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-_VARIABLE = "_OTTLA_COMPLETE"
+from broker.command.completion import VARIABLE
+from broker.command.completion.shells import use_these
+
 _SHELLS = ("bash", "zsh", "fish")
 
 
@@ -23,8 +25,9 @@ def completion(shell: str) -> None:
     zsh    eval "$(ottla completion zsh)"                 in ~/.zshrc
     fish   ottla completion fish | source                 in ~/.config/fish/config.fish
     """
+    use_these()
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(
-        kind(click.get_current_context().find_root().command, {}, "ottla", _VARIABLE).source()
+        kind(click.get_current_context().find_root().command, {}, "ottla", VARIABLE).source()
     )
