@@ -1,11 +1,10 @@
-"""What a shell asks `ottla` at a tab, and how it is answered, beside click's own ways.
+"""The answers to what a shell asks at a tab, in place of click's.
 
-Names of groups and topics are anybody's: whoever may commit offsets chooses one, and whoever
-completes it presses ENTER next. Zsh and fish quote what they are given. Bash does not, and click
-does not do it for it: the whole line up to the cursor comes here, and the answer is what goes on
-it (`bash_words`). A script of an earlier release asks in click's way: it is offered only what needs
-no quotes. What cannot be seen on a line (control characters, marks of direction) is offered to
-none.
+Any client may choose the name of a group, and a person who completes it presses ENTER next. Zsh and
+fish quote what they are given. Neither bash nor click does: bash sends the line up to the cursor,
+and gets the quoted rest of it (`bash_words`). A script of an earlier release asks in click's way,
+and is offered only what needs no quotes. No shell is offered what cannot be seen on a line: control
+characters, marks of direction.
 
 Owns: the scripts of bash and fish. Never: asks a cluster (`broker.command.client.completing`).
 """
@@ -13,6 +12,7 @@ Owns: the scripts of bash and fish. Never: asks a cluster (`broker.command.clien
 from __future__ import annotations
 
 import os
+
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
