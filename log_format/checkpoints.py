@@ -16,6 +16,8 @@ HIGH_WATERMARK = "replication-offset-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
 def checkpoint_lines(data: bytes) -> list[str] | None:

@@ -17,6 +17,7 @@ from log_format.checkpoints import (
 )
 from log_format.damage import LogError
 from log_format.files import Files
+from log_format.folder_contents import why_no_partition
 from log_format.partition_names import is_set_aside, partition_of
 from log_format.segment_names import LOG_SUFFIX, base_offset_of
 
@@ -54,12 +55,7 @@ class DataFolder:
             folders = {self.path: own}
         else:
             self._root = self.path
-            folders = {
-                f"{self.path}/{name}": partition
-                for name in names
-                if (partition := partition_of(name)) is not None
-                and files.is_folder(f"{self.path}/{name}")
-            }
+            folders = self._partitions_in(files, names)
             aside = [name for name in names if is_set_aside(name)]
             self.notes += [f"{name} is set aside by its broker and not read" for name in aside]
         if not folders:
@@ -76,6 +72,24 @@ class DataFolder:
             Found(folder, *one, starts.get(one), watermarks.get(one), clean)
             for folder, one in sorted(folders.items(), key=lambda item: item[1])
         ]
+
+    def _partitions_in(self, files: Files, names: list[str]) -> dict[str, tuple[str, int]]:
+        """Folders by their names, without those that hold something else. One that is empty or
+        cannot be read counts: without it the others would pass for the whole topic."""
+        folders = {}
+        for name in names:
+            partition, path = partition_of(name), f"{self.path}/{name}"
+            if partition is None or not files.is_folder(path):
+                continue
+            try:
+                why = why_no_partition(path, files.names(path))
+            except LogError:  # told where it is meant to be read
+                why = None
+            if why is None:
+                folders[path] = partition
+            else:
+                self.notes.append(f"{why}: not read")
+        return folders
 
     def _offsets(self, files: Files, name: str) -> dict[tuple[str, int], int]:
         data = files.content(f"{self._root}/{name}")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from storage.directories.folder_contents import why_taken
+from storage.directories.log_places import why_taken
 from storage.filesystem import Filesystem
 from storage.log.checkpoints import PARTITION_METADATA
 from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken, is_lack_of_descriptors

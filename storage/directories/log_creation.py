@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storage.directories.folder_contents import why_taken
 from storage.directories.log_dir_state import LogDirState
+from storage.directories.log_places import why_taken
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken
 from storage.log.log_environment import LogEnvironment

@@ -20,15 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from log_format.folder_contents import FolderContents, contents_of, why_no_partition
 from log_format.segment_names import LOG_SUFFIX, base_offset_of
-from storage.directories.folder_contents import (
-    FolderContents,
-    contents_of,
-    topic_id_in,
-    why_no_partition,
-)
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_dirs import take_clean_marker
+from storage.directories.log_places import topic_id_in
 from storage.directories.offset_checkpoints import Offsets, read_offsets
 from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import is_of_one_file

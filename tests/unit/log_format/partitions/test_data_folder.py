@@ -36,6 +36,18 @@ def test_a_brokers_data_folder(tmp_path: Path) -> None:
     assert found.notes == ["x-0.1-delete is set aside by its broker and not read"]
 
 
+def test_what_is_named_like_a_partition_and_is_none(tmp_path: Path) -> None:
+    """One folder of somebody's was a reason to read none. An empty one still is."""
+    path = folder_with(tmp_path, "t-0", "broker-1", "project-1/src")
+    (tmp_path / "broker-1" / "meta.properties").touch()
+    found = DataFolder(Files(), path)
+    assert [one.folder for one in found.partitions] == [f"{path}/t-0"]
+    assert found.notes == [
+        f"{path}/broker-1 is the data folder of a node: not read",
+        f"{path}/project-1 has no file of a partition (it has src): not read",
+    ]
+
+
 def test_one_partitions_folder(tmp_path: Path) -> None:
     path = folder_with(tmp_path, "t-5")
     (tmp_path / "t-5" / f"{0:020d}.log").touch()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from storage.directories.folder_contents import FolderContents, contents_of
 from storage.filesystem import LocalFilesystem
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.log.log_dir_failure import LogPlaceTaken
@@ -33,29 +32,6 @@ KINDS = pytest.mark.parametrize(
     [(NODES, "is the data folder of a node"), (PROJECT, "has no file of a partition (it has ")],
     ids=["node", "project"],
 )
-
-
-@pytest.mark.parametrize(
-    ("names", "contents"),
-    [
-        ([], FolderContents.NOTHING),
-        (["partition.metadata"], FolderContents.PARTITION),
-        (["partition.metadata.tmp"], FolderContents.PARTITION),
-        (["leader-epoch-checkpoint"], FolderContents.PARTITION),
-        ([SEGMENT], FolderContents.PARTITION),
-        ([f"{7:020d}.timeindex.deleted", "notes.txt"], FolderContents.PARTITION),
-        ([f"{7:020d}.snapshot"], FolderContents.PARTITION),
-        (["meta.properties"], FolderContents.NODE),
-        ([".lock"], FolderContents.NODE),
-        # Kafka had opened it as a log before it renamed it.
-        (["leader-epoch-checkpoint", "meta.properties", SEGMENT], FolderContents.NODE),
-        (["src"], FolderContents.OTHER),
-        (["1.log", "x.log", f"{7:020d}", f"{7:019d}x.log"], FolderContents.OTHER),
-        (["lost+found"], FolderContents.NOTHING),
-    ],
-)
-def test_a_folder_is_what_the_files_in_it_say(names: list[str], contents: FolderContents) -> None:
-    assert contents_of(names) is contents
 
 
 def put(node: Node, folder: str, files: dict[str, bytes]) -> None:

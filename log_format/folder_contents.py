@@ -4,7 +4,7 @@
 which runs in it. So a name makes a folder a candidate, and only the names of the files in it make
 it a partition's: what is none is never opened, renamed, removed or written into.
 
-Owns: that judgement. Never: changes anything.
+Owns: that judgement. Never: reads a file, or does anything to a folder.
 
 Kafka 4.3 goes by the name: it opens `broker-1` as a log, makes a segment in it, and renames it.
 """
@@ -14,22 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from storage.filesystem import Filesystem
-from storage.log.checkpoints import (
-    LOCK_FILE,
-    META_PROPERTIES,
-    PARTITION_METADATA,
-    decode_partition_metadata,
-)
-from storage.log.leader_epoch_cache import LEADER_EPOCH_CHECKPOINT
-from storage.log.log_dir_failure import is_of_one_file
+from log_format.checkpoints import LEADER_EPOCHS, LOCK, META_PROPERTIES, PARTITION_METADATA
 
-_OF_A_NODE = (META_PROPERTIES, LOCK_FILE)
+_OF_A_NODE = (META_PROPERTIES, LOCK)
 _OF_A_PARTITION = (
     PARTITION_METADATA,
     f"{PARTITION_METADATA}.tmp",
-    LEADER_EPOCH_CHECKPOINT,
-    f"{LEADER_EPOCH_CHECKPOINT}.tmp",
+    LEADER_EPOCHS,
+    f"{LEADER_EPOCHS}.tmp",
 )
 _OF_A_VOLUME = "lost+found"
 """What a file system puts into an empty one."""
@@ -70,34 +62,3 @@ def why_no_partition(directory: str, names: Sequence[str]) -> str | None:
     if contents is FolderContents.OTHER:
         return f"{directory} has no file of a partition (it has {min(names)})"
     return None
-
-
-def topic_id_in(filesystem: Filesystem, directory: str, names: Sequence[str]) -> bytes | None:
-    """The topic that a folder with files of these names is of; None where it does not say.
-
-    Raises OSError.
-    """
-    if PARTITION_METADATA not in names:
-        return None
-    return decode_partition_metadata(filesystem.read(f"{directory}/{PARTITION_METADATA}"))
-
-
-def why_taken(filesystem: Filesystem, directory: str, topic_id: bytes | None) -> str | None:
-    """Why no log of this topic can be made in `directory`; None where it is free: missing, empty,
-    or what a try before this one left. Without a topic it has to be missing or empty. Raises
-    OSError."""
-    if not filesystem.exists(directory):
-        return None
-    if not filesystem.is_dir(directory):
-        return f"{directory} is no folder"
-    try:
-        names = filesystem.list_dir(directory)
-        of_topic = topic_id_in(filesystem, directory, names)
-    except OSError as error:
-        if not is_of_one_file(error):
-            raise
-        return f"{directory} cannot be read ({error})"
-    if contents_of(names) is not FolderContents.PARTITION:
-        return why_no_partition(directory, names)
-    is_left = topic_id is not None and of_topic in (None, topic_id)
-    return None if is_left else f"{directory} holds another log"
