@@ -25,6 +25,7 @@ from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.requests.rights import split_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
@@ -89,40 +90,35 @@ class ConsumerGroupsApi:
         self, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
     ) -> None:
         """ConsumerGroupDescribe: each group by itself, those that may not be described first."""
-        rights, names = context.rights, request.group_ids
-        allowed = rights.allowed(Operation.DESCRIBE, Resource.GROUP, names)
-        denied = [
-            _failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-            for name in names
-            if name not in allowed
-        ]
-        asked = [name for name in names if name in allowed]
-        answers: dict[int, DescribedGroup] = {}
+        answers, refuse = self._answers, refuse_describe
 
-        def done(index: int, group: DescribedGroup) -> None:
-            answers[index] = group
-            if len(answers) == len(asked):
-                found = [answers[place] for place in range(len(asked))]
-                steps = self._told(context, request, denied, found)
-                self._answers.give(context, request, steps, respond, refuse_describe)
+        def judged(asked: tuple[list[str], list[str]]) -> None:
+            names, denied = asked
 
-        def describe(index: int) -> None:
-            self._coordinator.describe_consumers(asked[index], partial(done, index))
+            def described(groups: list[DescribedGroup]) -> None:
+                steps = self._told(context, request, denied, groups)
+                answers.give(context, request, steps, respond, refuse)
 
-        if not asked:
-            respond(ConsumerGroupDescribeResponse(groups=denied))
-        self._coordinator.one_by_one(describe, range(len(asked)))
+            describe = self._coordinator.describe_consumers
+            answers.gather(context, request, names, describe, described, respond, refuse)
+
+        steps = split_in_slices(
+            context.rights, Operation.DESCRIBE, Resource.GROUP, request.group_ids
+        )
+        answers.judge(context, request, steps, judged, respond, refuse)
 
     def _told(
         self,
         context: RequestContext,
         request: ConsumerGroupDescribeRequest,
-        denied: list[DescribedGroup],
+        denied: list[str],
         found: list[DescribedGroup],
     ) -> Steps[ConsumerGroupDescribeResponse]:
         pace, groups = Pace(), Items[DescribedGroup](context.api_version)
-        for group in denied:
-            groups.add(group)
+        for group_id in denied:
+            if pace.is_full():
+                yield None
+            groups.add(_failed(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         for group in found:
             if pace.is_full(DESCRIBED):
                 yield None

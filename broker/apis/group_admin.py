@@ -14,8 +14,8 @@ earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
-from functools import partial
+from collections.abc import Container, Iterable, Sequence
+from itertools import chain, repeat
 
 from broker.apis.cluster_view import OPERATIONS_NOT_ASKED
 from broker.groups.classic.group_state import (
@@ -24,7 +24,7 @@ from broker.groups.classic.group_state import (
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
-from controller.requests.rights import EVERYTHING, allowed_in_slices
+from controller.requests.rights import EVERYTHING, allowed_in_slices, split_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -41,7 +41,7 @@ from protocol.messages.describe_groups import (
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import Pace, Steps, in_bulk
 
 OPERATIONS_FROM = 3
 NOT_FOUND_FROM = 6
@@ -97,16 +97,15 @@ class GroupAdminApi:
         """Each group as it is when its turn comes."""
         rights, version = context.rights, context.api_version
         asked = version >= OPERATIONS_FROM and request.include_authorized_operations
-        allowed = yield from allowed_in_slices(
+        allowed, denied = yield from split_in_slices(
             rights, Operation.DESCRIBE, Resource.GROUP, request.groups
         )
         pace, groups = Pace(), Items[DescribedGroup](version)
-        for group_id in request.groups:
-            if group_id not in allowed:
-                groups.add(_denied(group_id))
-        for group_id in request.groups:
-            if group_id not in allowed:
-                continue
+        for group_id in denied:
+            if pace.is_full():
+                yield None
+            groups.add(_denied(group_id))
+        for group_id in allowed:
             if pace.is_full(DESCRIBED):
                 yield None
             found: DescribedGroup = yield from self._described(group_id, version)
@@ -130,27 +129,37 @@ class GroupAdminApi:
         self, context: RequestContext, request: DeleteGroupsRequest, respond: Respond
     ) -> None:
         """DeleteGroups: each group by itself."""
-        allowed = context.rights.allowed(Operation.DELETE, Resource.GROUP, request.groups_names)
-        asked = dict.fromkeys(request.groups_names)
-        names = [name for name in asked if name in allowed]
-        denied = [
-            DeletableGroupResult(name, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-            for name in asked
-            if name not in allowed
-        ]
-        results: dict[str, DeletableGroupResult] = {}
+        answers, refuse = self._answers, refuse_delete
 
-        def done(group_id: str, error: ErrorCode) -> None:
-            results[group_id] = DeletableGroupResult(group_id, error)
-            if len(results) == len(names):
-                respond(DeleteGroupsResponse(results=[*map(results.__getitem__, names), *denied]))
+        def judged(asked: tuple[list[str], list[str]]) -> None:
+            names, denied = asked
 
-        def delete(group_id: str) -> None:
-            self._coordinator.delete(group_id, partial(done, group_id))
+            def deleted(errors: list[ErrorCode]) -> None:
+                unauthorized = repeat(ErrorCode.GROUP_AUTHORIZATION_FAILED, len(denied))
+                steps = _all_deleted(chain(names, denied), chain(errors, unauthorized))
+                answers.give(context, request, steps, respond, refuse)
 
-        if not names:
-            respond(DeleteGroupsResponse(results=denied))
-        self._coordinator.one_by_one(delete, names)
+            delete = self._coordinator.delete
+            answers.gather(context, request, names, delete, deleted, respond, refuse)
+
+        steps = _may_be_deleted(context.rights, request.groups_names)
+        answers.judge(context, request, steps, judged, respond, refuse)
+
+
+def _may_be_deleted(rights: Rights, group_ids: Sequence[str]) -> Steps[tuple[list[str], list[str]]]:
+    """Return the groups that the client may delete, and the others, each once."""
+    asked = dict[str, None]()
+    yield from in_bulk(lambda part: asked.update(dict.fromkeys(part)), group_ids)
+    return (yield from split_in_slices(rights, Operation.DELETE, Resource.GROUP, asked))
+
+
+def _all_deleted(names: Iterable[str], errors: Iterable[ErrorCode]) -> Steps[DeleteGroupsResponse]:
+    pace, results = Pace(), list[DeletableGroupResult]()
+    for name, error in zip(names, errors, strict=True):
+        if pace.is_full():
+            yield None
+        results.append(DeletableGroupResult(name, error))
+    return DeleteGroupsResponse(results=results)
 
 
 def _may_be_listed(rights: Rights, groups: Iterable[ListedGroup]) -> Steps[Container[str]]:

@@ -16,7 +16,7 @@ null for all topics, v5 leader epochs, v6 flexible, v7 require stable (KIP-447),
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
 
@@ -53,9 +53,12 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from storage.log.sliced_work import PIECES_AT_ONCE, Steps
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
 
 TOP_LEVEL_ERROR_FROM = 2
+GROUPS_AT_ONCE = 16
+"""Whose offsets are looked up in one slice: PIECES_AT_ONCE of each at most."""
+_Fetched = FetchedOffsets | ErrorCode
 
 
 class GroupOffsetsApi:
@@ -147,31 +150,22 @@ class GroupOffsetsApi:
 
     def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
         """OffsetFetch; from v8 on of several groups, answered together."""
-        groups = _asked_groups(context.api_version, request)
-        answers: dict[int, FetchedOffsets | ErrorCode] = {}
+        groups, rights = _asked_groups(context.api_version, request), context.rights
 
-        def fetched(index: int, answer: FetchedOffsets | ErrorCode) -> None:
-            answers[index] = answer
-            if len(answers) == len(groups):
-                tell()
+        def ask(group: OffsetFetchRequestGroup, told: Callable[[_Fetched], None]) -> None:
+            if rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
+                wanted = self._wanted(group, context.api_version)
+                self._coordinator.fetch_offsets(group, wanted, request.require_stable, told)
+            else:
+                told(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
-        def tell() -> None:
-            found = [answers[index] for index in range(len(groups))]
+        def fetched(found: list[_Fetched]) -> None:
             steps = self._fetched(context, request, groups, found)
             self._answers.give(context, request, steps, respond, refuse_fetch)
 
-        if not groups:
-            respond(OffsetFetchResponse())
-        for index, group in enumerate(groups):
-            if context.rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
-                self._coordinator.fetch_offsets(
-                    group,
-                    self._wanted(group, context.api_version),
-                    request.require_stable,
-                    partial(fetched, index),
-                )
-            else:
-                fetched(index, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        self._answers.gather(
+            context, request, groups, ask, fetched, respond, refuse_fetch, GROUPS_AT_ONCE
+        )
 
     def _wanted(self, group: OffsetFetchRequestGroup, version: int) -> Wanted | None:
         """What is to be looked up; all that the group has, where that is less work."""
@@ -195,12 +189,14 @@ class GroupOffsetsApi:
         context: RequestContext,
         request: OffsetFetchRequest,
         groups: list[OffsetFetchRequestGroup],
-        found: list[FetchedOffsets | ErrorCode],
+        found: list[_Fetched],
     ) -> Steps[OffsetFetchResponse]:
         """The answer for all groups, as of the moment when each was `found`."""
-        version, told = context.api_version, []
-        image = self._metadata.image
+        version, told = context.api_version, list[OffsetFetchResponseGroup]()
+        image, pace = self._metadata.image, Pace()
         for group, offsets in zip(groups, found, strict=True):
+            if pace.is_full():
+                yield None
             if isinstance(offsets, ErrorCode):
                 told.append(OffsetFetchResponseGroup(group.group_id, [], int(offsets)))
                 continue
@@ -275,12 +271,7 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
 def _asked_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
     if version >= SEVERAL_GROUPS_FROM:
         return request.groups
-    topics = None
-    if request.topics is not None:
-        topics = [
-            OffsetFetchRequestTopics(name=one.name, partition_indexes=one.partition_indexes)
-            for one in request.topics
-        ]
+    topics: Any = request.topics  # of the class that these versions have
     return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
 
 

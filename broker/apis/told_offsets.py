@@ -29,6 +29,8 @@ from storage.log.sliced_work import Pace, Steps
 NO_OFFSET = -1
 TOPIC_IDS_FROM = 10
 SEVERAL_GROUPS_FROM = 8
+NAMED_AT_ONCE = 1_024
+"""Topics of a request that are only looked up in one slice."""
 
 
 _Partition = OffsetFetchResponsePartition | OffsetFetchResponsePartitions
@@ -70,27 +72,29 @@ class ToldOffsets:
             yield from self._topic(name, topic_id, partitions, lookup_id=ZERO_UUID)
 
     def some(self, asked: Sequence[OffsetFetchRequestTopics]) -> Steps[None]:
-        """Those that were asked for; behind them TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID
-        for ids that are nobody's."""
-        names = []
+        """Those that were asked for, before v8 by messages without ids; behind them
+        TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID for ids that are nobody's."""
+        names, pace = list[str](), Pace(NAMED_AT_ONCE)
         for topic in asked:
-            if self._pace.is_full():
+            if pace.is_full():
                 yield None
             names.append(self._name_of(topic) if self._by_id else topic.name)
         shown = yield from allowed_in_slices(
             self._rights,
             Operation.DESCRIBE,
             Resource.TOPIC,
-            [name for name in names if name or not self._by_id],
+            (name for name in names if name or not self._by_id),
         )
         refused: list[tuple[OffsetFetchRequestTopics, str, ErrorCode]] = []
         for topic, name in zip(asked, names, strict=True):
+            if pace.is_full():
+                yield None
             if self._by_id and not name:
                 refused.append((topic, name, ErrorCode.UNKNOWN_TOPIC_ID))
             elif name not in shown:
                 refused.append((topic, name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
             else:
-                topic_id = topic.topic_id
+                topic_id = topic.topic_id if self._by_id else ZERO_UUID
                 yield from self._topic(name, topic_id, topic.partition_indexes, lookup_id=topic_id)
         for topic, name, error in refused:
             yield from self._refused(topic, name, error)
@@ -120,11 +124,13 @@ class ToldOffsets:
 
     def _refused(self, topic: OffsetFetchRequestTopics, name: str, error: ErrorCode) -> Steps[None]:
         told = Items[_Partition](self._version)
+        if self._pace.is_full():
+            yield None
         for index in topic.partition_indexes:
             if self._pace.is_full():
                 yield None
             told.add(self._none(index, error))
-        self._add(name, topic.topic_id, told)
+        self._add(name, topic.topic_id if self._by_id else ZERO_UUID, told)
 
     def _none(self, index: int, error: ErrorCode) -> _Partition:
         return self._partition(index, NO_OFFSET, -1, "", error)

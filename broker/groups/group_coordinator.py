@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
 
@@ -58,8 +58,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.primitives import uuid_to_string
-from storage.log.ordered_work import OrderedWork
-from storage.log.sliced_work import Pace, SlicedWork, Steps, each
+from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -70,8 +69,6 @@ OFFSETS_TOPIC = "__consumer_offsets"
 
 COUNTED_FOR_MS = 1_000
 """How long a count of all groups is good."""
-GROUPS_A_SLICE = 3
-"""Of one request, which each may take a slice of its own."""
 
 
 class GroupCoordinator:
@@ -399,10 +396,6 @@ class GroupCoordinator:
         described = shard.describe(group_id)
         return ErrorCode.GROUP_ID_NOT_FOUND if described is None else described
 
-    def one_by_one(self, do: Callable[[T], None], groups: Sequence[T]) -> None:
-        """Do something that may be long for each of some groups, some of them a slice."""
-        OrderedWork(self._sliced).take(each(do, groups, GROUPS_A_SLICE), _log_failure)
-
     def describe_consumers(
         self, group_id: str, done: Callable[[DescribedConsumerGroup], None]
     ) -> None:
@@ -472,8 +465,8 @@ class GroupCoordinator:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if self._runtime.is_loading():
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        states = [state.strip().lower() for state in request.states_filter]
-        types = [kind.strip().lower() for kind in request.types_filter]
+        states = yield from _folded(request.states_filter)
+        types = yield from _folded(request.types_filter)
 
         def wanted(group: ListedGroup) -> bool:
             right_state = not states or group.group_state.lower() in states
@@ -501,6 +494,11 @@ def _log_removal(what: str, error: ErrorCode, tombstones: int) -> None:
         log.info("removed %s: %d tombstones", what, tombstones)
 
 
-def _log_failure(_result: object, error: Exception | None) -> None:
-    if error is not None:
-        log.error("a request for many groups failed", exc_info=error)
+def _folded(words: Iterable[str]) -> Steps[set[str]]:
+    """Return words as they are compared."""
+    pace, folded = Pace(), set[str]()
+    for word in words:
+        if pace.is_full():
+            yield None
+        folded.add(word.strip().lower())
+    return folded

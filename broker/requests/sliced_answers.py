@@ -47,7 +47,7 @@ R = TypeVar("R", bound=Message)
 ANSWERS_AT_ONCE = 8
 """As many as handlers by default (`num.io.threads`), each of which makes one in Kafka."""
 ASKED_AT_ONCE = 3
-"""Of one request: what each asks for may take a slice of its own."""
+"""Answers that one request asks for in a slice, where each may take a slice of its own."""
 FREED_AT_ONCE = 1_024
 """Items whose memory is given back in one slice."""
 
@@ -115,27 +115,31 @@ class SlicedAnswers:
         gathered: Callable[[list[U]], None],
         respond: Respond,
         refuse: Callable[[Q, ErrorCode], Message],
+        at_once: int = ASKED_AT_ONCE,
     ) -> None:
-        """Ask for the answer to each item, which may take a slice of its own and come later; call
+        """Ask for the answer to each item, `at_once` of them a slice, which may come later; call
         `gathered`, which responds, with all of them in the order of the items.
 
         A failure is answered as `judge` does.
         """
-        answers: dict[int, U] = {}
+        answers = cast(list[U], [None] * len(items))
+        awaited = len(items)
 
         def told(index: int, answer: U) -> None:
+            nonlocal awaited
             answers[index] = answer
-            if len(answers) == len(items):
-                gathered([answers[place] for place in range(len(items))])
+            awaited -= 1
+            if not awaited:
+                gathered(answers)
 
         def ask_for(index: int) -> None:
             ask(items[index], partial(told, index))
 
         def asked(_: None) -> None:
             if not items:
-                gathered([])
+                gathered(answers)
 
-        steps = each(ask_for, range(len(items)), ASKED_AT_ONCE)
+        steps = each(ask_for, range(len(items)), at_once)
         self.judge(context, request, steps, asked, respond, refuse)
 
     def write(self, response: R, version: int, done: Callable[[R], None]) -> None:

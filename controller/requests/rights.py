@@ -12,7 +12,7 @@ Follows Kafka's `ControllerApis` and `ConfigAdminManager`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from itertools import islice
 from typing import Protocol, TypeVar
 
@@ -22,7 +22,7 @@ from controller.metadata.image import ResourceType
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Steps, in_bulk
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 T = TypeVar("T")
 
@@ -97,6 +97,19 @@ def allowed_in_slices(
             yield None
         allowed |= rights.allowed_of(operation, resource, some, audited=audited)
     return allowed
+
+
+def split_in_slices(
+    rights: Rights, operation: Operation, resource: Resource, names: Collection[str]
+) -> Steps[tuple[list[str], list[str]]]:
+    """Return those of `names` to which `operation` may be done, and the others."""
+    allowed = yield from allowed_in_slices(rights, operation, resource, names)
+    pace, split = Pace(BULK_AT_ONCE), (list[str](), list[str]())
+    for name in names:
+        if pace.is_full():
+            yield None
+        split[name not in allowed].append(name)
+    return split
 
 
 def creatable_in_slices(rights: Rights, names: Iterable[str]) -> Steps[Container[str]]:

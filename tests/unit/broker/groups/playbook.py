@@ -37,6 +37,7 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
 from protocol.rights import UNLIMITED, Rights
+from storage.log.sliced_work import SlicedWork
 from tests.clients.group_conversation import (
     beat,
     committing,
@@ -89,6 +90,11 @@ class GroupNode:
     ) -> None:
         self.scheduler = scheduler or SimScheduler()
         self._turns = turns
+        if turns is None:
+            threads: Any = None  # not asked
+            self._answers = SlicedAnswers(SlicedWork(self.scheduler, threads, 0))
+        else:
+            self._answers = turns.answers
         self.log = InMemoryCoordinatorLog()
         self.config = single_node_config()._replace(
             offsets_topic_num_partitions=PARTITIONS,
@@ -134,11 +140,11 @@ class GroupNode:
 
     def _make_apis(self) -> list[Api]:
         return [
-            *self.finder((self._turns or Turns()).answers).apis(),
+            *self.finder(self._answers).apis(),
             *GroupMembershipApi(self.coordinator).apis(),
-            *ConsumerGroupsApi(self.coordinator, (self._turns or Turns()).answers).apis(),
-            *GroupOffsetsApi(self, self.coordinator, Turns().answers).apis(),
-            *GroupAdminApi(self.coordinator, (self._turns or Turns()).answers).apis(),
+            *ConsumerGroupsApi(self.coordinator, self._answers).apis(),
+            *GroupOffsetsApi(self, self.coordinator, self._answers).apis(),
+            *GroupAdminApi(self.coordinator, self._answers).apis(),
             *TxnOffsetCommitApi(self, self.coordinator).apis(),
         ]
 

@@ -10,6 +10,7 @@ import pytest
 from broker.apis.alter_replica_log_dirs import AlterReplicaLogDirsApi
 from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.broker_loggers import BrokerLoggers
+from broker.apis.consumer_groups import ConsumerGroupsApi
 from broker.apis.delete_records import DeleteRecordsApi
 from broker.apis.describe_acls import DescribeAclsApi
 from broker.apis.describe_configs import DescribeConfigsApi
@@ -18,6 +19,7 @@ from broker.apis.describe_producers import DescribeProducersApi
 from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
 from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.group_admin import GroupAdminApi
+from broker.apis.group_offsets import GroupOffsetsApi
 from broker.apis.list_config_resources import ListConfigResourcesApi
 from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
@@ -35,7 +37,9 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.create_acls import AclCreation
+from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -61,6 +65,7 @@ from protocol.messages.list_offsets import (
 )
 from protocol.messages.list_transactions import ListTransactionsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from protocol.rights import UNLIMITED, Rights
 from storage.log.sliced_work import PIECES_AT_ONCE, Pace
 from tests.clients.group_conversation import committing
@@ -242,6 +247,37 @@ def test_many_groups_are_described(long: Long, node: GroupNode, version: int) ->
     long.compare(api.describe, request, version)
     some = {(Operation.DESCRIBE, Resource.GROUP, name) for name in NAMES[::2]}
     long.compare(api.describe, request, version, rights_of(some))
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_many_consumer_groups_are_described(long: Long, node: GroupNode, version: int) -> None:
+    api = ConsumerGroupsApi(node.coordinator, long.answers)
+    request = ConsumerGroupDescribeRequest(NAMES)
+    long.compare(api.describe, request, version)
+    long.compare(api.describe, request, version, rights_of(()))
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_many_groups_are_deleted(long: Long, node: GroupNode, version: int) -> None:
+    api = GroupAdminApi(node.coordinator, long.answers)
+    absent = [f"absent-{name}" for name in NAMES]
+    request = DeleteGroupsRequest([*absent, *absent[:2]])
+    long.compare(api.delete, request, version)
+    some = {(Operation.DELETE, Resource.GROUP, name) for name in absent[1:3]}
+    long.compare(api.delete, request, version, rights_of(some))
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_offsets_of_many_groups(long: Long, node: GroupNode, version: int) -> None:
+    api = GroupOffsetsApi(node, node.coordinator, long.answers)
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(name) for name in NAMES])
+    long.compare(api.fetch, request, version)
+    long.compare(api.fetch, request, version, rights_of(()))
+
+
+def test_many_filters_of_groups_are_read_in_slices(long: Long, node: GroupNode) -> None:
+    api = GroupAdminApi(node.coordinator, long.answers)
+    long.compare(api.list_groups, ListGroupsRequest([*NAMES, "Empty"], []), 5, slices=4)
 
 
 @pytest.mark.parametrize("version", [4, 6])
