@@ -21,11 +21,14 @@ from functools import partial
 from typing import Any
 
 from broker.apis.cluster_view import ImageSource
+from broker.apis.named_partitions import split_partitions
 from broker.apis.told_offsets import SEVERAL_GROUPS_FROM, TOPIC_IDS_FROM, ToldOffsets
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.metadata.image import TopicImage
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -53,7 +56,8 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
+from protocol.rights import Rights
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_one_go
 
 TOP_LEVEL_ERROR_FROM = 2
 GROUPS_AT_ONCE = 16
@@ -85,66 +89,55 @@ class GroupOffsetsApi:
         self, context: RequestContext, request: OffsetCommitRequest, respond: Respond
     ) -> None:
         """OffsetCommit."""
+        answers = self._answers
         if not context.rights.allows(Operation.READ, Resource.GROUP, request.group_id):
-            respond(refuse_commit(request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            refused = _commit_refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            answers.give(context, request, refused, respond, refuse_commit)
             return
-        known: list[OffsetCommitRequestTopic] = []
-        answers: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
-        for topic, error in self._judged(context, request.topics):
-            there = () if error else self._partitions(topic.name)
-            code = error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            good = [one for one in topic.partitions if one.partition_index in there]
-            if len(good) < len(topic.partitions):
-                bad = [
-                    OffsetCommitResponsePartition(one.partition_index, code)
-                    for one in topic.partitions
-                    if one.partition_index not in there
-                ]
-                _merge(answers, OffsetCommitResponseTopic(topic.name, topic.topic_id, bad))
-            if good:
-                known.append(replace(topic, partitions=good))
 
-        committed = partial(_answer_commit, respond, answers, known)
-        if known:
-            self._coordinator.commit_offsets(
-                replace(request, topics=known), context.api_version, committed
-            )
-        else:
-            committed(ErrorCode.NONE, [])
+        def judged(commit: _Commit) -> None:
+            def committed(error: ErrorCode, topics: list[OffsetCommitResponseTopic]) -> None:
+                steps = commit.answered(error, topics)
+                answers.give(context, request, steps, respond, refuse_commit)
 
-    def _judged(
-        self, context: RequestContext, topics: list[OffsetCommitRequestTopic]
-    ) -> list[tuple[OffsetCommitRequestTopic, ErrorCode]]:
-        """Each topic as `_named`, where the client may read it."""
-        found = [self._named(topic, context.api_version >= TOPIC_IDS_FROM) for topic in topics]
-        if context.rights.unlimited:
-            return found
-        names = [topic.name for topic, error in found if error is not ErrorCode.UNKNOWN_TOPIC_ID]
-        denied = set(names) - context.rights.allowed(Operation.READ, Resource.TOPIC, names)
-        return [
-            (topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic.name in denied else error)
-            for topic, error in found
-        ]
+            if commit.known:
+                known = replace(request, topics=commit.known)
+                self._coordinator.commit_offsets(known, context.api_version, committed)
+            else:
+                committed(ErrorCode.NONE, [])
 
-    def _named(
-        self, topic: OffsetCommitRequestTopic, by_id: bool
-    ) -> tuple[OffsetCommitRequestTopic, ErrorCode]:
-        """The topic with both its name and its id, as far as they are known."""
-        topics = self._metadata.image.topics
-        if by_id:
-            found = topics.get_by_id(topic.topic_id)
-            if found is None:
-                return topic, ErrorCode.UNKNOWN_TOPIC_ID
-            return replace(topic, name=found.name), ErrorCode.NONE
-        found = topics.get(topic.name)
-        if found is None:
-            return topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return replace(topic, topic_id=found.id), ErrorCode.NONE
+        steps = self._judged(context, request)
+        answers.judge(context, request, steps, judged, respond, refuse_commit)
 
-    def _partitions(self, topic: str) -> Container[int]:
-        """Which there are of a topic."""
-        known = self._metadata.image.topics.get(topic)
-        return () if known is None else known.partitions
+    def _judged(self, context: RequestContext, request: OffsetCommitRequest) -> Steps[_Commit]:
+        """Return what of it the coordinator is asked, and what is answered without it."""
+        topics, by_id = self._metadata.image.topics, context.api_version >= TOPIC_IDS_FROM
+        pace, named = Pace(), list[tuple[OffsetCommitRequestTopic, TopicImage | None]]()
+        for topic in request.topics:
+            if pace.is_full():
+                yield None
+            found = topics.get_by_id(topic.topic_id) if by_id else topics.get(topic.name)
+            if found is not None:
+                topic = replace(topic, name=found.name, topic_id=found.id)
+            named.append((topic, found))
+        readable = yield from allowed_in_slices(
+            context.rights,
+            Operation.READ,
+            Resource.TOPIC,
+            (topic.name for topic, found in named if found is not None or not by_id),
+        )
+        commit = _Commit()
+        for topic, found in named:
+            there: Container[int] = ()
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if found is None and by_id:
+                error = ErrorCode.UNKNOWN_TOPIC_ID
+            elif topic.name not in readable:
+                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif found is not None:
+                there = found.partitions
+            yield from commit.take(topic, there, error, pace)
+        return commit
 
     # -- OffsetFetch ---------------------------------------------------------------------------
 
@@ -222,34 +215,109 @@ class GroupOffsetsApi:
         if not context.rights.allows(Operation.DELETE, Resource.GROUP, request.group_id):
             respond(OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
             return
-        names = [topic.name for topic in request.topics]
-        readable = context.rights.allowed(Operation.READ, Resource.TOPIC, names)
-        known: list[OffsetDeleteRequestTopic] = []
-        answers: dict[str, OffsetDeleteResponseTopic] = {}
+
+        def judged(judgement: tuple[list[OffsetDeleteRequestTopic], _Deleted]) -> None:
+            known, answers = judgement
+
+            def deleted(response: OffsetDeleteResponse) -> None:
+                steps = _answer_delete(answers, response)
+                self._answers.give(context, request, steps, respond, _refuse_delete)
+
+            # Asked even when no partition is left: the group's own error comes first.
+            self._coordinator.delete_offsets(replace(request, topics=known), deleted)
+
+        steps = self._to_delete(context.rights, request)
+        self._answers.judge(context, request, steps, judged, respond, _refuse_delete)
+
+    def _to_delete(
+        self, rights: Rights, request: OffsetDeleteRequest
+    ) -> Steps[tuple[list[OffsetDeleteRequestTopic], _Deleted]]:
+        """Return what of it the coordinator is asked, and what is answered without it."""
+        topics, pace = self._metadata.image.topics, Pace()
+        readable = yield from allowed_in_slices(
+            rights, Operation.READ, Resource.TOPIC, (topic.name for topic in request.topics)
+        )
+        known, answers = list[OffsetDeleteRequestTopic](), _Deleted()
         for topic in request.topics:
-            there = self._partitions(topic.name) if topic.name in readable else ()
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if topic.name not in readable:
-                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            good = []
-            for partition in topic.partitions:
-                index = partition.partition_index
-                if index in there:
-                    good.append(partition)
-                else:
-                    answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
-                    answer.partitions.append(OffsetDeleteResponsePartition(index, error))
+            found, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            if topic.name in readable:
+                found, error = topics.get(topic.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            refuse = partial(OffsetDeleteResponsePartition, error_code=error)
+            there = () if found is None else found.partitions
+            good, refused = yield from split_partitions(topic.partitions, there, refuse, pace)
+            if refused:
+                answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
+                answer.partitions += refused
             if good:
                 known.append(OffsetDeleteRequestTopic(topic.name, good))
+        return known, answers
 
-        # Asked even when no partition is left: the group's own error comes first.
-        deleted = partial(_answer_delete, respond, answers)
-        self._coordinator.delete_offsets(replace(request, topics=known), deleted)
+
+_Deleted = dict[str, OffsetDeleteResponseTopic]
+
+
+class _Commit:
+    """An OffsetCommit that is judged: what is `known` is for the coordinator, and there are
+    answers to the rest."""
+
+    def __init__(self) -> None:
+        self.known: list[OffsetCommitRequestTopic] = []
+        self._answers: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+
+    def take(
+        self,
+        topic: OffsetCommitRequestTopic,
+        there: Container[int],
+        error: ErrorCode,
+        pace: Pace,
+    ) -> Steps[None]:
+        """Take a topic, of which these partitions are `there`; answer `error` to the others."""
+        refuse = partial(OffsetCommitResponsePartition, error_code=error)
+        good, refused = yield from split_partitions(topic.partitions, there, refuse, pace)
+        if refused:
+            self._answer(topic, refused)
+        if good:
+            self.known.append(replace(topic, partitions=good))
+
+    def answered(
+        self, error: ErrorCode, topics: list[OffsetCommitResponseTopic]
+    ) -> Steps[OffsetCommitResponse]:
+        """Return the response after the coordinator has answered with `error` for all that is
+        known, or with `topics`."""
+        pace = Pace()
+        if error is not ErrorCode.NONE:
+            known, self.known = self.known, []
+            for topic in known:
+                yield from self.take(topic, (), error, pace)
+            topics = []
+        for answer in topics:
+            if pace.is_full():
+                yield None
+            self._answer(answer, answer.partitions)
+        return OffsetCommitResponse(topics=list(self._answers.values()))
+
+    def _answer(
+        self,
+        topic: OffsetCommitRequestTopic | OffsetCommitResponseTopic,
+        partitions: list[OffsetCommitResponsePartition],
+    ) -> None:
+        key = (topic.name, topic.topic_id)
+        answer = self._answers.setdefault(key, OffsetCommitResponseTopic(*key))
+        answer.partitions += partitions
 
 
 def refuse_commit(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
     """`code` for every partition."""
-    return OffsetCommitResponse(topics=_refused_topics(request.topics, code))
+    return in_one_go(_commit_refused(request, code))
+
+
+def _commit_refused(request: OffsetCommitRequest, code: ErrorCode) -> Steps[OffsetCommitResponse]:
+    pace, topics = Pace(), list[OffsetCommitResponseTopic]()
+    refuse = partial(OffsetCommitResponsePartition, error_code=code)
+    for topic in request.topics:
+        _, refused = yield from split_partitions(topic.partitions, (), refuse, pace)
+        topics.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, refused))
+    return OffsetCommitResponse(topics=topics)
 
 
 def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
@@ -275,51 +343,20 @@ def _asked_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetch
     return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
 
 
-def _answer_commit(
-    respond: Respond,
-    answers: dict[tuple[str, bytes], OffsetCommitResponseTopic],
-    known: list[OffsetCommitRequestTopic],
-    error: ErrorCode,
-    topics: list[OffsetCommitResponseTopic],
-) -> None:
-    """The coordinator has answered for the `known` topics, with `error` for all or `topics`."""
-    if error is not ErrorCode.NONE:
-        topics = _refused_topics(known, error)
-    for topic in topics:
-        _merge(answers, topic)
-    respond(OffsetCommitResponse(topics=list(answers.values())))
-
-
 def _answer_delete(
-    respond: Respond,
-    answers: dict[str, OffsetDeleteResponseTopic],
-    response: OffsetDeleteResponse,
-) -> None:
+    answers: _Deleted, response: OffsetDeleteResponse
+) -> Steps[OffsetDeleteResponse]:
+    """Return the coordinator's response, with `answers` to what it was not asked."""
     if response.error_code == ErrorCode.NONE:
+        pace = Pace()
         for topic in response.topics:
+            if pace.is_full():
+                yield None
             answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
             answer.partitions += topic.partitions
         response.topics = list(answers.values())
-    respond(response)
+    return response
 
 
-def _refused_topics(
-    topics: list[OffsetCommitRequestTopic], error: ErrorCode
-) -> list[OffsetCommitResponseTopic]:
-    return [
-        OffsetCommitResponseTopic(
-            topic.name,
-            topic.topic_id,
-            [OffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
-        )
-        for topic in topics
-    ]
-
-
-def _merge(
-    answers: dict[tuple[str, bytes], OffsetCommitResponseTopic], topic: OffsetCommitResponseTopic
-) -> None:
-    answer = answers.setdefault(
-        (topic.name, topic.topic_id), OffsetCommitResponseTopic(topic.name, topic.topic_id)
-    )
-    answer.partitions += topic.partitions
+def _refuse_delete(_request: OffsetDeleteRequest, code: ErrorCode) -> OffsetDeleteResponse:
+    return OffsetDeleteResponse(error_code=int(code))

@@ -15,9 +15,14 @@ instance (KIP-447), v4 TRANSACTION_ABORTABLE (KIP-890), v5 adds the partition of
 
 from __future__ import annotations
 
+from functools import partial
+
 from broker.apis.cluster_view import ImageSource
+from broker.apis.named_partitions import split_partitions
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -30,6 +35,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps, in_one_go
 
 LOADING_FROM = 2
 """Producers before this version do not know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
@@ -38,9 +44,12 @@ LOADING_FROM = 2
 class TxnOffsetCommitApi:
     """Commits offsets in transactions."""
 
-    def __init__(self, metadata: ImageSource, coordinator: GroupCoordinator) -> None:
+    def __init__(
+        self, metadata: ImageSource, coordinator: GroupCoordinator, answers: SlicedAnswers
+    ) -> None:
         self._metadata = metadata
         self._coordinator = coordinator
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         """The API with its range."""
@@ -50,59 +59,58 @@ class TxnOffsetCommitApi:
         self, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
     ) -> None:
         """TxnOffsetCommit."""
+        answers, refuse = self._answers, refuse_txn_offset_commit
         denied = _denied(context.rights, request)
         if denied is not ErrorCode.NONE:
-            respond(refuse_txn_offset_commit(request, denied))
+            answers.give(context, request, _all_refused(request, denied), respond, refuse)
             return
-        answers: dict[str, TxnOffsetCommitResponseTopic] = {}
-        known = self._known(context.rights, request.topics, answers)
 
-        def done(error: ErrorCode, topics: list[TxnOffsetCommitResponseTopic]) -> None:
-            if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and (
-                context.api_version < LOADING_FROM
-            ):
-                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            if error is not ErrorCode.NONE:
-                topics = _refused(known, error)
-            for topic in topics:
-                _merge(answers, topic.name, topic.partitions)
-            respond(TxnOffsetCommitResponse(topics=list(answers.values())))
+        def judged(judgement: _Judgement) -> None:
+            known, answered = judgement
 
-        if known:
-            self._coordinator.commit_transactional_offsets(
-                replace(request, topics=known), context.api_version, done
-            )
-        else:
-            done(ErrorCode.NONE, [])
+            def done(error: ErrorCode, topics: list[TxnOffsetCommitResponseTopic]) -> None:
+                if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and (
+                    context.api_version < LOADING_FROM
+                ):
+                    error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+                steps = _answered(answered, known, error, topics)
+                answers.give(context, request, steps, respond, refuse)
 
-    def _known(
-        self,
-        rights: Rights,
-        topics: list[TxnOffsetCommitRequestTopic],
-        answers: dict[str, TxnOffsetCommitResponseTopic],
-    ) -> list[TxnOffsetCommitRequestTopic]:
-        """The partitions that the group is asked about; what is wrong with others is answered."""
-        known = []
-        readable = rights.allowed(Operation.READ, Resource.TOPIC, [one.name for one in topics])
+            if known:
+                self._coordinator.commit_transactional_offsets(
+                    replace(request, topics=known), context.api_version, done
+                )
+            else:
+                done(ErrorCode.NONE, [])
+
+        steps = self._judged(context.rights, request.topics)
+        answers.judge(context, request, steps, judged, respond, refuse)
+
+    def _judged(
+        self, rights: Rights, topics: list[TxnOffsetCommitRequestTopic]
+    ) -> Steps[_Judgement]:
+        """Return the partitions that the group is asked about, and the answers to the others."""
+        there, pace = self._metadata.image.topics, Pace()
+        readable = yield from allowed_in_slices(
+            rights, Operation.READ, Resource.TOPIC, (topic.name for topic in topics)
+        )
+        known, answers = list[TxnOffsetCommitRequestTopic](), _Answers()
         for topic in topics:
-            good = []
-            for partition in topic.partitions:
-                error = self._error_of(topic.name, partition.partition_index, readable)
-                if error is ErrorCode.NONE:
-                    good.append(partition)
-                    continue
-                answer = TxnOffsetCommitResponsePartition(partition.partition_index, error)
-                _merge(answers, topic.name, [answer])
+            found, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            if topic.name in readable:
+                found, error = there.get(topic.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            refuse = partial(TxnOffsetCommitResponsePartition, error_code=error)
+            partitions = () if found is None else found.partitions
+            good, refused = yield from split_partitions(topic.partitions, partitions, refuse, pace)
+            if refused:
+                _merge(answers, topic.name, refused)
             if good:
                 known.append(TxnOffsetCommitRequestTopic(topic.name, good))
-        return known
+        return known, answers
 
-    def _error_of(self, topic: str, partition: int, readable: set[str]) -> ErrorCode:
-        if topic not in readable:
-            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        if self._metadata.image.topics.partition(topic, partition) is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return ErrorCode.NONE
+
+_Answers = dict[str, TxnOffsetCommitResponseTopic]
+_Judgement = tuple[list[TxnOffsetCommitRequestTopic], _Answers]
 
 
 def _denied(rights: Rights, request: TxnOffsetCommitRequest) -> ErrorCode:
@@ -119,24 +127,46 @@ def refuse_txn_offset_commit(
     request: TxnOffsetCommitRequest, code: ErrorCode
 ) -> TxnOffsetCommitResponse:
     """`code` for every partition."""
-    return TxnOffsetCommitResponse(topics=_refused(request.topics, code))
+    return in_one_go(_all_refused(request, code))
+
+
+def _all_refused(
+    request: TxnOffsetCommitRequest, code: ErrorCode
+) -> Steps[TxnOffsetCommitResponse]:
+    topics = yield from _refused(request.topics, code, Pace())
+    return TxnOffsetCommitResponse(topics=topics)
 
 
 def _refused(
-    topics: list[TxnOffsetCommitRequestTopic], error: ErrorCode
-) -> list[TxnOffsetCommitResponseTopic]:
-    return [
-        TxnOffsetCommitResponseTopic(
-            topic.name,
-            [TxnOffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
-        )
-        for topic in topics
-    ]
+    topics: list[TxnOffsetCommitRequestTopic], error: ErrorCode, pace: Pace
+) -> Steps[list[TxnOffsetCommitResponseTopic]]:
+    refuse = partial(TxnOffsetCommitResponsePartition, error_code=error)
+    answers = []
+    for topic in topics:
+        _, refused = yield from split_partitions(topic.partitions, (), refuse, pace)
+        answers.append(TxnOffsetCommitResponseTopic(topic.name, refused))
+    return answers
+
+
+def _answered(
+    answers: _Answers,
+    known: list[TxnOffsetCommitRequestTopic],
+    error: ErrorCode,
+    topics: list[TxnOffsetCommitResponseTopic],
+) -> Steps[TxnOffsetCommitResponse]:
+    """Return `answers`, and those of the coordinator: `error` for all that is `known`, or
+    `topics`."""
+    pace = Pace()
+    if error is not ErrorCode.NONE:
+        topics = yield from _refused(known, error, pace)
+    for topic in topics:
+        if pace.is_full():
+            yield None
+        _merge(answers, topic.name, topic.partitions)
+    return TxnOffsetCommitResponse(topics=list(answers.values()))
 
 
 def _merge(
-    answers: dict[str, TxnOffsetCommitResponseTopic],
-    name: str,
-    partitions: list[TxnOffsetCommitResponsePartition],
+    answers: _Answers, name: str, partitions: list[TxnOffsetCommitResponsePartition]
 ) -> None:
     answers.setdefault(name, TxnOffsetCommitResponseTopic(name)).partitions += partitions

@@ -179,7 +179,7 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
         TransactionsApi(metadata, coordinator, groups.partition_for),
         # Apart: a pattern that takes long leaves the places of all other long answers free.
         TransactionAdminApi(coordinator, SlicedAnswers(parts.names)),
-        TxnOffsetCommitApi(metadata, groups),
+        TxnOffsetCommitApi(metadata, groups, answers),
         WriteTxnMarkersApi(parts.replicas, groups, timeout_ms, answers),
     ]
     return _all(families)

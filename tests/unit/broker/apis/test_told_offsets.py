@@ -62,7 +62,10 @@ class Offsets:
         request = OffsetCommitRequest(
             GROUP, topics=[*topics, OffsetCommitRequestTopic(WIDE, partitions=wide)]
         )
-        self.api.commit(context(8, 8), request, lambda _: None)
+        turns = Turns()  # no other answer goes on meanwhile
+        api = GroupOffsetsApi(self.cluster, self.coordinator, turns.answers)
+        api.commit(context(8, 8), request, lambda _: None)
+        turns.run()
 
     def request(self, version: int, *, named: bool, stable: bool = False) -> OffsetFetchRequest:
         """For all, or for all and one more by their names, or their ids."""

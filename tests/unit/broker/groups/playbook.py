@@ -145,7 +145,7 @@ class GroupNode:
             *ConsumerGroupsApi(self.coordinator, self._answers).apis(),
             *GroupOffsetsApi(self, self.coordinator, self._answers).apis(),
             *GroupAdminApi(self.coordinator, self._answers).apis(),
-            *TxnOffsetCommitApi(self, self.coordinator).apis(),
+            *TxnOffsetCommitApi(self, self.coordinator, self._answers).apis(),
         ]
 
     def _create(self, name: str, refused: Callable[[], None]) -> None:

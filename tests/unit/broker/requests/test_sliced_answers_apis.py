@@ -24,6 +24,7 @@ from broker.apis.list_config_resources import ListConfigResourcesApi
 from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
 from broker.apis.transaction_admin import TransactionAdminApi
+from broker.apis.txn_offset_commit import TxnOffsetCommitApi
 from broker.config.parse import single_node_config
 from broker.requests.context import Handle
 from broker.requests.sliced_answers import SlicedAnswers
@@ -65,12 +66,20 @@ from protocol.messages.list_offsets import (
 )
 from protocol.messages.list_transactions import ListTransactionsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.offset_commit import OffsetCommitRequestTopic
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from protocol.messages.txn_offset_commit import TxnOffsetCommitRequestTopic
 from protocol.rights import UNLIMITED, Rights
 from storage.log.sliced_work import PIECES_AT_ONCE, Pace
 from tests.clients.group_conversation import committing
+from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, context
-from tests.unit.broker.groups.playbook import GroupNode
+from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.rights_fixture import acls_of, rights_of
 from tests.unit.broker.sliced_fixture import Turns
@@ -273,6 +282,48 @@ def test_offsets_of_many_groups(long: Long, node: GroupNode, version: int) -> No
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(name) for name in NAMES])
     long.compare(api.fetch, request, version)
     long.compare(api.fetch, request, version, rights_of(()))
+
+
+@pytest.mark.parametrize("version", [9, 10])
+def test_offsets_of_many_topics_are_committed(long: Long, node: GroupNode, version: int) -> None:
+    commit = GroupOffsetsApi(node, node.coordinator, long.answers).commit
+    request = committing("g", 1, topic_id=TOPIC_ID, partitions=range(MANY))
+    request.topics += [
+        OffsetCommitRequestTopic(name, TOPIC_ID, request.topics[0].partitions[:1])
+        for name in ("conversation", *NAMES)
+    ]
+    long.compare(commit, request, version)
+    long.compare(commit, request, version, rights_of(()))
+    some = {(Operation.READ, Resource.GROUP, "g"), (Operation.READ, Resource.TOPIC, NAMES[1])}
+    long.compare(commit, request, version, rights_of(some))
+
+
+def test_offsets_of_many_topics_are_committed_in_a_transaction(long: Long, node: GroupNode) -> None:
+    commit = TxnOffsetCommitApi(node, node.coordinator, long.answers).handle
+    request = committing_in_transaction("g", 1, partitions=range(MANY), transactional_id="t")
+    request.topics += [
+        TxnOffsetCommitRequestTopic(name, request.topics[0].partitions[:1])
+        for name in ("conversation", *NAMES)
+    ]
+    long.compare(commit, request, 5)
+    long.compare(commit, request, 5, rights_of(()))
+    some = {
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID, "t"),
+        (Operation.READ, Resource.GROUP, "g"),
+    }
+    long.compare(commit, request, 5, rights_of(some))
+
+
+def test_offsets_of_many_topics_are_deleted(long: Long, node: GroupNode) -> None:
+    node.connect().call(committing("deleted", 1), 9)
+    delete = GroupOffsetsApi(node, node.coordinator, long.answers).delete
+    many = [OffsetDeleteRequestPartition(index) for index in range(MANY)]
+    topics = [OffsetDeleteRequestTopic(name, many[:1]) for name in NAMES]
+    topics.append(OffsetDeleteRequestTopic("conversation", many))
+    request = OffsetDeleteRequest("deleted", topics)
+    long.compare(delete, request, 0)
+    some = {(Operation.DELETE, Resource.GROUP, "deleted")}
+    long.compare(delete, request, 0, rights_of(some))
 
 
 def test_many_filters_of_groups_are_read_in_slices(long: Long, node: GroupNode) -> None:

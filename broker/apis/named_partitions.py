@@ -1,0 +1,38 @@
+"""The partitions of a topic that a request names: those that there are, and answers to the others.
+
+In slices, since one request may name very many. Owns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from typing import Protocol, TypeVar
+
+from storage.log.sliced_work import Pace, Steps
+
+
+class NamedPartition(Protocol):
+    """A partition in a request."""
+
+    partition_index: int
+
+
+P = TypeVar("P", bound=NamedPartition)
+R = TypeVar("R")
+
+
+def split_partitions(
+    partitions: Iterable[P], there: Container[int], refuse: Callable[[int], R], pace: Pace
+) -> Steps[tuple[list[P], list[R]]]:
+    """Return those of `partitions` that are `there`, and what `refuse` makes of the others."""
+    good, refused = list[P](), list[R]()
+    if pace.is_full():
+        yield None
+    for partition in partitions:
+        if pace.is_full():
+            yield None
+        if partition.partition_index in there:
+            good.append(partition)
+        else:
+            refused.append(refuse(partition.partition_index))
+    return good, refused
