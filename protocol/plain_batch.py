@@ -34,14 +34,25 @@ def build_plain_batch(
 ) -> bytearray:
     """A batch of `records`, keys and values, at least one; its offsets begin at 0."""
     batch = bytearray(HEADER_SIZE)
-    for delta, (key, value) in enumerate(records):
+    add_plain_records(batch, records, 0)
+    return finish_plain_batch(batch, len(records), timestamp_ms)
+
+
+def add_plain_records(
+    batch: bytearray, records: Sequence[tuple[bytes | None, bytes | None]], first: int
+) -> None:
+    """Add records to a batch that has `first` of them, and begins with room for its header."""
+    for delta, (key, value) in enumerate(records, first):
         record = b"\0\0" + _length(delta)  # attributes, no time since the first record, offset
         record += _NULL if key is None else _length(len(key)) + key
         record += _NULL if value is None else _length(len(value)) + value
         batch += _length(len(record) + 1)
         batch += record
         batch.append(0)  # headers
-    count = len(records)
+
+
+def finish_plain_batch(batch: bytearray, count: int, timestamp_ms: int) -> bytearray:
+    """Write the header of a batch that has all its `count` records; return the batch."""
     HEADER.pack_into(
         batch,
         0,

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
+from storage.log.sliced_work import Steps
 from storage.log.verification_state import VerificationGuard
 
 Record = tuple[bytes, bytes | None]
@@ -71,18 +72,25 @@ class AppendResult(NamedTuple):
 class CoordinatorLog(Protocol):
     """One internal topic. All calls and callbacks are on the loop's thread."""
 
+    def build(
+        self, records: Sequence[Record], transaction: TransactionalAppend | None
+    ) -> Steps[bytearray]:
+        """Build the batch of very many records, for `append`."""
+
     def append(
         self,
         partition: int,
         leader_epoch: int,
         records: Sequence[Record],
         transaction: TransactionalAppend | None = None,
+        batch: bytearray | None = None,
     ) -> AppendResult:
         """Append `records` as one batch, all or none, stamped with the current time.
 
-        With `transaction` the batch belongs to it. Refused with NOT_LEADER_OR_FOLLOWER where this
-        node does not lead in `leader_epoch`, with NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE,
-        KAFKA_STORAGE_ERROR, INVALID_PRODUCER_EPOCH or INVALID_TXN_STATE as a Produce would be.
+        With `transaction` the batch belongs to it. `batch`: what `build` made. Refused with
+        NOT_LEADER_OR_FOLLOWER where this node does not lead in `leader_epoch`, with
+        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, KAFKA_STORAGE_ERROR, INVALID_PRODUCER_EPOCH or
+        INVALID_TXN_STATE as a Produce would be.
         """
 
     def verify_transaction(

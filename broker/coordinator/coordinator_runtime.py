@@ -216,12 +216,14 @@ class ShardContext:
 
         To write many takes as long as a slice: neither the end of the decision nor the first
         replays are in it."""
-        is_long = len(records) > REPLAYS_A_SLICE
+        is_long, batch = len(records) > REPLAYS_A_SLICE, None
         if is_long:
+            batch = yield from self._log.build(records, transaction)
             yield None
         if self._is_gone():
             return ErrorCode.NOT_COORDINATOR
-        result = self._log.append(self.partition, self.leader_epoch, records, transaction)
+        epoch = self.leader_epoch
+        result = self._log.append(self.partition, epoch, records, transaction, batch)
         if result.error is not ErrorCode.NONE:
             log.warning("%s: append refused: %s", self, result.error.name)
             return coordinator_error(result.error)

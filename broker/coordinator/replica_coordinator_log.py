@@ -29,8 +29,9 @@ from broker.verification.transaction_verification import TransactionSupportedOpe
 from protocol import records as batch_records
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode
-from protocol.plain_batch import build_plain_batch
+from protocol.plain_batch import add_plain_records, build_plain_batch, finish_plain_batch
 from protocol.record_batch import (
+    HEADER_SIZE,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     CorruptBatch,
@@ -38,12 +39,15 @@ from protocol.record_batch import (
 )
 from storage.log.file_records import FileRecords
 from storage.log.log_append_info import AppendOrigin
+from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.ports import Blocking
 from storage.topic_partition import TopicPartition
 
 ALL_REPLICAS = -1
 NO_SEQUENCE = -1
 LACK_RETRY_MS = 1_000
+BUILT_AT_ONCE = 500
+"""Records of a batch that are written in one slice."""
 
 Loaded = list[LogRecord | TransactionMarker]
 
@@ -77,16 +81,18 @@ class ReplicaCoordinatorLog:
         leader_epoch: int,
         records: Sequence[Record],
         transaction: TransactionalAppend | None = None,
+        batch: bytearray | None = None,
     ) -> AppendResult:
-        """Append `records` as one batch, all or none, stamped with the current time."""
+        """Append `records` as one batch, all or none, stamped with the current time, or that of
+        `build`."""
         led = self._led(partition, leader_epoch)
         if isinstance(led, ErrorCode):
             return AppendResult(led)
         now_ms = self._replicas.scheduler.wall_ms()
-        if transaction is None and not self._compression:
+        if batch is None and transaction is None and not self._compression:
             batch = build_plain_batch(records, now_ms)
-        else:
-            batch = self._build(records, now_ms, transaction)
+        elif batch is None:
+            batch = in_one_go(self.build(records, transaction))
         info = led.append_as_leader(
             memoryview(batch),
             ALL_REPLICAS,
@@ -103,9 +109,18 @@ class ReplicaCoordinatorLog:
         self._replicas.scheduler.call_soon(led.changed)
         return AppendResult(ErrorCode.NONE, info.first_offset, info.last_offset)
 
-    def _build(
-        self, records: Sequence[Record], now_ms: int, transaction: TransactionalAppend | None
-    ) -> bytearray:
+    def build(
+        self, records: Sequence[Record], transaction: TransactionalAppend | None
+    ) -> Steps[bytearray]:
+        """Build the batch of these records in slices."""
+        now_ms = self._replicas.scheduler.wall_ms()
+        if transaction is None and not self._compression:
+            batch = bytearray(HEADER_SIZE)
+            for first in range(0, len(records), BUILT_AT_ONCE):
+                add_plain_records(batch, records[first : first + BUILT_AT_ONCE], first)
+                yield None
+            return finish_plain_batch(batch, len(records), now_ms)
+        pace = Pace(BUILT_AT_ONCE)
         producer = None if transaction is None else transaction.producer
         builder = batch_records.RecordBatchBuilder(
             compression=self._compression,
@@ -114,6 +129,8 @@ class ReplicaCoordinatorLog:
             is_transactional=producer is not None,
         )
         for key, value in records:
+            if pace.is_full():
+                yield None
             builder.append(key, value, now_ms)
         return builder.build()
 

@@ -16,6 +16,7 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode
+from storage.log.sliced_work import Steps
 
 
 class InMemoryCoordinatorLog:
@@ -40,12 +41,20 @@ class InMemoryCoordinatorLog:
         ] = []
         self._held_verifications: list[Callable[[], None]] = []
 
+    def build(
+        self, _records: Sequence[Record], _transaction: TransactionalAppend | None
+    ) -> Steps[bytearray]:
+        """Records stay as they are."""
+        yield from ()
+        return bytearray()
+
     def append(
         self,
         partition: int,
         leader_epoch: int,
         records: Sequence[Record],
         transaction: TransactionalAppend | None = None,
+        _batch: bytearray | None = None,
     ) -> AppendResult:
         """Append unless `append_error` says otherwise."""
         if self.append_error is not ErrorCode.NONE:

@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 
 from broker.coordinator.coordinator_log import AppendResult, LogRecord, TransactionMarker
-from broker.coordinator.replica_coordinator_log import LACK_RETRY_MS, ReplicaCoordinatorLog
+from broker.coordinator.replica_coordinator_log import (
+    BUILT_AT_ONCE,
+    LACK_RETRY_MS,
+    ReplicaCoordinatorLog,
+)
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.errors import ErrorCode
-from protocol.record_batch import iterate_batches
+from protocol.record_batch import CRC_OFFSET, iterate_batches
 from protocol.records import Record
 from storage.log.log_append_info import AppendOrigin
+from storage.log.sliced_work import in_one_go
 from storage.log.unified_log import UnifiedLog
 from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas
@@ -86,6 +91,21 @@ def test_records_are_appended_as_one_batch_with_the_present_time(log: Log) -> No
     headers = [header for _, header in iterate_batches(batches)]
     assert [(h.base_offset, h.last_offset) for h in headers] == [(0, 1), (2, 2)]
     assert headers[0].max_timestamp == log.replicas.scheduler.wall_ms()
+
+
+@pytest.mark.parametrize("compression", [0, 1])
+def test_a_long_batch_is_built_in_slices(tmp_path: Path, compression: int) -> None:
+    log = Log(tmp_path, compression=compression)
+    partition = log.replicas.create(TOPIC)
+    records = [(b"%d" % number, b"v") for number in range(3 * BUILT_AT_ONCE)]
+    building = log.log.build(records, None)
+    assert next(building) is next(building) is None, "some slices"
+    log.log.append(0, 0, records)
+    log.log.append(0, 0, records, None, in_one_go(building))
+    batches = memoryview(partition.log.read(0, MIB).records.read())
+    half = len(batches) // 2
+    assert batches[CRC_OFFSET:half] == batches[half + CRC_OFFSET :]
+    assert partition.log.log_end_offset == 2 * len(records)
 
 
 @pytest.mark.parametrize(
