@@ -24,7 +24,7 @@ from broker.network.connection_state import (
     ConnectionCore,
     Step,
 )
-from broker.network.file_send import ResponseSender
+from broker.network.file_send import GONE, ResponseSender
 from broker.network.hang_ups import HangUps
 from broker.network.request_channel import (
     ConnectionContext,
@@ -171,6 +171,10 @@ class Connection(asyncio.BufferedProtocol):
         self._sender.close()
         self._channel.forget(self)
         self._owner.connection_closed(self)
+        # No cycle is left of it.
+        self._transport = GONE
+        if self.login is not None:
+            self.login.close()
 
     def pause_writing(self) -> None:
         """Copying path: the transport's buffer is full."""

@@ -60,6 +60,30 @@ _BYTES = (bytes, bytearray, memoryview)
 _Part = memoryview | Cursor
 
 
+class _GoneTransport(asyncio.Transport):
+    """The transport of a connection that is lost: closed, with nothing to write."""
+
+    def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+
+GONE = _GoneTransport()
+"""What has the place of a transport that is lost. One over TLS and its protocol hold each other,
+with 400 KB of buffers, until Python looks for garbage in all that there is."""
+
+
 class ResponseSender:
     """The sending half of one connection; all calls and callbacks on the loop's thread.
 
@@ -194,6 +218,7 @@ class ResponseSender:
         self._closed = True
         # It tells nobody anything more, and lets go of its connection: no cycle is left of it.
         self._on_drained = self._on_failed = _nobody
+        self._transport = GONE
         self._queue.clear()
         self.pending_bytes = self.held_bytes = 0
         self._unwatch()

@@ -68,6 +68,10 @@ class Login:
             reader.limit(self._authenticator.frame_bytes_max)
         self.complete = False
 
+    def close(self) -> None:
+        """Let go of the authenticator, which knows this login: the connection is gone."""
+        self._authenticator = None
+
     def refusal(self, reason: str, how: str) -> Refusal:
         """For what is no frame of a login; `how`: see `Refusal`."""
         return Refusal(reason, how=how)
@@ -142,10 +146,10 @@ class Login:
         self, later: Callable[[Said], None], result: object, error: Exception | None
     ) -> None:
         """Somebody who was asked for this login has answered."""
-        authenticator = self._authenticator
-        assert authenticator is not None
         if self._context.closed:
             return
+        authenticator = self._authenticator
+        assert authenticator is not None
         outcome = result if error is None else error
         said = self._step(partial(authenticator.told, outcome, self._wall_ms()), later)
         if said is not None:

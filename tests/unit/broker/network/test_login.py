@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +35,7 @@ from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from storage.ports import NoAnswer
-from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed
+from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed, until
 
 JAAS = JaasEntry("PlainLoginModule", {"user_alice": Secret("secret")})
 GOOD, WRONG = b"\0alice\0secret", b"\0alice\0wrong"
@@ -107,6 +109,23 @@ async def test_what_is_sent_in_one_piece_is_taken_in_its_order(rig: Rig) -> None
         await client.receive()
     assert await client.receive() == METADATA
     assert requests.principals == ["User:alice"]
+
+
+async def test_a_login_that_is_over_is_garbage_without_a_collection(rig: Rig) -> None:
+    server, _ = await serve(rig, guard())
+    client = await rig.client(server, "SASL")
+    await log_in(client)
+    held = connection_of(server).login
+    assert held is not None
+    login = weakref.ref(held)
+    del held
+    gc.collect()
+    gc.disable()
+    try:
+        client.writer.close()
+        await until(lambda: login() is None)
+    finally:
+        gc.enable()
 
 
 async def test_byte_by_byte_it_is_the_same(rig: Rig) -> None:

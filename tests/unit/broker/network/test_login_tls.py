@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import ssl
 import time
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -64,6 +66,20 @@ async def test_requests_and_answers_of_any_size_go_through(rig: Rig) -> None:
     client.send(b"one", b"two", b"three")
     assert [await client.receive() for _ in range(3)] == [b"one", b"two", b"three"]
     assert connection_of(server).socket is None, "nothing is written beside the TLS layer"
+
+
+async def test_a_connection_that_is_gone_is_garbage_without_a_collection(rig: Rig) -> None:
+    server = await serve(rig, guard())
+    client = await connect(server, rig)
+    await client.ask(b"x")
+    connection = weakref.ref(connection_of(server))
+    gc.collect()
+    gc.disable()
+    try:
+        client.writer.transport.abort()
+        await until(lambda: connection() is None)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(
