@@ -78,7 +78,7 @@ class StandardAuthorizer:
                 acl.host in addresses and acls.is_for_host(acl, host)
             ):
                 continue
-            if acl.permission == Permission.DENY:
+            if acl.permission != Permission.ALLOW:
                 if acl.operation in (operation, ALL):
                     return Verdict(False, acl)
             elif allowing is None and acl.operation in enough:
@@ -104,7 +104,7 @@ class StandardAuthorizer:
                 continue
             if not _is_about(acl, asker, acls):
                 continue
-            if acl.permission != Permission.DENY:
+            if acl.permission == Permission.ALLOW:
                 allowing.append(acl)
             elif acl.pattern == PatternType.PREFIXED:
                 prefixes.add(acl.name)

@@ -42,7 +42,8 @@ class Permission(IntEnum):
 
 
 class Acl(NamedTuple):
-    """One entry. Numbers that this release does not know are kept, and match nothing."""
+    """One entry. Numbers that this release does not know are kept, and match nothing; a permission
+    that is neither of the two denies, as in Kafka."""
 
     resource: int
     name: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.authorization.standard_authorizer import StandardAuthorizer
@@ -9,6 +11,8 @@ from controller.metadata.acl import ALL, Acl, AclsImage, PatternType, Permission
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 
 ALLOW, DENY = Permission.ALLOW, Permission.DENY
+UNKNOWN: Any = 0
+"""A permission that this release does not know: Kafka takes it for one that denies."""
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 READ, WRITE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.DESCRIBE
 
@@ -60,6 +64,8 @@ def may(
         ([acl(), acl(DENY, host="10.0.0.8")], True),
         ([acl(), acl(DENY, WRITE)], True),
         ([acl(), acl(DENY, principal="User:bob")], True),
+        ([acl(UNKNOWN)], False),
+        ([acl(), acl(UNKNOWN)], False),
     ],
 )
 def test_an_entry_matches_or_does_not(acls: list[Acl], allowed: bool) -> None:
