@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.requests.scram_requests import (
     described_to,
     refuse_describe_user_scram_credentials,
@@ -23,8 +24,9 @@ from protocol.messages.describe_user_scram_credentials import DescribeUserScramC
 class DescribeUserScramCredentialsApi:
     """Who can log in by SCRAM."""
 
-    def __init__(self, metadata: ImageSource) -> None:
+    def __init__(self, metadata: ImageSource, answers: SlicedAnswers) -> None:
         self._metadata = metadata
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         refuse = refuse_describe_user_scram_credentials
@@ -36,4 +38,6 @@ class DescribeUserScramCredentialsApi:
         request: DescribeUserScramCredentialsRequest,
         respond: Respond,
     ) -> None:
-        respond(described_to(context, self._metadata.image.scram, request))
+        steps = described_to(context, self._metadata.image.scram, request)
+        refuse = refuse_describe_user_scram_credentials
+        self._answers.give(context, request, steps, respond, refuse)

@@ -12,9 +12,13 @@ Versions: v3 replica id, v4 flexible.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
+from controller.requests.rights import EVERYTHING, allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -27,13 +31,15 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps
 
 
 class OffsetForLeaderEpochApi:
     """End offsets of leader epochs."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: ReplicaManager, answers: SlicedAnswers) -> None:
         self._replicas = replicas
+        self._answers = answers
 
     def apis(self) -> list[Api]:
         return [Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, self.handle, refuse_epochs)]
@@ -41,15 +47,26 @@ class OffsetForLeaderEpochApi:
     def handle(
         self, context: RequestContext, request: OffsetForLeaderEpochRequest, respond: Respond
     ) -> None:
-        may_describe = _may_describe(context.rights, request)
-        topics, denied = [], []
+        steps = self._answered(context.rights, request)
+        self._answers.give(context, request, steps, respond, refuse_epochs)
+
+    def _answered(
+        self, rights: Rights, request: OffsetForLeaderEpochRequest
+    ) -> Steps[OffsetForLeaderEpochResponse]:
+        may_describe = yield from _may_describe(rights, request)
+        pace = Pace()
+        topics, denied = list[OffsetForLeaderTopicResult](), list[OffsetForLeaderTopicResult]()
         for topic in request.topics:
-            if topic.topic in may_describe:
-                answers = [self._partition(topic.topic, asked) for asked in topic.partitions]
-                topics.append(OffsetForLeaderTopicResult(topic.topic, answers))
-            else:
-                denied.append(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-        respond(OffsetForLeaderEpochResponse(0, topics + denied))
+            if pace.is_full():
+                yield None
+            name, is_allowed = topic.topic, topic.topic in may_describe
+            answers = []
+            for asked in topic.partitions:
+                if pace.is_full():
+                    yield None
+                answers.append(self._partition(name, asked) if is_allowed else _denied(asked))
+            (topics if is_allowed else denied).append(OffsetForLeaderTopicResult(name, answers))
+        return OffsetForLeaderEpochResponse(0, topics + denied)
 
     def _partition(self, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
         partition = self._replicas.partition(topic, asked.partition)
@@ -66,12 +83,16 @@ def _failed(index: int, error: ErrorCode) -> EpochEndOffset:
     return EpochEndOffset(int(error), index, NO_EPOCH, NO_OFFSET)
 
 
-def _may_describe(rights: Rights, request: OffsetForLeaderEpochRequest) -> set[str]:
+def _denied(asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    return _failed(asked.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _may_describe(rights: Rights, request: OffsetForLeaderEpochRequest) -> Steps[Container[str]]:
     """Those of its topics that the sender may ask about."""
-    names = [topic.topic for topic in request.topics]
     if rights.allows_on_cluster(Operation.CLUSTER_ACTION, audited=False):
-        return set(names)
-    return rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+        return EVERYTHING
+    names = (topic.topic for topic in request.topics)
+    return (yield from allowed_in_slices(rights, Operation.DESCRIBE, Resource.TOPIC, names))
 
 
 def _refused(topic: OffsetForLeaderTopic, error: ErrorCode) -> OffsetForLeaderTopicResult:

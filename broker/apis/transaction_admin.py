@@ -97,6 +97,8 @@ class TransactionAdminApi:
                 yield None
             state = self._described(rights, name) if name in allowed else _denied(name)
             states.add(state, 1 + len(state.topics))
+            if pace.is_full(len(state.topics)):
+                yield None
         return DescribeTransactionsResponse(transaction_states=states.array())
 
     def _described(self, rights: Rights, transactional_id: str) -> TransactionState:

@@ -21,16 +21,18 @@ with (transactions protocol version 2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC
 from broker.apis.cluster_view import ImageSource
 from broker.requests.context import Api, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
 from broker.transactions.producer_identity import NOBODY
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.metadata.topic_names import is_internal
+from controller.requests.rights import allowed_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -46,6 +48,7 @@ from protocol.messages.add_partitions_to_txn import (
 )
 from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from protocol.rights import Rights
+from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.topic_partition import TopicPartition
 
 BATCHED_FROM = 4
@@ -54,7 +57,20 @@ EPOCH_BUMP_FROM = 5
 NEWEST_PROTOCOL = 2
 """`transaction.version` of requests that only clients and brokers of KIP-890 send."""
 
+ADDED_AT_ONCE = 16
+"""Transactions of a broker's request that are decided on in one slice."""
+
 _Errors = dict[TopicPartition, ErrorCode]
+_UNTRIED = ErrorCode.OPERATION_NOT_ATTEMPTED
+
+
+class _Named(NamedTuple):
+    """A transaction in a request, and what it is to have."""
+
+    transaction: AddPartitionsToTxnTransaction
+    partitions: list[TopicPartition]
+    refused: _Errors | ErrorCode
+    """Why it may not have all of them; empty where the coordinator is to be asked."""
 
 
 class TransactionsApi:
@@ -65,7 +81,9 @@ class TransactionsApi:
         metadata: ImageSource,
         coordinator: TransactionCoordinator,
         group_partition_for: Callable[[str], int],
+        answers: SlicedAnswers,
     ) -> None:
+        self._answers = answers
         self._metadata = metadata
         self._coordinator = coordinator
         self._group_partition_for = group_partition_for
@@ -89,51 +107,57 @@ class TransactionsApi:
             respond(refuse_add_partitions(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
         asked = request.transactions if batched else [_normalized(request)]
-        results: dict[int, AddPartitionsToTxnResult] = {}
+        answers, refuse = self._answers, refuse_add_partitions
 
-        def done(index: int, errors: _Errors) -> None:
-            results[index] = _result(asked[index].transactional_id, errors)
-            if len(results) < len(asked):
-                return
-            if batched:
-                in_order = [results[one] for one in range(len(asked))]
-                respond(AddPartitionsToTxnResponse(results_by_transaction=in_order))
-            else:
-                topics = results[0].topic_results
-                respond(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics))
+        def judged(named: list[_Named]) -> None:
+            def added(outcomes: list[_Errors | ErrorCode]) -> None:
+                steps = _all_added(named, outcomes, batched)
+                answers.give(context, request, steps, respond, refuse)
 
-        if not asked:
-            respond(AddPartitionsToTxnResponse())
-        for index, transaction in enumerate(asked):
-            self._add(context, transaction, partial(done, index))
+            def ask(one: _Named, told: Callable[[_Errors | ErrorCode], None]) -> None:
+                self._add(context.api_version, one, told)
 
-    def _add(
+            answers.gather(context, request, named, ask, added, respond, refuse, ADDED_AT_ONCE)
+
+        steps = self._judged(context, asked, batched)
+        answers.judge(context, request, steps, judged, respond, refuse)
+
+    def _judged(
         self,
         context: RequestContext,
-        transaction: AddPartitionsToTxnTransaction,
-        done: Callable[[_Errors], None],
+        asked: Sequence[AddPartitionsToTxnTransaction],
+        batched: bool,
+    ) -> Steps[list[_Named]]:
+        """Return what each transaction is asked to add, and why it may not."""
+        client, pace, named = None if batched else context.rights, Pace(), list[_Named]()
+        for one in asked:
+            partitions = yield from _partitions(one.topics, pace)
+            refused: _Errors | ErrorCode = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            if batched or _may_write(context, one.transactional_id):
+                hidden = yield from _hidden_topics(client, one.topics)
+                refused = yield from self._refused(partitions, hidden, pace)
+            named.append(_Named(one, partitions, refused))
+        return named
+
+    def _add(
+        self, version: int, named: _Named, done: Callable[[_Errors | ErrorCode], None]
     ) -> None:
-        version, partitions = context.api_version, _partitions(transaction.topics)
+        transaction, partitions, refused = named
         name = transaction.transactional_id
         identity = (transaction.producer_id, transaction.producer_epoch)
-        if version >= BATCHED_FROM:
-            self._ask(name, identity, partitions, transaction.verify_only, BROKER_HOLD_MS, done)
-            return
-        if not _may_write(context, name):
-            done(dict.fromkeys(partitions, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-            return
-        refused = self._refused(partitions, context.rights)
         if refused:
             done(refused)
-            return
-        self._coordinator.add_partitions(
-            name,
-            identity,
-            partitions,
-            0,
-            lambda error: done(dict.fromkeys(partitions, _known(error, version))),
-            CLIENT_HOLD_MS,
-        )
+        elif version >= BATCHED_FROM:
+            self._ask(name, identity, partitions, transaction.verify_only, BROKER_HOLD_MS, done)
+        else:
+            self._coordinator.add_partitions(
+                name,
+                identity,
+                partitions,
+                0,
+                lambda error: done(_known(error, version)),
+                CLIENT_HOLD_MS,
+            )
 
     def ask_here(
         self,
@@ -147,7 +171,17 @@ class TransactionsApi:
 
         Nobody else waits for this answer, as somebody does where brokers ask.
         """
-        self._ask(transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, done)
+
+        def told(errors: _Errors | ErrorCode) -> None:
+            if isinstance(errors, ErrorCode):
+                errors = dict.fromkeys(partitions, errors)
+            done(errors)
+
+        refused = in_one_go(self._refused(partitions, (), Pace()))
+        if refused:
+            told({one: refused.get(one, _UNTRIED) for one in partitions})
+        else:
+            self._ask(transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, told)
 
     def _ask(
         self,
@@ -156,39 +190,31 @@ class TransactionsApi:
         partitions: Sequence[TopicPartition],
         verify_only: bool,
         hold_ms: int,
-        done: Callable[[_Errors], None],
+        done: Callable[[_Errors | ErrorCode], None],
     ) -> None:
-        refused = self._refused(partitions, None)
-        if refused:
-            done(refused)
-        elif verify_only:
+        if verify_only:
             done(self._coordinator.verify_partitions(transactional_id, identity, partitions))
         else:
             self._coordinator.add_partitions(
-                transactional_id,
-                identity,
-                partitions,
-                NEWEST_PROTOCOL,
-                lambda error: done(dict.fromkeys(partitions, error)),
-                hold_ms,
+                transactional_id, identity, partitions, NEWEST_PROTOCOL, done, hold_ms
             )
 
-    def _refused(self, partitions: Sequence[TopicPartition], client: Rights | None) -> _Errors:
-        """Where one may not be added, none is: an error for each of them. `client`: what it may
-        do, where none of the brokers asks."""
+    def _refused(
+        self, partitions: Sequence[TopicPartition], hidden: Container[str], pace: Pace
+    ) -> Steps[_Errors]:
+        """Return the errors of those that may not be added, such as those of `hidden` topics: where
+        one may not, none is."""
         topics = self._metadata.image.topics
-        hidden = _hidden_topics(client, partitions)
         refused: _Errors = {}
         for partition in partitions:
+            if pace.is_full():
+                yield None
             topic = topics.get(partition.topic)
             if partition.topic in hidden:
                 refused[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             elif topic is None or partition.partition not in topic.partitions:
                 refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not refused:
-            return refused
-        untried = ErrorCode.OPERATION_NOT_ATTEMPTED
-        return {one: refused.get(one, untried) for one in partitions}
+        return refused
 
     # -- AddOffsetsToTxn, EndTxn ---------------------------------------------------------------
 
@@ -239,12 +265,11 @@ def refuse_add_partitions(
     request: AddPartitionsToTxnRequest, code: ErrorCode
 ) -> AddPartitionsToTxnResponse:
     """`code` for all that was asked, in the form of any version."""
-    single = _normalized(request)
+    topics, pace = request.v3_and_below_topics, Pace()
+    partitions = in_one_go(_partitions(topics, pace))
     return AddPartitionsToTxnResponse(
         error_code=int(code),
-        results_by_topic_v3_and_below=_result(
-            "", dict.fromkeys(_partitions(single.topics), code)
-        ).topic_results,
+        results_by_topic_v3_and_below=in_one_go(_results(partitions, code, pace)),
     )
 
 
@@ -252,13 +277,31 @@ def _may_write(context: RequestContext, transactional_id: str) -> bool:
     return context.rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
 
 
-def _hidden_topics(client: Rights | None, partitions: Sequence[TopicPartition]) -> set[str]:
-    """Topics that no client may write to, and those that this one may not."""
+def _hidden_topics(
+    client: Rights | None, topics: Sequence[AddPartitionsToTxnTopic]
+) -> Steps[Container[str]]:
+    """Topics that no client may write to, and those that this one may not; none where a broker
+    asks."""
     if client is None:
-        return set()
-    named = [one.topic for one in partitions]
-    theirs = [name for name in named if not is_internal(name)]
-    return set(named) - client.allowed(Operation.WRITE, Resource.TOPIC, theirs)
+        return ()
+    allowed = yield from allowed_in_slices(
+        client,
+        Operation.WRITE,
+        Resource.TOPIC,
+        (topic.name for topic in topics if not is_internal(topic.name) for _ in topic.partitions),
+    )
+    return _Hidden(allowed)
+
+
+class _Hidden:
+    """The topics that are internal, or not `allowed`."""
+
+    def __init__(self, allowed: Container[str]) -> None:
+        self._allowed = allowed
+
+    def __contains__(self, topic: object) -> bool:
+        assert isinstance(topic, str)
+        return is_internal(topic) or topic not in self._allowed
 
 
 def _known(error: ErrorCode, version: int) -> ErrorCode:
@@ -279,16 +322,50 @@ def _normalized(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransac
     )
 
 
-def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
+def _partitions(
+    topics: Sequence[AddPartitionsToTxnTopic], pace: Pace
+) -> Steps[list[TopicPartition]]:
+    """Return the partitions of `topics`, each once."""
+    partitions: dict[TopicPartition, None] = {}
+    for topic in topics:
+        if pace.is_full():
+            yield None
+        for index in topic.partitions:
+            if pace.is_full():
+                yield None
+            partitions[TopicPartition(topic.name, index)] = None
+    return list(partitions)
 
 
-def _result(transactional_id: str, errors: _Errors) -> AddPartitionsToTxnResult:
-    topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
-    for partition, error in errors.items():
-        one = AddPartitionsToTxnPartitionResult(partition.partition, int(error))
-        topics.setdefault(partition.topic, []).append(one)
-    return AddPartitionsToTxnResult(
-        transactional_id,
-        [AddPartitionsToTxnTopicResult(name, results) for name, results in topics.items()],
-    )
+def _all_added(
+    named: Sequence[_Named],
+    outcomes: Sequence[_Errors | ErrorCode],
+    batched: bool,
+) -> Steps[AddPartitionsToTxnResponse]:
+    pace, results = Pace(), list[AddPartitionsToTxnResult]()
+    for one, outcome in zip(named, outcomes, strict=True):
+        if pace.is_full():
+            yield None
+        topics = yield from _results(one.partitions, outcome, pace)
+        results.append(AddPartitionsToTxnResult(one.transaction.transactional_id, topics))
+    if batched:
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0].topic_results)
+
+
+def _results(
+    partitions: Iterable[TopicPartition], errors: _Errors | ErrorCode, pace: Pace
+) -> Steps[list[AddPartitionsToTxnTopicResult]]:
+    """Return one error for all partitions; or that of each, and OPERATION_NOT_ATTEMPTED for those
+    that have none."""
+    topics: dict[str, AddPartitionsToTxnTopicResult] = {}
+    for partition in partitions:
+        if pace.is_full():
+            yield None
+        error = errors if isinstance(errors, ErrorCode) else errors.get(partition, _UNTRIED)
+        topic = topics.get(partition.topic)
+        if topic is None:
+            topic = topics[partition.topic] = AddPartitionsToTxnTopicResult(partition.topic)
+        result = AddPartitionsToTxnPartitionResult(partition.partition, int(error))
+        topic.results_by_partition.append(result)
+    return list(topics.values())

@@ -16,7 +16,7 @@ Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import GroupCoordinator
@@ -37,7 +37,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import Pace, Steps, in_one_go
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -72,18 +72,27 @@ class WriteTxnMarkersApi:
             rights.allows_on_cluster(Operation.ALTER, audited=False)
             or rights.allows_on_cluster(Operation.CLUSTER_ACTION)
         ):
-            respond(refuse_write_txn_markers(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+            refused = _all_refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+            self._answers.give(context, request, refused, respond, refuse_write_txn_markers)
             return
         write = _Write(self._replicas, self._groups)
 
-        def refuse(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
+        def failed(response: WriteTxnMarkersResponse) -> None:
             write.pending.clear()
-            return refuse_write_txn_markers(request, error)
-
-        def written(response: WriteTxnMarkersResponse) -> None:
             self._wait(write, lambda: respond(response))
 
-        self._answers.give(context, request, write.run(request), written, refuse)
+        def replicated() -> None:
+            steps = write.answered()
+            self._answers.give(context, request, steps, respond, refuse_write_txn_markers)
+
+        self._answers.judge(
+            context,
+            request,
+            write.run(request),
+            lambda _: self._wait(write, replicated),
+            failed,
+            refuse_write_txn_markers,
+        )
 
     def _wait(self, write: _Write, respond: Callable[[], None]) -> None:
         """Answer once the markers are replicated."""
@@ -104,48 +113,47 @@ class _Write:
         self._replicas = replicas
         self._groups = groups
         self._now_ms = replicas.scheduler.wall_ms()
-        self._answers: dict[Partition, list[WritableTxnMarkerPartitionResult]] = {}
+        self._results: dict[int, dict[str, dict[int, Partition | ErrorCode]]] = {}
+        """By producer id, topic and index: where the marker was appended, or why it was not."""
+        self._verdicts: dict[Partition, ErrorCode] = {}
         self.appended: dict[Partition, None] = {}
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
 
-    def run(self, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
-        """Append what can be; results by producer id, as the protocol has them."""
-        pace = Pace(MARKERS_A_SLICE)
-        results: dict[int, dict[str, dict[int, WritableTxnMarkerPartitionResult]]] = {}
+    def run(self, request: WriteTxnMarkersRequest) -> Steps[None]:
+        """Append what can be."""
+        pace, looks = Pace(MARKERS_A_SLICE), Pace()
         for marker in request.markers:
-            named = dict.fromkeys(
-                (topic.name, index) for topic in marker.topics for index in topic.partition_indexes
-            )
-            for name, index in named:
+            for name, index in (yield from _named(marker, looks)):
                 if pace.is_full():
                     yield None
-                topics = results.setdefault(marker.producer_id, {})
-                topics.setdefault(name, {})[index] = self._partition(name, index, marker)
-        return WriteTxnMarkersResponse(
-            [
-                WritableTxnMarkerResult(
-                    producer_id,
-                    [
-                        WritableTxnMarkerTopicResult(name, list(answers.values()))
-                        for name, answers in topics.items()
-                    ],
-                )
-                for producer_id, topics in results.items()
-            ]
-        )
+                topics = self._results.setdefault(marker.producer_id, {})
+                topics.setdefault(name, {})[index] = self._append(name, index, marker)
 
-    def _partition(
-        self, topic: str, index: int, marker: WritableTxnMarker
-    ) -> WritableTxnMarkerPartitionResult:
-        answer = WritableTxnMarkerPartitionResult(index)
+    def answered(self) -> Steps[WriteTxnMarkersResponse]:
+        """Results by producer id, as the protocol has them."""
+        pace, results = Pace(), list[WritableTxnMarkerResult]()
+        for producer_id, topics in self._results.items():
+            result = WritableTxnMarkerResult(producer_id)
+            results.append(result)
+            for name, outcomes in topics.items():
+                topic = WritableTxnMarkerTopicResult(name)
+                result.topics.append(topic)
+                for index, outcome in outcomes.items():
+                    if pace.is_full():
+                        yield None
+                    if not isinstance(outcome, ErrorCode):
+                        outcome = self._verdicts.get(outcome, ErrorCode.NONE)
+                    answer = WritableTxnMarkerPartitionResult(index, int(outcome))
+                    topic.partitions.append(answer)
+        return WriteTxnMarkersResponse(results)
+
+    def _append(self, topic: str, index: int, marker: WritableTxnMarker) -> Partition | ErrorCode:
         partition = self._replicas.partition(topic, index)
         if partition is None:
-            answer.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            return answer
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if topic == OFFSETS_TOPIC and self._groups.marker_error(index):
             # The transaction coordinator knows no other error of this kind.
-            answer.error_code = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            return answer
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
         info = partition.append_end_txn_marker(
             TransactionMarkerRequest(
                 marker.producer_id,
@@ -156,43 +164,61 @@ class _Write:
             ),
             self._now_ms,
         )
-        if isinstance(info, ErrorCode) or info.error:
-            answer.error_code = int(info if isinstance(info, ErrorCode) else info.error)
-            return answer
+        if isinstance(info, ErrorCode):
+            return info
+        if info.error:
+            return info.error
         if topic == OFFSETS_TOPIC:
             self._groups.on_transaction_marker(
                 index,
                 TransactionMarker(info.last_offset, marker.producer_id, marker.transaction_result),
             )
         self.appended[partition] = None
-        answers = self._answers.setdefault(partition, [])
-        answers.append(answer)
-        self.pending[partition] = PendingAck(
-            info.last_offset + 1, lambda verdict: _settle(answers, verdict)
-        )
-        return answer
+
+        def settle(verdict: ErrorCode) -> None:
+            self._verdicts[partition] = verdict
+
+        self.pending[partition] = PendingAck(info.last_offset + 1, settle)
+        return partition
 
 
-def _settle(answers: list[WritableTxnMarkerPartitionResult], verdict: ErrorCode) -> None:
-    for answer in answers:
-        answer.error_code = int(verdict)
+def _named(marker: WritableTxnMarker, pace: Pace) -> Steps[Iterable[tuple[str, int]]]:
+    """Return the partitions of a marker, each once."""
+    named: dict[tuple[str, int], None] = {}
+    if pace.is_full():
+        yield None
+    for topic in marker.topics:
+        if pace.is_full():
+            yield None
+        for index in topic.partition_indexes:
+            if pace.is_full():
+                yield None
+            named[topic.name, index] = None
+    return named
 
 
 def refuse_write_txn_markers(
     request: WriteTxnMarkersRequest, error: ErrorCode
 ) -> WriteTxnMarkersResponse:
     """The response that says `error` for every partition of every marker."""
-    results: dict[int, WritableTxnMarkerResult] = {}
+    return in_one_go(_all_refused(request, error))
+
+
+def _all_refused(
+    request: WriteTxnMarkersRequest, error: ErrorCode
+) -> Steps[WriteTxnMarkersResponse]:
+    pace, results = Pace(), dict[int, WritableTxnMarkerResult]()
     for marker in request.markers:
         result = results.setdefault(marker.producer_id, WritableTxnMarkerResult(marker.producer_id))
+        if pace.is_full():
+            yield None
         for topic in marker.topics:
-            result.topics.append(
-                WritableTxnMarkerTopicResult(
-                    topic.name,
-                    [
-                        WritableTxnMarkerPartitionResult(index, int(error))
-                        for index in topic.partition_indexes
-                    ],
-                )
-            )
+            if pace.is_full():
+                yield None
+            answer = WritableTxnMarkerTopicResult(topic.name)
+            result.topics.append(answer)
+            for index in topic.partition_indexes:
+                if pace.is_full():
+                    yield None
+                answer.partitions.append(WritableTxnMarkerPartitionResult(index, int(error)))
     return WriteTxnMarkersResponse(list(results.values()))

@@ -103,7 +103,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         ProduceApi(replicas, _transactional_produce(parts), answers, _interception(parts)),
         FetchApi(config, replicas, answers),
         ListOffsetsApi(config, replicas, answers),
-        OffsetForLeaderEpochApi(replicas),
+        OffsetForLeaderEpochApi(replicas, answers),
         InitProducerIdApi(parts.producer_ids, lambda: transactions.coordinator),
         MetadataApi(
             metadata,
@@ -176,7 +176,7 @@ def transaction_apis(parts: BrokerParts) -> list[Api]:
     coordinator, groups, metadata = parts.transactions.coordinator, parts.groups, parts.metadata
     timeout_ms, answers = parts.shared.config.request_timeout_ms, parts.shared.answers
     families: list[ApiFamily] = [
-        TransactionsApi(metadata, coordinator, groups.partition_for),
+        TransactionsApi(metadata, coordinator, groups.partition_for, answers),
         # Apart: a pattern that takes long leaves the places of all other long answers free.
         TransactionAdminApi(coordinator, SlicedAnswers(parts.names)),
         TxnOffsetCommitApi(metadata, groups, answers),
@@ -221,7 +221,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
         DescribeConfigsApi(metadata, config, loggers, answers),
         ListConfigResourcesApi(metadata, answers),
         DescribeTopicPartitionsApi(metadata, config.max_request_partition_size_limit, answers),
-        DescribeUserScramCredentialsApi(metadata),
+        DescribeUserScramCredentialsApi(metadata, answers),
         DescribeClientQuotasApi(metadata),
         DescribeAclsApi(metadata, answers),
         DescribeClusterApi(metadata, shared.storage.cluster_id, config.node_id),

@@ -22,6 +22,7 @@ from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.node.shared_server import NodePorts
 from broker.replication.replica_fetcher_manager import EndpointOf
 from broker.replication.replica_manager import ReplicaManager
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.version import TRANSACTION_VERSION
 from controller.node_refusals import NodeRefusals
 from storage.topic_partition import TopicPartition
@@ -167,7 +168,8 @@ class NodeTransactions:
     def _local_api(self) -> TransactionsApi:
         from broker.apis.transactions import TransactionsApi
 
-        return TransactionsApi(self._metadata, self.coordinator, self._group_partition_for)
+        answers = SlicedAnswers(self._replicas.log_manager.sliced)
+        return TransactionsApi(self._metadata, self.coordinator, self._group_partition_for, answers)
 
     # -- what leaders ask of coordinators ----------------------------------------------------------
 

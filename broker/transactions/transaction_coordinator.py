@@ -42,7 +42,7 @@ from protocol.messages.list_transactions import (
     ListTransactionsResponse,
 )
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
-from storage.log.sliced_work import Pace, SlicedWork, Steps
+from storage.log.sliced_work import Pace, SlicedWork, Steps, in_bulk
 from storage.ports import Scheduler, Timer
 from storage.topic_partition import TopicPartition
 
@@ -331,18 +331,20 @@ class TransactionCoordinator:
                 return ListTransactionsResponse(
                     error_code=int(ErrorCode.INVALID_REGULAR_EXPRESSION)
                 )
-        filters = dict.fromkeys(request.state_filters)
-        unknown = [name for name in filters if state_named(name) is None]
+        states, producer_ids = dict[str, None](), set[int]()
+        yield from in_bulk(lambda part: states.update(dict.fromkeys(part)), request.state_filters)
+        yield from in_bulk(producer_ids.update, request.producer_id_filters)
+        unknown = list[str]()
+        yield from in_bulk(
+            lambda part: unknown.extend(name for name in part if state_named(name) is None), states
+        )
         now = self._scheduler.wall_ms()
 
         def wanted(metadata: TransactionMetadata) -> bool:
             longest = request.duration_filter
             return (
-                (not request.state_filters or metadata.state.shown in request.state_filters)
-                and (
-                    not request.producer_id_filters
-                    or metadata.producer_id in request.producer_id_filters
-                )
+                (not states or metadata.state.shown in states)
+                and (not producer_ids or metadata.producer_id in producer_ids)
                 and (longest < 0 or now - metadata.start_ms > longest)
             )
 

@@ -40,6 +40,7 @@ from protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from storage.log.sliced_work import Pace, Steps, in_bulk, in_one_go, in_order
 
 Respond = Callable[[Any], None]
 
@@ -79,7 +80,7 @@ class ScramRequests:
         self, context: Sender, request: DescribeUserScramCredentialsRequest, respond: Respond
     ) -> None:
         """Answer a DescribeUserScramCredentials request."""
-        respond(described_to(context, self._controller.image.scram, request))
+        respond(in_one_go(described_to(context, self._controller.image.scram, request)))
 
 
 def refused_credentials(
@@ -102,14 +103,14 @@ def _altered(outcome: UserErrors) -> AlterUserScramCredentialsResponse:
 
 def described_to(
     sender: Sender, scram: ScramImage, request: DescribeUserScramCredentialsRequest
-) -> DescribeUserScramCredentialsResponse:
+) -> Steps[DescribeUserScramCredentialsResponse]:
     """The answer to one who may describe the cluster; others are not told of anybody. Kafka has no
     answer for them where they ask for all users."""
     if not sender.rights.allows_on_cluster(Operation.DESCRIBE):
         return refuse_describe_user_scram_credentials(
             request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         )
-    return described_credentials(scram, request)
+    return (yield from described_credentials(scram, request))
 
 
 def refuse_describe_user_scram_credentials(
@@ -117,21 +118,24 @@ def refuse_describe_user_scram_credentials(
 ) -> DescribeUserScramCredentialsResponse:
     """Say `error` at the top and, as Kafka does, of a nameless user for each that was named."""
     code = int(error)
-    nobody = [DescribeUserScramCredentialsResult("", code, None) for _ in request.users or ()]
-    return DescribeUserScramCredentialsResponse(0, code, None, nobody)
+    nobody = DescribeUserScramCredentialsResult("", code, None)
+    return DescribeUserScramCredentialsResponse(0, code, None, [nobody] * len(request.users or ()))
 
 
 def described_credentials(
     scram: ScramImage, request: DescribeUserScramCredentialsRequest
-) -> DescribeUserScramCredentialsResponse:
+) -> Steps[DescribeUserScramCredentialsResponse]:
     """Users in the order of their first mention; all of them, by name, where none is mentioned."""
-    if not request.users:
-        counts = Counter(sorted(scram.users))
+    counts, results, pace = Counter[str](), list[DescribeUserScramCredentialsResult](), Pace()
+    if request.users:
+        yield from in_bulk(counts.update, (one.name for one in request.users))
     else:
-        counts = Counter(one.name for one in request.users)
-    return DescribeUserScramCredentialsResponse(
-        results=[_described(scram, user, count) for user, count in counts.items()]
-    )
+        counts.update((yield from in_order(scram.users)))
+    for user, count in counts.items():
+        if pace.is_full():
+            yield None
+        results.append(_described(scram, user, count))
+    return DescribeUserScramCredentialsResponse(results=results)
 
 
 def _described(scram: ScramImage, user: str, count: int) -> DescribeUserScramCredentialsResult:

@@ -13,11 +13,12 @@ from protocol.messages.describe_user_scram_credentials import (
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster
+from tests.unit.broker.sliced_fixture import Turns
 
 
 def test_a_broker_answers_from_its_image() -> None:
     cluster = Cluster()
-    (api,) = DescribeUserScramCredentialsApi(cluster).apis()
+    (api,) = DescribeUserScramCredentialsApi(cluster, Turns().answers).apis()
     assert (api.oldest, api.latest) == STABLE_VERSIONS[ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS]
     cluster.replay(UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 5000))
     named = DescribeUserScramCredentialsRequest([UserName("u")])
@@ -39,7 +40,7 @@ def test_a_broker_answers_from_its_image() -> None:
 
 def test_who_may_not_describe_the_cluster_is_told_of_nobody() -> None:
     cluster = Cluster()
-    (api,) = DescribeUserScramCredentialsApi(cluster).apis()
+    (api,) = DescribeUserScramCredentialsApi(cluster, Turns().answers).apis()
     cluster.replay(UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 5000))
     judge = ListJudge()
     for users in (None, [UserName("u"), UserName("v")]):

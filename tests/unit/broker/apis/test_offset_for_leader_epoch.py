@@ -17,6 +17,7 @@ from protocol.messages.offset_for_leader_epoch import (
 from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.rights_fixture import Allowed, Heard, ListJudge, on_cluster, on_topic
+from tests.unit.broker.sliced_fixture import Turns
 
 
 def ask(
@@ -27,7 +28,9 @@ def ask(
     asked = OffsetForLeaderPartition(partition, current, epoch)
     request = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", [asked])])
     context = RequestContext(23, 4, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
-    OffsetForLeaderEpochApi(replicas.manager).handle(context, request, answers.append)
+    OffsetForLeaderEpochApi(replicas.manager, Turns().answers).handle(
+        context, request, answers.append
+    )
     ((answer,),) = [topic.partitions for topic in answers[0].topics]
     return answer.error_code, answer.leader_epoch, answer.end_offset
 
@@ -87,7 +90,9 @@ def test_a_topic_is_for_its_describers_and_for_brokers(
     audit = Heard()
     rights = ListJudge(allowed).rights(audit)
     context = RequestContext(23, 4, 1, "me", "here", "PLAINTEXT", "c", rights)
-    OffsetForLeaderEpochApi(replicas.manager).handle(context, request, answers.append)
+    OffsetForLeaderEpochApi(replicas.manager, Turns().answers).handle(
+        context, request, answers.append
+    )
     told = {topic.topic: topic.partitions[0].error_code for topic in answers[0].topics}
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert told == {name: 0 if name in seen else denied for name in ("t", "u")}

@@ -20,6 +20,7 @@ from protocol.messages.end_txn import EndTxnRequest
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.broker.transactions.desk import Desk
 
 
@@ -31,7 +32,9 @@ class Server:
         cluster = Cluster()
         cluster.topic("a", 2)
         cluster.topic("__consumer_offsets", 2)
-        self.api = TransactionsApi(cluster, self.desk.coordinator, lambda group: len(group) % 2)
+        answers = Turns().answers
+        partition = lambda group: len(group) % 2  # noqa: E731
+        self.api = TransactionsApi(cluster, self.desk.coordinator, partition, answers)
         self.desk.init()
 
     def add(self, version: int, *partitions: tuple[str, list[int]], epoch: int = 0) -> Any:

@@ -17,14 +17,18 @@ from broker.apis.describe_configs import DescribeConfigsApi
 from broker.apis.describe_log_dirs import DescribeLogDirsApi
 from broker.apis.describe_producers import DescribeProducersApi
 from broker.apis.describe_topic_partitions import DescribeTopicPartitionsApi
+from broker.apis.describe_user_scram_credentials import DescribeUserScramCredentialsApi
 from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.group_admin import GroupAdminApi
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.apis.list_config_resources import ListConfigResourcesApi
 from broker.apis.list_offsets import ListOffsetsApi
 from broker.apis.metadata import MetadataApi
+from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from broker.apis.transaction_admin import TransactionAdminApi
+from broker.apis.transactions import TransactionsApi
 from broker.apis.txn_offset_commit import TxnOffsetCommitApi
+from broker.apis.write_txn_markers import WriteTxnMarkersApi
 from broker.config.parse import single_node_config
 from broker.requests.context import Handle
 from broker.requests.sliced_answers import SlicedAnswers
@@ -33,6 +37,11 @@ from ottla.plugins.authorizer import Operation, Resource
 from protocol.frames import encoded_items
 from protocol.frames.message_codec import encode_response
 from protocol.message import Message
+from protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -56,6 +65,10 @@ from protocol.messages.describe_topic_partitions import (
 )
 from protocol.messages.describe_topic_partitions import TopicRequest as TopicRequestOfPages
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
+from protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.list_config_resources import ListConfigResourcesRequest
 from protocol.messages.list_groups import ListGroupsRequest
@@ -73,15 +86,25 @@ from protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from protocol.messages.txn_offset_commit import TxnOffsetCommitRequestTopic
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace
 from tests.clients.group_conversation import committing
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, context
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.rights_fixture import acls_of, rights_of
+from tests.unit.broker.rights_fixture import acls_of, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.broker.transactions.desk import Desk
 
@@ -231,6 +254,37 @@ def test_offsets_of_many_partitions(long: Long, tmp_path: Path, version: int) ->
     long.compare(api.handle, request, version, rights_of(some))
 
 
+@pytest.mark.parametrize("version", [3, 4])
+def test_ends_of_many_leader_epochs(long: Long, tmp_path: Path, version: int) -> None:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    handle = OffsetForLeaderEpochApi(replicas.manager, long.answers).handle
+    asked = [OffsetForLeaderPartition(index, -1, 0) for index in range(MANY)]
+    topics = [OffsetForLeaderTopic(name, asked[:1]) for name in NAMES]
+    request = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", asked), *topics])
+    long.compare(handle, request, version)
+    long.compare(handle, request, version, rights_of(on_topic(Operation.DESCRIBE, *NAMES[::2])))
+
+
+def test_credentials_of_many_users(long: Long, cluster: Cluster) -> None:
+    handle = DescribeUserScramCredentialsApi(cluster, long.answers).handle
+    request = DescribeUserScramCredentialsRequest([UserName(name) for name in (*NAMES, "u", "u")])
+    long.compare(handle, request, 0)
+
+
+def test_markers_of_many_partitions(long: Long, tmp_path: Path, node: GroupNode) -> None:
+    replicas = Replicas(str(tmp_path))
+    replicas.create("t")
+    handle = WriteTxnMarkersApi(replicas.manager, node.coordinator, 1, long.answers).handle
+    topics = [WritableTxnMarkerTopic(name, [0]) for name in NAMES]
+    markers = [WritableTxnMarker(7, 0, True, topics, 0)]
+    markers += [WritableTxnMarker(pid, 0, True, topics[:1], 0) for pid in range(MANY)]
+    markers.append(WritableTxnMarker(8, 0, True, [WritableTxnMarkerTopic("t", [*range(MANY)])], 0))
+    request = WriteTxnMarkersRequest(markers)
+    long.compare(handle, request, 2)
+    long.compare(handle, request, 2, rights_of(()))
+
+
 @pytest.fixture(scope="module")
 def node() -> GroupNode:
     """The coordinator of many groups."""
@@ -356,6 +410,35 @@ def desk() -> Desk:
 def test_many_transactions_are_listed(long: Long, desk: Desk, version: int) -> None:
     api = TransactionAdminApi(desk.coordinator, long.answers)
     long.compare(api.list_transactions, ListTransactionsRequest(), version)
+
+
+def test_many_filters_of_transactions_are_read_in_slices(long: Long, desk: Desk) -> None:
+    api = TransactionAdminApi(desk.coordinator, long.answers)
+    filters = [*(str(number) for number in range(2 * BULK_AT_ONCE)), "Empty"]
+    long.compare(api.list_transactions, ListTransactionsRequest(filters), 2, slices=4)
+    ids = [*range(2 * BULK_AT_ONCE), 1000]
+    long.compare(api.list_transactions, ListTransactionsRequest([], ids), 2, slices=4)
+
+
+@pytest.mark.parametrize("version", [2, 3, 5])
+@pytest.mark.parametrize("index", [0, 1])
+def test_many_partitions_are_added_to_transactions(
+    long: Long, cluster: Cluster, desk: Desk, version: int, index: int
+) -> None:
+    """Partitions that there are, and others; of one transaction, and of many."""
+    add = TransactionsApi(cluster, desk.coordinator, len, long.answers).add_partitions
+    topics = [AddPartitionsToTxnTopic(name, [index]) for name in NAMES]
+    topics.append(AddPartitionsToTxnTopic("wide", list(range(MANY + index))))
+    request = AddPartitionsToTxnRequest([], NAMES[0], 1000, 0, topics)
+    if version == 5:
+        many = [AddPartitionsToTxnTransaction(name, 0, 0, True, topics[-3:-1]) for name in NAMES]
+        many.append(AddPartitionsToTxnTransaction(NAMES[0], 1000, 0, False, topics))
+        request = AddPartitionsToTxnRequest(many)
+    long.compare(add, request, version)
+    if version < 5:
+        long.compare(add, request, version, rights_of(()))
+        some = {(Operation.WRITE, Resource.TRANSACTIONAL_ID, NAMES[0])}
+        long.compare(add, request, version, rights_of(some))
 
 
 def test_many_transactions_are_described(long: Long, desk: Desk) -> None:
