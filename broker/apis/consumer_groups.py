@@ -36,12 +36,17 @@ from protocol.messages.consumer_group_describe import (
     DescribedGroup,
     Member,
 )
-from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from protocol.rights import Rights
 from storage.log.sliced_work import Pace, Steps
 
 DESCRIBED = 8
 """Pieces of work that it is to tell of a group, beside its members."""
+NAMES_A_PIECE = 8
+"""Of topics that a member is subscribed to."""
 
 
 class ConsumerGroupsApi:
@@ -66,16 +71,23 @@ class ConsumerGroupsApi:
         if not rights.allows(Operation.READ, Resource.GROUP, request.group_id):
             respond(refusal(ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED)))
             return
-        if names and not rights.unlimited:
-            allowed = rights.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
-            if any(name not in allowed for name in names):
+
+        def judged(topics: tuple[list[str], list[str]]) -> None:
+            _, denied = topics
+            if denied:
                 respond(refusal(ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
                 return
-        beat = Beat(request, *_client_of(context))
-        if not rights.unlimited:
-            described = partial(rights.allowed, Operation.DESCRIBE, Resource.TOPIC)
-            beat = beat._replace(may_describe=described)
-        self._coordinator.consumer_heartbeat(beat, context.api_version, respond)
+            beat = Beat(request, *_client_of(context))
+            if not rights.unlimited:
+                described = partial(rights.allowed, Operation.DESCRIBE, Resource.TOPIC)
+                beat = beat._replace(may_describe=described)
+            self._coordinator.consumer_heartbeat(beat, context.api_version, respond)
+
+        if not names or rights.unlimited:
+            judged(([], []))
+            return
+        steps = split_in_slices(rights, Operation.DESCRIBE, Resource.TOPIC, names)
+        self._answers.judge(context, request, steps, judged, respond, _refuse_heartbeat)
 
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ConsumerGroupHeartbeatRequest
@@ -161,7 +173,8 @@ def _client_of(context: RequestContext) -> tuple[str, str]:
 def _pieces_of(member: Member) -> int:
     """Messages that it is."""
     shown, wanted = member.assignment, member.target_assignment
-    return 3 + len(shown.topic_partitions) + len(wanted.topic_partitions)
+    said = len(member.subscribed_topic_names) // NAMES_A_PIECE
+    return 3 + said + len(shown.topic_partitions) + len(wanted.topic_partitions)
 
 
 def _topics_of(group: DescribedGroup) -> list[str]:
@@ -179,6 +192,12 @@ def _failed(group_id: str, error: ErrorCode, message: str | None = None) -> Desc
         group_id=group_id,
         authorized_operations=OPERATIONS_NOT_ASKED,
     )
+
+
+def _refuse_heartbeat(
+    _request: ConsumerGroupHeartbeatRequest, code: ErrorCode
+) -> ConsumerGroupHeartbeatResponse:
+    return refusal(ApiError(code))
 
 
 def refuse_describe(

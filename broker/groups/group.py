@@ -14,6 +14,7 @@ from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListedGroup
+from storage.log.sliced_work import Steps
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit from this version on says GROUP_ID_NOT_FOUND, earlier ILLEGAL_GENERATION."""
@@ -52,6 +53,10 @@ class Group(Protocol):
 
     def delete_offsets_error(self) -> ErrorCode:
         """Whether offsets may be deleted, of topics that `is_subscribed_to` denies."""
+
+    def read_subscriptions(self) -> Steps[None]:
+        """Read what members have said of themselves, before `is_subscribed_to` and `expiry_clock`
+        are asked."""
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether members consume `topic`. Where that cannot be known, they might."""

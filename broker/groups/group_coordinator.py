@@ -67,6 +67,8 @@ T = TypeVar("T")
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
+PROTOCOLS_MAX = 1_000
+"""Protocols of a member: all are compared with the others' whenever somebody joins."""
 COUNTED_FOR_MS = 1_000
 """How long a count of all groups is good."""
 
@@ -209,6 +211,8 @@ class GroupCoordinator:
         error = self._error_of(request.group_id)
         if error is ErrorCode.NONE and not shortest <= request.session_timeout_ms <= longest:
             error = ErrorCode.INVALID_SESSION_TIMEOUT
+        if error is ErrorCode.NONE and len(request.protocols) > PROTOCOLS_MAX:
+            error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if error is not ErrorCode.NONE:
             joining.refuse(error, request.member_id)
         else:

@@ -43,7 +43,7 @@ from broker.groups.group_records import (
     read_group_record,
 )
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
-from broker.groups.removal import Found, Removal
+from broker.groups.removal import A_SLICE, Found, Removal
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -57,7 +57,7 @@ from protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from protocol.messages.heartbeat import HeartbeatRequest
-from protocol.messages.leave_group import LeaveGroupRequest, MemberResponse
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity, MemberResponse
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -71,7 +71,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each
 from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
@@ -252,7 +252,7 @@ class GroupShard:
         before = [] if other is None else other.tombstones()
         return Outcome(nobody, [*before, record], then=made)
 
-    def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Outcome[Done]:
+    def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Decided[Done]:
         """SyncGroup."""
         consumers = self._consumer(request.group_id)
         if consumers is not None:
@@ -283,12 +283,7 @@ class GroupShard:
         group = self._classic(request.group_id)
         if group is not None:
             return self._protocol.leave(group, request.members, reply)
-        unknown = int(ErrorCode.UNKNOWN_MEMBER_ID)
-        responses = [
-            MemberResponse(member.member_id, member.group_instance_id, unknown)
-            for member in request.members
-        ]
-        return Outcome(lambda _: reply(responses))
+        return _unknown_members(request, reply)
 
     # -- members of consumer groups ------------------------------------------------------------
 
@@ -429,6 +424,7 @@ class GroupShard:
         error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.delete_offsets_error()
         if group is None or error is not ErrorCode.NONE:
             return Outcome([], error=error)
+        yield from group.read_subscriptions()
         records: list[Record] = []
         answers = []
         pace = Pace(COMMITS_A_SLICE)
@@ -475,6 +471,8 @@ class GroupShard:
         retention = self._config.offsets_retention_minutes * 60_000
         for group in list(self.groups.values()):
             yield None
+            for _ in group.read_subscriptions():
+                yield from A_SLICE
             clock = group.expiry_clock()
             if clock is None:
                 continue
@@ -501,3 +499,15 @@ class GroupShard:
     def forget_topics(self, topics: Sequence[str]) -> Steps[Outcome[int]]:
         """Topics were deleted: so are the offsets committed for them."""
         return Removal(self.offsets.delete_topics(topics)).next_batch()
+
+
+def _unknown_members(
+    request: LeaveGroupRequest, reply: Callable[[list[MemberResponse]], None]
+) -> Steps[Outcome[Done]]:
+    unknown, responses = int(ErrorCode.UNKNOWN_MEMBER_ID), list[MemberResponse]()
+
+    def add(member: MemberIdentity) -> None:
+        responses.append(MemberResponse(member.member_id, member.group_instance_id, unknown))
+
+    yield from each(add, request.members, PIECES_AT_ONCE)
+    return Outcome(lambda _: reply(responses))

@@ -25,6 +25,9 @@ LOOKS_A_SLICE = 1_000
 LOOKS_A_TOMBSTONE = 4
 """As many of them take as long as one tombstone."""
 
+A_SLICE = (None,) * LOOKS_A_SLICE
+"""What is given for something that took a slice of its own."""
+
 Found = Iterator[Record | None]
 """A tombstone for each of what is to go; None for what was looked at and stays."""
 

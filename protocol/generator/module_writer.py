@@ -12,6 +12,9 @@ from protocol.generator.write_writer import WriteWriter
 
 Body = Callable[[Lines, StructSpec, Versions, bool], None]
 
+OF_PEERS = ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment")
+"""Messages within the bytes of a request: they are read in steps, as requests are."""
+
 
 class ModuleWriter:
     """The source of one module of messages."""
@@ -55,13 +58,13 @@ class ModuleWriter:
 
     @property
     def _is_sliced(self) -> bool:
-        return any(m.kind == "request" and holds_arrays(m.structs[-1]) for m in self.messages)
+        return any(_is_read_in_steps(m) and holds_arrays(m.structs[-1]) for m in self.messages)
 
     def _class(self, out: Lines, message: MessageSpec, struct: StructSpec) -> None:
         name = self.names.class_names[id(struct)]
         out.add("")
         out.add("")
-        in_steps = message.kind == "request" and holds_arrays(struct)
+        in_steps = _is_read_in_steps(message) and holds_arrays(struct)
         with out.block(f"class {name}({'SlicedMessage' if in_steps else 'Message'}):"):
             if struct is message.structs[-1]:
                 self._constants(out, message)
@@ -127,3 +130,7 @@ class ModuleWriter:
             body(out, struct, message.flexible, True)
         else:
             body(out, struct, classic, False)
+
+
+def _is_read_in_steps(message: MessageSpec) -> bool:
+    return message.kind == "request" or message.name in OF_PEERS

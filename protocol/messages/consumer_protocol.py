@@ -6,7 +6,7 @@ from struct import Struct
 from typing import ClassVar
 
 from protocol import primitives as p
-from protocol.message import NEW, Message
+from protocol.message import NEW, Message, SlicedMessage
 
 _U = Struct(">16s")
 _T = Struct(">?")
@@ -19,7 +19,7 @@ _i = Struct(">i")
 _iU = Struct(">i16s")
 
 
-class ConsumerProtocolAssignmentTopicPartition(Message):
+class ConsumerProtocolAssignmentTopicPartition(SlicedMessage):
     __slots__ = ("topic", "partitions")
 
     def __init__(
@@ -31,15 +31,14 @@ class ConsumerProtocolAssignmentTopicPartition(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignmentTopicPartition, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ConsumerProtocolAssignmentTopicPartition]:
         partitions: list[int]
         topic, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
-        return cls(topic, partitions), pos
+        partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
+        return cls(topic, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.string(self.topic)
@@ -47,7 +46,7 @@ class ConsumerProtocolAssignmentTopicPartition(Message):
         out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class ConsumerProtocolAssignment(Message):
+class ConsumerProtocolAssignment(SlicedMessage):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 32767
@@ -63,7 +62,7 @@ class ConsumerProtocolAssignment(Message):
         self.user_data = user_data
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolAssignment, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ConsumerProtocolAssignment]:
         assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
         user_data: bytes | None
         n, pos = p.read_array_length(buf, pos, 6)
@@ -71,10 +70,14 @@ class ConsumerProtocolAssignment(Message):
             p.refuse_null_array()
         assigned_partitions = []
         for _ in range(n):
-            item_assigned_partitions, pos = ConsumerProtocolAssignmentTopicPartition.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_assigned_partitions, pos, stop = yield from ConsumerProtocolAssignmentTopicPartition.read_steps(buf, pos, version, stop)
             assigned_partitions.append(item_assigned_partitions)
         user_data, pos = p.read_nullable_bytes(buf, pos)
-        return cls(assigned_partitions, user_data), pos
+        stop += p.unread_bytes(user_data)
+        return cls(assigned_partitions, user_data), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.array_length(len(self.assigned_partitions))
@@ -83,7 +86,7 @@ class ConsumerProtocolAssignment(Message):
         p.write_records(out, self.user_data)
 
 
-class ConsumerProtocolSubscriptionTopicPartition(Message):
+class ConsumerProtocolSubscriptionTopicPartition(SlicedMessage):
     __slots__ = ("topic", "partitions")
 
     def __init__(
@@ -95,7 +98,7 @@ class ConsumerProtocolSubscriptionTopicPartition(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolSubscriptionTopicPartition, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ConsumerProtocolSubscriptionTopicPartition]:
         partitions: list[int]
         if version >= 1:
             topic, pos = p.read_string(buf, pos)
@@ -105,11 +108,10 @@ class ConsumerProtocolSubscriptionTopicPartition(Message):
             n, pos = p.read_array_length(buf, pos, 4)
             if n < 0:
                 p.refuse_null_array()
-            partitions = list(Struct(f">{n}i").unpack_from(buf, pos))
-            pos += n * 4
+            partitions, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         else:
             partitions = []
-        return cls(topic, partitions), pos
+        return cls(topic, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -119,7 +121,7 @@ class ConsumerProtocolSubscriptionTopicPartition(Message):
             out += Struct(f">{len(self.partitions)}i").pack(*self.partitions)
 
 
-class ConsumerProtocolSubscription(Message):
+class ConsumerProtocolSubscription(SlicedMessage):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int] = 32767
@@ -141,7 +143,7 @@ class ConsumerProtocolSubscription(Message):
         self.rack_id = rack_id
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ConsumerProtocolSubscription, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ConsumerProtocolSubscription]:
         topics: list[str]
         user_data: bytes | None
         owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition]
@@ -151,16 +153,23 @@ class ConsumerProtocolSubscription(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_topics, pos = p.read_string(buf, pos)
             topics.append(item_topics)
         user_data, pos = p.read_nullable_bytes(buf, pos)
+        stop += p.unread_bytes(user_data)
         if version >= 1:
             n, pos = p.read_array_length(buf, pos, 6)
             if n < 0:
                 p.refuse_null_array()
             owned_partitions = []
             for _ in range(n):
-                item_owned_partitions, pos = ConsumerProtocolSubscriptionTopicPartition.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_owned_partitions, pos, stop = yield from ConsumerProtocolSubscriptionTopicPartition.read_steps(buf, pos, version, stop)
                 owned_partitions.append(item_owned_partitions)
         else:
             owned_partitions = []
@@ -173,7 +182,7 @@ class ConsumerProtocolSubscription(Message):
             rack_id, pos = p.read_nullable_string(buf, pos)
         else:
             rack_id = None
-        return cls(topics, user_data, owned_partitions, generation_id, rack_id), pos
+        return cls(topics, user_data, owned_partitions, generation_id, rack_id), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.array_length(len(self.topics))

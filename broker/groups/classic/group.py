@@ -14,7 +14,6 @@ members), KIP-814.
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import error as StructError
 
 from broker.coordinator.coordinator_log import Record
 from broker.groups.classic.group_state import (
@@ -32,15 +31,19 @@ from broker.groups.deadline import Deadline
 from broker.groups.group import Committer
 from broker.groups.group_records import group_tombstone
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.frames.message_codec import decode_steps
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
 from protocol.messages.list_groups import ListedGroup
+from storage.log.sliced_work import Pace, Steps, in_bulk
 
 CLASSIC = "classic"
 """The type of these groups, as ListGroups says."""
 CONSUMER_PROTOCOL = "consumer"
+BYTES_A_PIECE = 64
+"""Of a subscription that is read in slices."""
 
 
 class ClassicGroup:
@@ -58,6 +61,10 @@ class ClassicGroup:
         self.members: dict[str, ClassicMember] = {}
         self.static_members: dict[str, str] = {}
         self.subscribed_topics: dict[str, None] | None = None
+        """Topics of all members' subscriptions, where `read_subscriptions` has read them; None
+        where this group's metadata is not ours."""
+        self._subscriptions: list[bytes] | None = None
+        """What the members of this generation have sent of themselves, until it is read."""
         self.record_offset = -1
         """Where its last GroupMetadata record is: answers wait until that is committed."""
         self.pending_members: dict[str, Deadline] = {}
@@ -268,7 +275,7 @@ class ClassicGroup:
         """The join phase ended with members: vote, count on, wait for the leader's assignment."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol()
-        self.subscribed_topics = self._read_subscriptions()
+        self._keep_subscriptions()
         self.fire(GroupEvent.JOINED, now_ms)
         self.pending_sync = dict.fromkeys(self.members)
 
@@ -334,7 +341,7 @@ class ClassicGroup:
         self.generation_id = value.generation
         self.protocol_name = None
         self.leader_id = None
-        self.subscribed_topics = self._read_subscriptions()
+        self._keep_subscriptions()
         self.fire(GroupEvent.NOBODY_JOINED, value.current_state_timestamp)
 
     @staticmethod
@@ -350,7 +357,7 @@ class ClassicGroup:
         group.generation_id = value.generation
         if not value.members or value.leader in group.members:
             group.leader_id = value.leader
-        group.subscribed_topics = group._read_subscriptions()
+        group._keep_subscriptions()
         return group
 
     # -- what its shard asks (`Group`) ---------------------------------------------------------
@@ -441,22 +448,34 @@ class ClassicGroup:
             members=[member.described(protocol) for member in self.members.values()],
         )
 
-    def _read_subscriptions(self) -> dict[str, None] | None:
-        """Topics of all members' subscriptions; None where this group's metadata is not ours."""
-        if not self.uses_consumer_protocol:
-            return None
+    def _keep_subscriptions(self) -> None:
+        name = self.protocol_name
+        self.subscribed_topics = self._subscriptions = None
+        if self.uses_consumer_protocol and (name is not None or not self.members):
+            self._subscriptions = [one.metadata(name or "") for one in self.members.values()]
+
+    def read_subscriptions(self) -> Steps[None]:
+        """Read what the members of this generation are subscribed to, if that is not read yet. Each
+        may have sent megabytes."""
+        subscriptions = self._subscriptions
+        if subscriptions is None:
+            return
         topics: dict[str, None] = {}
-        for member in self.members.values():
-            if self.protocol_name is None:
-                return None
-            metadata = memoryview(member.metadata(self.protocol_name))
+        pace = Pace()
+        for metadata in subscriptions:
+            if pace.is_full(1 + len(metadata) // BYTES_A_PIECE):
+                yield None
             try:
                 # Two bytes of version, then version 0's fields, which open every version.
-                subscription, _ = ConsumerProtocolSubscription.read(metadata, 2, 0)
-            except (ProtocolError, StructError):
-                return None
-            topics.update(dict.fromkeys(subscription.topics))
-        return topics
+                said = yield from decode_steps(
+                    ConsumerProtocolSubscription, memoryview(metadata), 2, 0
+                )
+            except ProtocolError:
+                self._subscriptions = None
+                return
+            assert isinstance(said, ConsumerProtocolSubscription)
+            yield from in_bulk(lambda part: topics.update(dict.fromkeys(part)), said.topics)
+        self.subscribed_topics, self._subscriptions = topics, None
 
 
 def _committed_at(committed: CommittedOffset) -> int:

@@ -41,6 +41,7 @@ from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import string
+from storage.log.sliced_work import Pace, Steps, in_bulk
 
 log = logging.getLogger(f"ottla.{__name__}")
 
@@ -239,8 +240,13 @@ class ClassicProtocol:
 
     def sync(
         self, group: ClassicGroup, request: SyncGroupRequest, reply: SyncReply
-    ) -> Outcome[Done]:
+    ) -> Steps[Outcome[Done]]:
         """A member asks for its assignment; the leader brings everybody's."""
+        assignments: dict[str, bytes] = {}
+        yield from in_bulk(
+            lambda part: assignments.update((one.member_id, one.assignment) for one in part),
+            request.assignments,
+        )
         error = self._sync_error(group, request)
         if error is not ErrorCode.NONE:
             return Outcome(lambda error: reply(sync_refusal(error)), error=error)
@@ -256,10 +262,10 @@ class ClassicProtocol:
         if superseded is not None:
             superseded(sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
         if member.member_id == group.leader_id:
-            return self._assign(group, request)
+            return self._assign(group, assignments)
         return NOTHING
 
-    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> Outcome[Done]:
+    def _assign(self, group: ClassicGroup, assignments: dict[str, bytes]) -> Outcome[Done]:
         def written(error: ErrorCode) -> Outcome[Done]:
             if error is ErrorCode.NONE:
                 return self._rebalancer.hand_out_assignment(group)
@@ -269,7 +275,6 @@ class ClassicProtocol:
             )
 
         self._metrics.rebalance_completed()
-        assignments = {share.member_id: share.assignment for share in request.assignments}
         record = group_metadata_record(group.group_id, group.record(assignments))
         return Outcome(nobody, [record], then=written)
 
@@ -316,14 +321,16 @@ class ClassicProtocol:
         group: ClassicGroup,
         identities: list[MemberIdentity],
         reply: Callable[[list[MemberResponse]], None],
-    ) -> Outcome[Done]:
+    ) -> Steps[Outcome[Done]]:
         """Members leave, or an administrator removes static ones by instance id alone.
 
         Answered at once: who leaves need not know whether the others' record is committed.
         """
-        responses = []
+        pace, responses = Pace(), list[MemberResponse]()
         left: list[str] = []
         for identity in identities:
+            if pace.is_full():
+                yield None
             error = self._leave_one(group, identity)
             if error is ErrorCode.NONE:
                 left.append(identity.member_id or str(identity.group_instance_id))
@@ -331,6 +338,8 @@ class ClassicProtocol:
                 MemberResponse(identity.member_id, identity.group_instance_id, int(error))
             )
         outcome = NOTHING
+        if group.state is DEAD:
+            left.clear()
         if left and group.state in (STABLE, COMPLETING_REBALANCE):
             outcome = self._rebalancer.prepare(group, f"{', '.join(left)} left")
         elif left:
@@ -338,6 +347,9 @@ class ClassicProtocol:
         return outcome._replace(reply=lambda _: reply(responses), after=AT_ONCE)
 
     def _leave_one(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:
+        if group.state is DEAD:
+            # It is led elsewhere since an earlier slice.
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         member_id = identity.member_id
         if not member_id:
             instance_id = identity.group_instance_id

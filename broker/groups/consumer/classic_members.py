@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.coordinator.outcome import Decided, Done, Outcome
+from broker.coordinator.outcome import Done, Outcome
 from broker.groups.classic.group import CONSUMER_PROTOCOL
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
@@ -75,7 +75,7 @@ class ClassicMembers:
 
     # -- JoinGroup -----------------------------------------------------------------------------
 
-    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Decided[Done]:
+    def join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> Steps[Outcome[Done]]:
         """A classic consumer comes, or comes again because it was told to."""
         request = joining.request
         config = self._surroundings.config
@@ -90,10 +90,10 @@ class ClassicMembers:
         if isinstance(found, str):
             return _refused(joining, ErrorCode.MEMBER_ID_REQUIRED, found)
         try:
-            said = read_subscription(request.protocols[0].metadata)
+            said = yield from read_subscription(request.protocols[0].metadata)
         except ProtocolError:
             return _refused(joining, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
-        return self._join(group, joining, said, found, now_ms)
+        return (yield from self._join(group, joining, said, found, now_ms))
 
     def _fits_in(self, group: ConsumerGroup, request: JoinGroupRequest) -> bool:
         """Whether it is a consumer, and all classic members know a protocol of its."""
@@ -130,7 +130,7 @@ class ClassicMembers:
         said: ConsumerProtocolSubscription,
         found: Found,
         now_ms: int,
-    ) -> Decided[Done]:
+    ) -> Steps[Outcome[Done]]:
         request = joining.request
         protocols = [ClassicProtocol(one.name, one.metadata) for one in request.protocols]
         known = found.member.subscription._replace(
@@ -140,14 +140,14 @@ class ClassicMembers:
             rebalance_timeout_ms=joining.rebalance_timeout_ms,
         )
         metadata = ClassicMemberMetadata(request.session_timeout_ms, protocols)
-        subscription = classic_subscription(known, said, metadata)
-        owned = self._owned(said, found.member)
+        subscription = yield from classic_subscription(known, said, metadata)
+        owned = yield from self._owned(said, found.member)
         ends = self._downgrades(group, found)
         turn = self._handler.decide(group, found, subscription, owned, now_ms, is_assigned=not ends)
         if isinstance(turn, ApiError):
             return _refused(joining, turn.code, request.member_id)
         if ends:
-            return self._joined_the_last(joining, turn, now_ms)
+            return (yield from self._joined_the_last(joining, turn, now_ms))
         told = _joined(joining, turn)
 
         def written(error: ErrorCode) -> None:
@@ -180,12 +180,14 @@ class ClassicMembers:
         log.info("group %s: its members are classic ones now, and so is it", group.group_id)
         return Outcome(_joined(joining, turn), [*turn.records, *records], then=written)
 
-    def _owned(self, said: ConsumerProtocolSubscription, member: ConsumerMember) -> Named[bytes]:
+    def _owned(
+        self, said: ConsumerProtocolSubscription, member: ConsumerMember
+    ) -> Steps[Named[bytes]]:
         """What it says that it has; nothing where that is of another generation."""
         if said.generation_id not in (-1, member.position.epoch):
             return {}
         listed = ((one.topic, one.partitions) for one in said.owned_partitions)
-        return by_id(listed, self._surroundings.topics())
+        return (yield from by_id(listed, self._surroundings.topics()))
 
     def _heard(self, turn: Turn, session_ms: int, rebalance_ms: int) -> None:
         where = (turn.group.group_id, turn.member_id)

@@ -29,12 +29,14 @@ from broker.groups.consumer.state.records import (
     target_record,
 )
 from broker.groups.consumer.state.topics import metadata_hash
+from broker.groups.consumer.validation import TOPICS_MAX
 from broker.groups.group_records import group_metadata_record
 from broker.groups.reconciliation.held import Named, with_given
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Position
 from controller.metadata.image import TopicsImage
 from protocol.errors import ProtocolError
+from protocol.frames.message_codec import decode_steps
 from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,
@@ -47,14 +49,16 @@ from protocol.messages.group_records import (
     MemberMetadata,
 )
 from protocol.primitives import MessageBuffer
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import Pace, Steps, in_bulk, in_order
 
 _VERSION = Struct(">h")
 NOT_COMPUTED = 0
 """The time of a target that no assignor gave."""
-# Of a slice: what a member takes, and how many bytes of its assignment take one more piece.
+# Of a slice: what a member takes, and how many bytes of what it has said take one more piece.
 _PIECES_A_MEMBER = 20
 _BYTES_A_PIECE = 10
+PARTITIONS_A_PIECE = 16
+"""Of an assignment."""
 
 
 class MigrationPolicy(Enum):
@@ -87,13 +91,16 @@ def version_of(data: bytes) -> int:
     return version
 
 
-def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """What a classic consumer is subscribed to. ProtocolError where that cannot be read."""
+def read_subscription(metadata: bytes) -> Steps[ConsumerProtocolSubscription]:
+    """What a classic consumer is subscribed to. ProtocolError where that cannot be read, or is more
+    than a member of a consumer group may be subscribed to."""
     version = min(version_of(metadata), ConsumerProtocolSubscription.MAX_VERSION)
-    try:
-        return ConsumerProtocolSubscription.read(memoryview(metadata), 2, version)[0]
-    except (StructError, IndexError) as error:
-        raise ProtocolError(f"subscription too short: {error}") from None
+    kind = ConsumerProtocolSubscription
+    said = yield from decode_steps(kind, memoryview(metadata), 2, version)
+    assert isinstance(said, kind)
+    if len(said.topics) > TOPICS_MAX:
+        raise ProtocolError(f"a subscription to {len(said.topics)} topics")
+    return said
 
 
 def assignment_bytes(named: Named[bytes], topics: TopicsImage, version: int) -> bytes:
@@ -110,39 +117,47 @@ def assignment_bytes(named: Named[bytes], topics: TopicsImage, version: int) -> 
     return bytes(out)
 
 
-def _read_assignment(data: bytes, topics: TopicsImage) -> Named[bytes]:
+def _read_assignment(data: bytes, topics: TopicsImage) -> Steps[Named[bytes]]:
     """ProtocolError where it cannot be read, or holds an assignor's own data."""
     if not data:
         return {}
     version = min(version_of(data), ConsumerProtocolAssignment.MAX_VERSION)
-    try:
-        assignment, _ = ConsumerProtocolAssignment.read(memoryview(data), 2, version)
-    except (StructError, IndexError) as error:
-        raise ProtocolError(f"assignment too short: {error}") from None
+    kind = ConsumerProtocolAssignment
+    assignment = yield from decode_steps(kind, memoryview(data), 2, version)
+    assert isinstance(assignment, kind)
     if assignment.user_data:
         raise ProtocolError("an assignor of the client's own")
-    return by_id(((one.topic, one.partitions) for one in assignment.assigned_partitions), topics)
+    listed = ((one.topic, one.partitions) for one in assignment.assigned_partitions)
+    return (yield from by_id(listed, topics))
 
 
 def by_id(
     named: Iterable[tuple[str, Sequence[int]]], topics: TopicsImage
-) -> dict[bytes, tuple[int, ...]]:
+) -> Steps[dict[bytes, tuple[int, ...]]]:
     """Partitions by the ids of their topics, of those that exist."""
-    found: dict[bytes, tuple[int, ...]] = {}
+    found: dict[bytes, dict[int, None]] = {}
+    pace = Pace()
     for name, partitions in named:
+        if pace.is_full(1 + len(partitions) // PARTITIONS_A_PIECE):
+            yield None
         topic = topics.get(name)
         if topic is not None and partitions:
-            both = dict.fromkeys([*partitions, *found.get(topic.id, ())])
-            found[topic.id] = tuple(sorted(both))
-    return found
+            found.setdefault(topic.id, {}).update(dict.fromkeys(partitions))
+    ordered: dict[bytes, tuple[int, ...]] = {}
+    for topic_id, numbers in found.items():
+        if pace.is_full(1 + len(numbers) // PARTITIONS_A_PIECE):
+            yield None
+        ordered[topic_id] = tuple(sorted(numbers))
+    return ordered
 
 
 def classic_subscription(
     known: Subscription, said: ConsumerProtocolSubscription, classic: ClassicMemberMetadata
-) -> Subscription:
+) -> Steps[Subscription]:
     """What a classic consumer says of itself, as a member of a consumer group."""
+    topics = yield from in_order(said.topics)
     return known._replace(
-        topics=tuple(sorted(dict.fromkeys(said.topics))),
+        topics=tuple(dict.fromkeys(topics)),
         regex="",
         rack_id=said.rack_id or known.rack_id,
         classic=classic,
@@ -164,12 +179,13 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
     positions: list[Record] = []
     pace = Pace()
     for member in list(classic.members.values()):
-        if pace.is_full(_PIECES_A_MEMBER + len(member.assignment) // _BYTES_A_PIECE):
+        said = len(member.assignment) + sum(len(one.metadata) for one in member.protocols[:1])
+        if pace.is_full(_PIECES_A_MEMBER + said // _BYTES_A_PIECE):
             yield None
-        member_id, subscription = member.member_id, _converted(member)
-        target = _read_assignment(member.assignment, topics)
+        member_id, subscription = member.member_id, (yield from _converted(member))
+        target = yield from _read_assignment(member.assignment, topics)
         position = Position(epoch, epoch, STABLE, with_given({}, target, epoch))
-        names.update(dict.fromkeys(subscription.topics))
+        yield from in_bulk(lambda part: names.update(dict.fromkeys(part)), subscription.topics)
         subscriptions.append(member_record(group_id, member_id, subscription))
         targets.append(target_record(group_id, member_id, target))
         positions.append(position_record(group_id, member_id, position))
@@ -183,10 +199,10 @@ def upgrade_records(classic: ClassicGroup, topics: TopicsImage) -> Steps[list[Re
     ]
 
 
-def _converted(member: ClassicMember) -> Subscription:
+def _converted(member: ClassicMember) -> Steps[Subscription]:
     if not member.protocols:
         raise ProtocolError("a member without protocols")
-    said = read_subscription(member.protocols[0].metadata)
+    said = yield from read_subscription(member.protocols[0].metadata)
     known = Subscription(
         instance_id=member.group_instance_id,
         client_id=member.client_id,
@@ -195,7 +211,7 @@ def _converted(member: ClassicMember) -> Subscription:
     )
     protocols = [ClassicProtocol(one.name, one.metadata) for one in member.protocols]
     metadata = ClassicMemberMetadata(member.session_timeout_ms, protocols)
-    return classic_subscription(known, said, metadata)
+    return (yield from classic_subscription(known, said, metadata))
 
 
 # -- and back --------------------------------------------------------------------------------------

@@ -137,6 +137,9 @@ class ConsumerProtocol:
             answers.append(MemberResponse(member.member_id, member.group_instance_id, int(error)))
 
         def told(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                reply(answers)
+                return
             code = int(error)
             reply(
                 [
@@ -217,7 +220,7 @@ class ConsumerProtocol:
             if member.uses_classic_protocol:
                 self._expect(group, member)
 
-    def join(self, group: ConsumerGroup, joining: Joining) -> Decided[Done]:
+    def join(self, group: ConsumerGroup, joining: Joining) -> Steps[Outcome[Done]]:
         """JoinGroup of a classic consumer."""
         return self._classic.join(group, joining, self._scheduler.wall_ms())
 

@@ -18,13 +18,15 @@ from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatReq
 
 MEMBER_ID_REQUIRED_FROM = 1
 """From this version on the client makes its member id (KIP-1082)."""
+TOPICS_MAX = 10_000
+"""Names that a member may be subscribed to: a heartbeat with others is decided in one go."""
 
 
 def heartbeat_fault(
     request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
 ) -> ApiError | None:
     """Why `request` is refused; None where the group decides. `assignors`: names that are known."""
-    fault = _name_fault(request, api_version) or _epoch_fault(request)
+    fault = _name_fault(request, api_version) or _length_fault(request) or _epoch_fault(request)
     if fault is not None:
         return fault
     if request.server_assignor is not None and request.server_assignor not in assignors:
@@ -47,6 +49,16 @@ def _name_fault(request: ConsumerGroupHeartbeatRequest, api_version: int) -> Api
     if request.rack_id == "":
         return _invalid("RackId can't be empty.")
     return None
+
+
+def _length_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:
+    count = len(request.subscribed_topic_names or ())
+    if count <= TOPICS_MAX:
+        return None
+    return _invalid(
+        f"SubscribedTopicNames has {count} names, more than {TOPICS_MAX}; "
+        "subscribe by an expression instead."
+    )
 
 
 def _epoch_fault(request: ConsumerGroupHeartbeatRequest) -> ApiError | None:

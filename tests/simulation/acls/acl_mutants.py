@@ -6,7 +6,7 @@ As in `tests.simulation.mutants`, a mutant is a context in which real classes ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -24,7 +24,9 @@ from broker.requests.prepared import PreparedRequests
 from broker.requests.request_handler import RequestHandler
 from controller.metadata.acl import Acl, AclsImage, Permission
 from controller.metadata.image import MetadataImage
+from controller.requests.rights import EVERYTHING
 from protocol.api_keys import ApiKey
+from storage.log.sliced_work import Steps
 from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import brokers_of, is_secured
 from tests.simulation.simulation import Failure, Simulation
@@ -76,11 +78,11 @@ def fetch_unchecked() -> Iterator[None]:
 def commits_unchecked() -> Iterator[None]:
     """A group's offsets are moved for topics that its member may not read."""
 
-    def judged(self: Any, context: Any, topics: Any) -> Any:
-        by_id = context.api_version >= group_offsets.TOPIC_IDS_FROM
-        return [self._named(topic, by_id) for topic in topics]
+    def allowed(*_: object) -> Steps[Container[str]]:
+        yield from ()
+        return EVERYTHING
 
-    with patch.object(group_offsets.GroupOffsetsApi, "_judged", judged):
+    with patch.object(group_offsets, "allowed_in_slices", allowed):
         yield
 
 

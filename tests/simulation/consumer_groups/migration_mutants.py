@@ -15,12 +15,18 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.group import Committer
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import ConsumerGroupMetadataKey, GroupMetadataKey
+from storage.log.sliced_work import Steps
+
+
+def _nothing(*_: object) -> Steps[dict[bytes, tuple[int, ...]]]:
+    yield from ()
+    return {}
 
 
 @contextmanager
 def conversions_forget_assignments() -> Iterator[None]:
     """Members of a group that is converted have nothing any more."""
-    with patch.object(migration, "_read_assignment", lambda data, topics: {}):
+    with patch.object(migration, "_read_assignment", _nothing):
         yield
 
 
@@ -88,7 +94,7 @@ def classic_members_hear_of_nothing() -> Iterator[None]:
 @contextmanager
 def classic_members_own_nothing() -> Iterator[None]:
     """What a classic member says that it has is not looked at."""
-    with patch.object(ClassicMembers, "_owned", lambda self, said, member: {}):
+    with patch.object(ClassicMembers, "_owned", _nothing):
         yield
 
 

@@ -41,6 +41,7 @@ from protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from protocol.messages.list_groups import ListedGroup
+from storage.log.sliced_work import Steps
 
 CONSUMER = "consumer"
 """The type of these groups, and their protocol type, as ListGroups says."""
@@ -350,6 +351,10 @@ class ConsumerGroup:
     def delete_offsets_error(self) -> ErrorCode:
         """Offsets of topics may be deleted that nobody is subscribed to."""
         return ErrorCode.NONE
+
+    def read_subscriptions(self) -> Steps[None]:
+        """They are read when they are replayed."""
+        yield from ()
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member is subscribed to `topic`, by name or expression."""

@@ -48,6 +48,7 @@ from protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.create_acls import AclCreation
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.delete_records import (
@@ -132,6 +133,7 @@ class Long:
         version: int,
         rights: Rights = UNLIMITED,
         slices: int = MANY // PIECES_AT_ONCE,
+        answer: int = 2 * MANY,
     ) -> None:
         """It takes so many slices at least, and the answer is that of one piece."""
         sliced = self._ask(handle, request, version, rights)
@@ -141,7 +143,7 @@ class Long:
             patched.setattr(encoded_items, "KEPT_PIECES", 1 << 30)
             whole = self._ask(handle, request, version, rights)
             self.turns.run()
-        assert len(whole) == 1 and len(whole[0]) > 2 * MANY
+        assert len(whole) == 1 and len(whole[0]) > answer
         assert sliced == whole
 
     def _ask(self, handle: Handle, request: Any, version: int, rights: Rights) -> list[bytes]:
@@ -318,6 +320,15 @@ def test_many_consumer_groups_are_described(long: Long, node: GroupNode, version
     request = ConsumerGroupDescribeRequest(NAMES)
     long.compare(api.describe, request, version)
     long.compare(api.describe, request, version, rights_of(()))
+
+
+def test_topics_of_a_heartbeat_are_judged_in_slices(long: Long, node: GroupNode) -> None:
+    beat = ConsumerGroupsApi(node.coordinator, long.answers).heartbeat
+    request = ConsumerGroupHeartbeatRequest("new", "m", 7, subscribed_topic_names=NAMES)
+    topics = {(Operation.DESCRIBE, Resource.TOPIC, name) for name in NAMES}
+    for some in (topics, set[Any]()):
+        may = {(Operation.READ, Resource.GROUP, "new"), *some}
+        long.compare(beat, request, 1, rights_of(may), answer=20)
 
 
 @pytest.mark.parametrize("version", [0, 2])

@@ -19,6 +19,7 @@ from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol
+from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import subscription
 
 
@@ -137,6 +138,8 @@ def test_from_its_record_and_back() -> None:
     assert again.state is STABLE
     assert again.record({"a": b"1"}) == value
     assert (again.static_members, again.record_offset) == ({"S": "s"}, 9)
+    assert again.is_subscribed_to("u"), "it might be"
+    in_one_go(again.read_subscriptions())
     assert again.is_subscribed_to("t")
     assert not again.is_subscribed_to("u")
 
@@ -173,8 +176,22 @@ def test_metadata_that_is_no_subscription_might_be_any(metadata: bytes) -> None:
     one.subscription = metadata
     value.members.append(one)
     group = ClassicGroup.restore("g", value, 0)
+    in_one_go(group.read_subscriptions())
     assert group.subscribed_topics is None
     assert group.is_subscribed_to("anything")
+
+
+def test_a_long_subscription_is_read_in_slices() -> None:
+    value = GroupMetadataValue("consumer", 1, "range", "a", 0, [])
+    for name in ("a", "b"):
+        one = member(name).record("range", b"")
+        one.subscription = subscription(*(f"{name}{number}" for number in range(5_000)))
+        value.members.append(one)
+    group = ClassicGroup.restore("g", value, 0)
+    assert len(list(group.read_subscriptions())) > 10
+    assert group.is_subscribed_to("a4999") and group.is_subscribed_to("b0")
+    assert not group.is_subscribed_to("c")
+    assert not list(group.read_subscriptions()), "once"
 
 
 def test_groups_of_other_protocols_subscribe_to_nothing() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from broker.groups.group_coordinator import PROTOCOLS_MAX
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE
 from tests.clients.group_conversation import joining, leaving, subscription, syncing
-from tests.unit.broker.groups.playbook import Playbook
+from tests.unit.broker.groups.playbook import GroupNode, Playbook
+from tests.unit.broker.sliced_fixture import Turns
 
 # What a member of the current generation, another generation, and a stranger are answered.
 HEARTBEATS = {
@@ -395,3 +398,52 @@ def test_member_ids_are_uuids_of_version_4() -> None:
     uuid = first.removeprefix("c-")
     assert (len(uuid), uuid[14], uuid[19] in "89ab") == (36, "4", True)
     assert play.node.connect(None).call(joining("g"), 9).member_id.startswith("-")
+
+
+@pytest.mark.parametrize("group", ["g", "absent"])
+def test_many_members_leave_in_slices(group: str) -> None:
+    turns = Turns()
+    node = GroupNode(turns=turns)
+    client = node.connect()
+    client.call(joining("g"), 5)
+    member = client.call(joining("g"), 5).member_id
+    count = 3 * PIECES_AT_ONCE
+    strangers = [(f"m{number}", None) for number in range(count)]
+    client.send(leaving(group, *strangers, (member, None)), 5)
+    assert not client.answered and turns.run() >= 3
+    codes = [one.error_code for one in client.receive().members]
+    last = ErrorCode.NONE if group == "g" else ErrorCode.UNKNOWN_MEMBER_ID
+    assert codes == [ErrorCode.UNKNOWN_MEMBER_ID] * count + [last]
+
+
+def test_who_leaves_a_group_that_is_led_elsewhere_meanwhile_is_told() -> None:
+    turns = Turns()
+    node = GroupNode(turns=turns)
+    client = node.connect()
+    client.call(joining("g"), 5)
+    member = client.call(joining("g"), 5).member_id
+    strangers = [(f"m{number}", None) for number in range(2 * PIECES_AT_ONCE)]
+    client.send(leaving("g", *strangers, (member, None)), 5)
+    node.coordinator.on_resigned(node.coordinator.partition_for("g"))
+    turns.run()
+    codes = [one.error_code for one in client.receive().members]
+    assert codes[0] == ErrorCode.UNKNOWN_MEMBER_ID
+    assert codes[-1] == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_the_shares_of_many_members_are_read_in_slices() -> None:
+    turns = Turns()
+    client = GroupNode(turns=turns).connect()
+    client.call(joining("g"), 5)
+    client.send(syncing("g", 1, "m", {f"m{n}": b"" for n in range(3 * BULK_AT_ONCE)}), 5)
+    assert not client.answered and turns.run() >= 2
+    assert client.receive().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_with_very_many_protocols_is_refused() -> None:
+    client = GroupNode().connect()
+    names = [f"p{number}" for number in range(PROTOCOLS_MAX + 1)]
+    answer = client.call(joining("g", protocols=names), 5)
+    assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    answer = client.call(joining("g", protocols=names[1:]), 5)
+    assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED

@@ -12,6 +12,7 @@ from protocol.messages.consumer_protocol import ConsumerProtocolSubscriptionTopi
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.sync_group import SyncGroupRequest
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, subscribed, whole
 from tests.unit.broker.groups.consumer.stage import joining as coming
 
@@ -269,6 +270,7 @@ def test_an_answer_that_cannot_be_written_is_an_error(stage: Stage) -> None:
         protocol_type="consumer",
         protocols=[JoinGroupRequestProtocol("range", subscribed("t"))],
     )
-    outcome = stage.protocol.join(stage.group, Joining(request, 9, "c", "/h", told.append))
+    joining = Joining(request, 9, "c", "/h", told.append)
+    outcome = in_one_go(stage.protocol.join(stage.group, joining))
     outcome.reply(ErrorCode.NOT_COORDINATOR)
     assert told[0].error_code == ErrorCode.NOT_COORDINATOR

@@ -19,6 +19,7 @@ from broker.groups.consumer.migration import (
 )
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.records import position_record
+from broker.groups.consumer.validation import TOPICS_MAX
 from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
@@ -95,6 +96,7 @@ def test_members_keep_what_they_have_at_the_generation_s_epoch() -> None:
         classic(member("a", subscribed("t"), share(b"mine", t=[0]))),
         classic(member("a", subscribed("t"), b"\0\1\0")),
         classic(member("a", subscribed("t"), b"\0")),
+        classic(member("a", subscribed(*["t"] * (TOPICS_MAX + 1)), share(t=[0]))),
     ],
 )
 def test_what_cannot_become_a_consumer_group(group: ClassicGroup) -> None:
@@ -109,6 +111,13 @@ def test_a_large_group_is_converted_in_slices() -> None:
     count, records = slices(steps)
     assert 5 <= count <= 20
     assert len(records) == 3 + 3 * len(members)
+
+
+def test_a_member_with_much_to_say_is_converted_in_slices() -> None:
+    topics = subscribed(*(f"t{number}" for number in range(5_000)))
+    partitions = share(**{f"t{number}": [0] for number in range(5_000)})
+    count, records = slices(upgrade_records(classic(member("a", topics, partitions)), TOPICS))
+    assert count > 10 and len(records) == 6
 
 
 def test_a_large_group_is_converted_back_in_slices() -> None:
@@ -188,10 +197,10 @@ def test_assignments_are_told_in_the_member_s_version() -> None:
 def test_versions_to_come_are_read_as_the_last_that_is_known() -> None:
     data = subscribed("t", generation_id=4, version=3)
     later = b"\0\7" + data[2:]
-    assert read_subscription(later).generation_id == 4
+    assert in_one_go(read_subscription(later)).generation_id == 4
     assert version_of(later) == 7
 
 
 def test_names_become_ids() -> None:
     listed = [("t", [3, 1]), ("gone", [0]), ("t", [0, 1]), ("u", [])]
-    assert by_id(listed, TOPICS) == {T: (0, 1, 3)}
+    assert in_one_go(by_id(listed, TOPICS)) == {T: (0, 1, 3)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.groups.consumer.validation import heartbeat_fault
+from broker.groups.consumer.validation import TOPICS_MAX, heartbeat_fault
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatRequestTopicPartitions,
@@ -33,6 +33,7 @@ def fault(version: int = 1, **said: Any) -> str | None:
     [
         {},
         {"subscribed_topic_names": []},
+        {"subscribed_topic_names": ["t"] * TOPICS_MAX},
         {"subscribed_topic_names": None, "subscribed_topic_regex": ""},
         {"server_assignor": "range", "instance_id": "i", "rack_id": "r"},
         {"member_epoch": 3, "topic_partitions": None, "rebalance_timeout_ms": -1},
@@ -58,6 +59,8 @@ def test_what_the_group_decides_about(said: dict[str, Any]) -> None:
         {"topic_partitions": None},
         {"topic_partitions": OWNED},
         {"subscribed_topic_names": None},
+        {"subscribed_topic_names": ["t"] * (TOPICS_MAX + 1)},
+        {"member_epoch": 3, "subscribed_topic_names": ["t"] * (TOPICS_MAX + 1)},
         {"member_epoch": -2},
         {"member_epoch": -3},
     ],
