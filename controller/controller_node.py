@@ -40,6 +40,7 @@ from storage.ports import Network, Scheduler
 if TYPE_CHECKING:
     from controller.raft.quorum_network import QuorumNetwork
     from controller.raft.raft_apis import RaftApis
+    from controller.requests.long_requests import Slices
 
 logger = logging.getLogger(f"ottla.{__name__}")
 
@@ -57,12 +58,13 @@ class ControllerNode:
         network: Network | None = None,
         between_nodes: Scheduler | None = None,
         sliced: SlicedWork | None = None,
+        slices: Slices | None = None,
     ) -> None:
         """Open the metadata log and its latest snapshot. `bootstrap` is what an empty log begins
         with (`controller.storage_format`); `on_failure(error)` runs once if the log fails. A quorum
         of one that votes itself needs no `network`. `between_nodes`: the time in which nodes wait
-        for each other; None: that of the environment. `sliced` has long work's turns; None: it is
-        done in one go.
+        for each other; None: that of the environment. `sliced` has long work's turns, `slices`
+        those of long requests; None: it is done in one go.
 
         Raises OSError, QuorumStateError and MetadataRecordError.
         """
@@ -95,7 +97,7 @@ class ControllerNode:
             environment.scheduler,
             sliced,
         )
-        self.apis = ControllerApis(settings, self.controller, environment.scheduler)
+        self.apis = ControllerApis(settings, self.controller, environment.scheduler, slices)
         self._snapshots = SnapshotGenerator(
             settings, self._log, self.loader, environment.scheduler, self.raft.snapshot_taken
         )

@@ -162,7 +162,7 @@ def _new_topic(topic: CreatableTopic, result: CreatableTopicResult) -> NewTopic:
 def _altered(resource: ChangedResource, records: Sequence[MetadataRecord]) -> AlteredConfigs:
     """What is named and changes. What AlterConfigs takes away because it is not named is left out,
     as in Kafka (KAFKA-14195)."""
-    named = [config.name for config in resource.configs]
+    named = {config.name for config in resource.configs}
     configs = {
         one.name: one.value
         for one in records

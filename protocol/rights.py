@@ -130,6 +130,11 @@ class Rights:
             return self._judge is None
         return epochs.may_prepare and epochs.epoch == epoch
 
+    def unchanged_since(self, epoch: int) -> bool:
+        """Whether nothing by which requests are judged has changed since `epoch`. Of a plug-in that
+        changes its mind without a word, what it has said holds for one request."""
+        return self._judge is None or (self._epochs is not None and self._epochs.epoch == epoch)
+
     def allows(
         self,
         operation: Operation,

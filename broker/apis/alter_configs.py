@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from broker.apis.broker_loggers import LEVELS, ROOT, BrokerLoggers
 from broker.apis.cluster_view import ImageSource
@@ -32,6 +32,7 @@ from broker.config.dynamic import (
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.values import BrokerConfig
 from broker.requests.context import Api, Handle, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import ResourceType
 from controller.requests.rights import config_denial
 from ottla.plugins.authorizer import Operation
@@ -42,6 +43,7 @@ from protocol.messages import incremental_alter_configs as incremental
 from protocol.rights import Rights
 from storage.config_def import ConfigType
 from storage.java_literals import integer
+from storage.log.sliced_work import Pace, Steps, in_bulk
 from storage.ports import Blocking
 
 # What a change does, by its number (KIP-339).
@@ -56,7 +58,15 @@ class _Resource(Protocol):
     resource_name: str
 
 
+class _Config(Protocol):
+    """What configs of both requests have."""
+
+    name: str
+
+
 R = TypeVar("R", bound=_Resource)
+A = TypeVar("A")
+C = TypeVar("C", bound=_Config)
 _Load = tuple[_Resource, BrokerConfig, Collection[str]]
 """A resource that changes listeners: the configuration as it would be, and their names."""
 _Faults = Mapping[int, ApiError]
@@ -75,6 +85,7 @@ class AlterConfigsApis:
         loggers: BrokerLoggers,
         controller: Handle,
         blocking: Blocking,
+        answers: SlicedAnswers,
         validate_security: SecurityValidator = nothing_to_load,
     ) -> None:
         """`validate_security` reads the stores that a change to a listener names, as a job of
@@ -84,6 +95,7 @@ class AlterConfigsApis:
         self._loggers = loggers
         self._controller = controller
         self._blocking = blocking
+        self._answers = answers
         self._validate_security = validate_security
 
     def apis(self) -> list[Api]:
@@ -103,38 +115,42 @@ class AlterConfigsApis:
     def handle(
         self, context: RequestContext, request: replacing.AlterConfigsRequest, respond: Respond
     ) -> None:
-        settled: list[replacing.AlterConfigsResourceResponse] = []
-        remaining: list[replacing.AlterConfigsResource] = []
-        loads: list[_Load] = []
-        for resource, fault in _without_twins(request.resources):
-            fault = fault or self._replacing_fault(context.rights, resource, loads)
-            if fault is None:
-                remaining.append(resource)
-            else:
-                settled.append(_replaced(resource, fault))
+        change = _Change[replacing.AlterConfigsResource, replacing.AlterConfigsResourceResponse](
+            _replaced
+        )
 
         def answered(response: replacing.AlterConfigsResponse) -> None:
-            response.responses = [*settled, *response.responses]
+            response.responses = [*change.settled, *response.responses]
             respond(response)
 
-        def loaded(faults: _Faults) -> None:
-            settled.extend(_replaced(one, faults[id(one)]) for one in _faulty(remaining, faults))
-            left = [one for one in remaining if id(one) not in faults]
+        def forward(left: list[replacing.AlterConfigsResource]) -> None:
             if left:
                 forwarded = replacing.AlterConfigsRequest(left, request.validate_only)
                 self._controller(context, forwarded, answered)
             else:
                 answered(replacing.AlterConfigsResponse())
 
-        self._load(loads, loaded)
+        def loaded(faults: _Faults) -> None:
+            steps = change.left(faults, lambda resource: resource)
+            self._answers.judge(context, request, steps, forward, respond, refuse_alter_configs)
+
+        steps = change.sort_out(
+            request.resources,
+            lambda resource: self._replacing_fault(context.rights, resource, change.loads),
+        )
+        self._answers.judge(
+            context,
+            request,
+            steps,
+            lambda _: self._load(change.loads, loaded),
+            respond,
+            refuse_alter_configs,
+        )
 
     def _replacing_fault(
         self, rights: Rights, resource: replacing.AlterConfigsResource, loads: list[_Load]
-    ) -> ApiError | None:
-        fault = _keys_fault(
-            [one.name for one in resource.configs],
-            [one.name for one in resource.configs if one.value is None],
-        )
+    ) -> Steps[ApiError | None]:
+        fault = yield from _keys_fault(resource.configs, lambda one: one.value is None)
         if fault is not None or resource.resource_type != ResourceType.BROKER:
             return fault
         name = resource.resource_name
@@ -152,42 +168,48 @@ class AlterConfigsApis:
         request: incremental.IncrementalAlterConfigsRequest,
         respond: Respond,
     ) -> None:
-        settled: list[incremental.AlterConfigsResourceResponse] = []
-        remaining: list[incremental.AlterConfigsResource] = []
-        loads: list[_Load] = []
-        for resource, fault in _without_twins(request.resources):
-            fault = fault or self._incremental_fault(context.rights, resource, loads)
-            if fault is not None:
-                settled.append(_incremented(resource, fault))
-            elif resource.resource_type == ResourceType.BROKER_LOGGER:
-                if not request.validate_only:
-                    self._set_levels(resource)
-                settled.append(_incremented(resource, ApiError(ErrorCode.NONE)))
-            else:
-                remaining.append(resource)
+        change = _Change[
+            incremental.AlterConfigsResource, incremental.AlterConfigsResourceResponse
+        ](_incremented)
 
         def answered(response: incremental.IncrementalAlterConfigsResponse) -> None:
-            response.responses = [*settled, *response.responses]
+            response.responses = [*change.settled, *response.responses]
             respond(response)
 
-        def loaded(faults: _Faults) -> None:
-            settled.extend(_incremented(one, faults[id(one)]) for one in _faulty(remaining, faults))
-            left = [self._with_lists_combined(one) for one in remaining if id(one) not in faults]
+        def forward(left: list[incremental.AlterConfigsResource]) -> None:
             if left:
                 forwarded = incremental.IncrementalAlterConfigsRequest(left, request.validate_only)
                 self._controller(context, forwarded, answered)
             else:
                 answered(incremental.IncrementalAlterConfigsResponse())
 
-        self._load(loads, loaded)
+        def loaded(faults: _Faults) -> None:
+            steps = change.left(faults, self._with_lists_combined)
+            self._answers.judge(
+                context, request, steps, forward, respond, refuse_incremental_alter_configs
+            )
+
+        def fault(resource: incremental.AlterConfigsResource) -> Steps[ApiError | None]:
+            error = yield from self._incremental_fault(context.rights, resource, change.loads)
+            if error is None and resource.resource_type == ResourceType.BROKER_LOGGER:
+                if not request.validate_only:
+                    self._set_levels(resource)
+                return ApiError(ErrorCode.NONE)
+            return error
+
+        self._answers.judge(
+            context,
+            request,
+            change.sort_out(request.resources, fault),
+            lambda _: self._load(change.loads, loaded),
+            respond,
+            refuse_incremental_alter_configs,
+        )
 
     def _incremental_fault(
         self, rights: Rights, resource: incremental.AlterConfigsResource, loads: list[_Load]
-    ) -> ApiError | None:
-        fault = _keys_fault(
-            [one.name for one in resource.configs],
-            [one.name for one in resource.configs if _is_null(one)],
-        )
+    ) -> Steps[ApiError | None]:
+        fault = yield from _keys_fault(resource.configs, _is_null)
         if fault is not None:
             return fault
         kind, name = resource.resource_type, resource.resource_name
@@ -343,22 +365,62 @@ def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:
     return {key: fault for key, fault in found.items() if fault is not None}
 
 
-def _faulty(resources: Iterable[R], faults: _Faults) -> list[R]:
-    return [one for one in resources if id(one) in faults]
+class _Change(Generic[R, A]):
+    """What becomes of each resource of a request: an answer, or the controller hears of it."""
+
+    def __init__(self, answer: Callable[[R, ApiError], A]) -> None:
+        self._answer = answer
+        self._remaining: list[R] = []
+        self.settled: list[A] = []
+        self.loads: list[_Load] = []
+
+    def sort_out(
+        self, resources: list[R], fault_of: Callable[[R], Steps[ApiError | None]]
+    ) -> Steps[None]:
+        """Settle those that have a fault, be it that they are named more than once."""
+        counts = Counter[tuple[int, str]]()
+        yield from in_bulk(
+            counts.update, ((one.resource_type, one.resource_name) for one in resources)
+        )
+        pace = Pace()
+        for resource in resources:
+            if pace.is_full():
+                yield None
+            fault: ApiError | None = _TWICE
+            if counts[resource.resource_type, resource.resource_name] == 1:
+                fault = yield from fault_of(resource)
+            if fault is None:
+                self._remaining.append(resource)
+            else:
+                self.settled.append(self._answer(resource, fault))
+
+    def left(self, faults: _Faults, combined: Callable[[R], R]) -> Steps[list[R]]:
+        """Return what goes on to the controller: those without any of these faults."""
+        left: list[R] = []
+        pace = Pace()
+        for resource in self._remaining:
+            if pace.is_full():
+                yield None
+            fault = faults.get(id(resource))
+            if fault is None:
+                left.append(combined(resource))
+            else:
+                self.settled.append(self._answer(resource, fault))
+        return left
 
 
-def _without_twins(resources: list[R]) -> Iterable[tuple[R, ApiError | None]]:
-    """Each resource, with a fault where it is named more than once."""
-    count = Counter((one.resource_type, one.resource_name) for one in resources)
-    twice = _refused("Each resource must appear at most once.")
-    for one in resources:
-        yield one, twice if count[(one.resource_type, one.resource_name)] > 1 else None
+def _keys_fault(configs: Sequence[C], is_null: Callable[[C], bool]) -> Steps[ApiError | None]:
+    names: set[str] = set()
+    nulls: list[str] = []
 
+    def look(some: Iterable[C]) -> None:
+        names.update([one.name for one in some])
+        nulls.extend([one.name for one in some if is_null(one)])
 
-def _keys_fault(names: list[str], nulls: list[str]) -> ApiError | None:
+    yield from in_bulk(look, configs)
     if nulls:
         return _refused(f"Null value not supported for : {','.join(nulls)}")
-    if len(dict.fromkeys(names)) != len(names):
+    if len(names) != len(configs):
         return _refused("Error due to duplicate config keys")
     return None
 
@@ -385,7 +447,7 @@ def _operations_fault(changes: Iterable[incremental.AlterableConfig]) -> ApiErro
 def _combined(change: incremental.AlterableConfig, configs: Mapping[str, str]) -> str:
     """A list with elements appended or taken out, from its default where nothing was set."""
     present = configs.get(change.name, BROKER_CONFIG_DEF[change.name].default or "")
-    parts, given = _parts(present), _parts(change.value or "")
+    parts, given = _parts(present), dict.fromkeys(_parts(change.value or ""))
     if change.config_operation == _APPEND:
         return ",".join(dict.fromkeys([*parts, *given]))
     return ",".join(part for part in parts if part not in given)
@@ -397,6 +459,9 @@ def _parts(text: str) -> list[str]:
 
 def _refused(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+_TWICE = _refused("Each resource must appear at most once.")
 
 
 def _replaced(

@@ -201,7 +201,7 @@ def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Any | None:
 
 
 def tells_not_controller(response: Any) -> bool:
-    """Whether a response says NOT_CONTROLLER, as a whole or for one of its parts."""
+    """Whether a response says NOT_CONTROLLER, as a whole or for its parts, the first included."""
     if response is None:
         return False
     if getattr(response, "error_code", 0) == _NOT_CONTROLLER:
@@ -210,7 +210,7 @@ def tells_not_controller(response: Any) -> bool:
         getattr(part, "error_code", 0) == _NOT_CONTROLLER
         for name in response.__slots__
         if isinstance(parts := getattr(response, name), list)
-        for part in parts
+        for part in parts[:1]
     )
 
 

@@ -55,6 +55,7 @@ from protocol.messages.delete_topics import (
     DeleteTopicState,
 )
 from protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from storage.log.sliced_work import in_one_go
 
 
 class ForwardedApis:
@@ -122,35 +123,35 @@ def refuse_create_partitions(
 
 def refuse_elect_leaders(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
     """The response that says `error` for every partition; v0 has no other place for it."""
-    return refused_elections(request, ApiError(error))
+    return in_one_go(refused_elections(request, ApiError(error)))
 
 
 def refuse_alter_partition_reassignments(
     request: AlterPartitionReassignmentsRequest, error: ErrorCode
 ) -> AlterPartitionReassignmentsResponse:
     """The response that says `error` for every partition."""
-    return refused_reassignments(request, ApiError(error))
+    return in_one_go(refused_reassignments(request, ApiError(error)))
 
 
 def refuse_alter_user_scram_credentials(
     request: AlterUserScramCredentialsRequest, error: ErrorCode
 ) -> AlterUserScramCredentialsResponse:
     """The response that says `error` for every user."""
-    return refused_credentials(request, ApiError(error))
+    return in_one_go(refused_credentials(request, ApiError(error)))
 
 
 def refuse_alter_client_quotas(
     request: AlterClientQuotasRequest, error: ErrorCode
 ) -> AlterClientQuotasResponse:
     """The response that says `error` for every entry."""
-    return refused_quotas(request, ApiError(error))
+    return in_one_go(refused_quotas(request, ApiError(error)))
 
 
 def refuse_create_acls(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsResponse:
     """The response that says `error` for every ACL."""
-    return refused_creations(request, ApiError(error))
+    return in_one_go(refused_creations(request, ApiError(error)))
 
 
 def refuse_delete_acls(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsResponse:
     """The response that says `error` for every filter."""
-    return refused_deletions(request, ApiError(error))
+    return in_one_go(refused_deletions(request, ApiError(error)))

@@ -216,6 +216,7 @@ def admin_apis(parts: BrokerParts) -> list[Api]:
             loggers,
             controller,
             shared.ports.io,
+            answers,
             shared.ports.validate_security,
         ),
         DescribeConfigsApi(metadata, config, loggers, answers),

@@ -48,6 +48,7 @@ from storage.ports import Blocking, Look, Network, Scheduler
 
 if TYPE_CHECKING:
     from broker.plugins.node_plugins import NodePlugins
+    from controller.policies import Policies
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -136,8 +137,7 @@ class SharedServer:
         refusals = NodeRefusals(
             own_principal(config.controller_security), ports.between_nodes.monotonic_ms
         )
-        plugins = ports.plugins
-        policies = plugins.policies() if plugins is not None and config.is_controller else None
+        policies = _policies(config, ports)
         settings = controller_settings(
             config, storage, self.descriptors, refusals.refused, ports.why_no_connection, policies
         )
@@ -150,6 +150,7 @@ class SharedServer:
             network=ports.to_controllers,
             between_nodes=ports.between_nodes,
             sliced=self.logs.sliced,
+            slices=self.answers,
         )
         self.reconfiguration = Reconfiguration(config)
         self.quotas = _quotas(config, ports)
@@ -293,6 +294,12 @@ class SharedServer:
             self.ports.halt(f"the metadata log directory {log_dir} failed: {reason}")
         if not self.logs.online_dirs:
             self.ports.halt(f"the last log directory failed: {reason}")
+
+
+def _policies(config: BrokerConfig, ports: NodePorts) -> Policies | None:
+    if ports.plugins is None or not config.is_controller:
+        return None
+    return ports.plugins.policies()
 
 
 def _quotas(config: BrokerConfig, ports: NodePorts) -> NodeQuotas:

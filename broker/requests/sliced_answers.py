@@ -77,7 +77,7 @@ class SlicedAnswers:
                 response = refuse(request, _failure(context, error))
             respond(response)
 
-        self._make(steps, respond, done)
+        self.make(steps, respond, done)
 
     def judge(
         self,
@@ -104,7 +104,7 @@ class SlicedAnswers:
                     error = failure
             respond(refuse(request, _failure(context, error)))
 
-        self._make(steps, judged, done)
+        self.make(steps, judged, done)
 
     def gather(
         self,
@@ -151,13 +151,13 @@ class SlicedAnswers:
             done(response if made is None else made)
             self.let_go(response)
 
-        self._make(written_arrays(response, version, Pace()), done, written)
+        self.make(written_arrays(response, version, Pace()), done, written)
 
     def let_go(self, message: Message) -> None:
         """Free what a long message holds in slices, unless it is held elsewhere."""
         self._work.run(_let_go(message), raise_error)
 
-    def _make(
+    def make(
         self,
         steps: Steps[T],
         ended: Callable[[T], None],

@@ -13,7 +13,7 @@ Follows Kafka's `AclControlManager` and `AclApis`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from controller.decisions.decision import (
     MAX_CONFIG_BYTES_PER_OPERATION,
@@ -24,11 +24,13 @@ from controller.decisions.decision import (
 )
 from controller.metadata.acl import ALL, Acl, AclsImage, PatternType, Permission
 from controller.metadata.acl_filter import ANY, MATCH, AclFilter
+from controller.metadata.records import MetadataRecord
 from controller.metadata.snapshot import acl_record
 from controller.random_ids import RandomBytes, random_uuid
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveAccessControlEntryRecord
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 
 _RESOURCES = frozenset(Resource)
 _PATTERNS = frozenset(PatternType)
@@ -67,42 +69,59 @@ class AclControl:
     def __init__(self, random_bytes: RandomBytes) -> None:
         self._random_bytes = random_bytes
 
-    def create(self, view: View, acls: Sequence[Acl]) -> Decision[Created]:
+    def create(self, view: View, acls: Sequence[Acl]) -> Steps[Decision[Created]]:
         """Write those that are right and not there yet."""
         image = view.image.acls
-        faults = [_fault_of_acl(acl) for acl in acls]
-        right = [acl for acl, fault in zip(acls, faults, strict=True) if fault is None]
-        new = [acl for acl in dict.fromkeys(right) if not _is_there(image, acl)]
+        faults: list[ApiError | None] = []
+        new: dict[Acl, None] = {}
+        pace = Pace()
+        for acl in acls:
+            if pace.is_full():
+                yield None
+            fault = _fault_of_acl(acl)
+            faults.append(fault)
+            if fault is None and not _is_there(image, acl):
+                new[acl] = None
         if len(new) > MAX_RECORDS_PER_OPERATION or _size(new) > MAX_CONFIG_BYTES_PER_OPERATION:
             return Decision(TOO_MANY_RECORDS)
-        return Decision(faults, [acl_record(self._new_id(image), acl) for acl in new])
+        records: list[MetadataRecord] = []
+        yield from each(
+            lambda acl: records.append(acl_record(self._new_id(image), acl)), new, PIECES_AT_ONCE
+        )
+        return Decision(faults, records)
 
     def _new_id(self, image: AclsImage) -> bytes:
         while (drawn := random_uuid(self._random_bytes)) in image.by_id:
             pass
         return drawn
 
-    def delete(self, view: View, filters: Sequence[AclFilter]) -> Decision[Deleted]:
+    def delete(self, view: View, filters: Sequence[AclFilter]) -> Steps[Decision[Deleted]]:
         """Remove all that a filter means, once, however many mean it."""
         image = view.image.acls
-        if _looks_at(filters, image) > MAX_ACLS_LOOKED_AT:
+        if (yield from _looks_at(filters, image)) > MAX_ACLS_LOOKED_AT:
             return Decision(TOO_MANY_RECORDS)
         outcome: list[Sequence[Acl] | ApiError] = []
         gone: dict[Acl, None] = {}
         told = 0
+        pace = Pace()
         for one in filters:
-            meant: Sequence[Acl] | ApiError = _fault_of_filter(one) or one.found_in(image)
+            if pace.is_full():
+                yield None
+            meant: Sequence[Acl] | ApiError
+            meant = _fault_of_filter(one) or (yield from one.found_in(image, pace))
             if not isinstance(meant, ApiError) and told + len(meant) > MAX_RECORDS_PER_OPERATION:
                 meant = _TOO_MANY_ACLS
             outcome.append(meant)
             if not isinstance(meant, ApiError):
                 gone |= dict.fromkeys(meant)
                 told += len(meant)
-        records = [
-            RemoveAccessControlEntryRecord(acl_id)
-            for acl_id, acl in image.by_id.items()
-            if acl in gone
-        ]
+        records: list[MetadataRecord] = []
+        yield from in_bulk(
+            lambda some: records.extend(
+                RemoveAccessControlEntryRecord(acl_id) for acl_id, acl in some if acl in gone
+            ),
+            image.by_id.items() if gone else (),
+        )
         return Decision(outcome, records)
 
 
@@ -119,7 +138,7 @@ def _is_there(image: AclsImage, acl: Acl) -> bool:
     return acl in image.by_pattern.get((acl.resource, acl.pattern, acl.name), ())
 
 
-def _size(acls: Sequence[Acl]) -> int:
+def _size(acls: Iterable[Acl]) -> int:
     """Of what the client may choose as long as it likes."""
     return sum(len(acl.name) + len(acl.principal) + len(acl.host) for acl in acls)
 
@@ -159,6 +178,8 @@ def _fault_of_filter(one: AclFilter) -> ApiError | None:
     return None
 
 
-def _looks_at(filters: Sequence[AclFilter], image: AclsImage) -> int:
+def _looks_at(filters: Sequence[AclFilter], image: AclsImage) -> Steps[int]:
     """How many ACLs are compared with filters that do not say where to look."""
-    return len(image.by_id) * sum(one.looks_at_all for one in filters)
+    vague: list[AclFilter] = []
+    yield from in_bulk(lambda some: vague.extend(one for one in some if one.looks_at_all), filters)
+    return len(image.by_id) * len(vague)

@@ -11,7 +11,7 @@ Follows KIP-546, KIP-612, KIP-599 and Kafka's `ClientQuotaControlManager` and `Q
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
@@ -29,11 +29,14 @@ from controller.metadata.client_quotas import (
     USER,
     ClientQuotas,
     QuotaEntity,
+    quota_entity,
     quota_record,
 )
 from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
 from protocol.ip_address import ip_address
+from protocol.messages.alter_client_quotas import AlterClientQuotasRequestEntryData
+from storage.log.sliced_work import Pace, Steps
 
 _EPSILON = 1e-6
 """How far from a whole number one may be that is to be whole."""
@@ -57,37 +60,49 @@ class QuotaOp(NamedTuple):
     value: float | None
 
 
-class QuotaAlteration(NamedTuple):
-    """What is to be changed for one entity."""
-
-    entity: QuotaEntity
-    ops: Sequence[QuotaOp]
-
-
 QuotaErrors = Mapping[QuotaEntity, ApiError | None]
 """By entity, in the order in which the request names them; None: done."""
 
 
 def alter_client_quotas(
-    view: View, alterations: Sequence[QuotaAlteration], validate_only: bool
-) -> Decision[QuotaErrors]:
+    view: View, entries: Sequence[AlterClientQuotasRequestEntryData], validate_only: bool
+) -> Steps[Decision[QuotaErrors]]:
     """With `validate_only` nothing is changed, and all is told as if it were."""
     outcome: dict[QuotaEntity, ApiError | None] = {}
     records: list[MetadataRecord] = []
     names_size = 0
-    for entity, ops in alterations:
-        if entity in outcome or len({one.key for one in ops}) < len(ops):
+    pace = Pace()
+    for entry in entries:
+        if pace.is_full():
+            yield None
+        entity = yield from entity_in_slices(entry, pace)
+        ops: dict[str, QuotaOp] = {}
+        for op in entry.ops:
+            if pace.is_full():
+                yield None
+            ops[op.key] = QuotaOp(op.key, None if op.remove else op.value)
+        if entity in outcome or len(ops) < len(entry.ops):
             outcome[entity] = _refused(f"Ignoring duplicate entity {_shown(entity)}")
             continue
-        outcome[entity] = error = _entity_fault(entity) or _value_fault(entity, ops)
+        outcome[entity] = error = _entity_fault(entity) or _value_fault(entity, ops.values())
         if error is None:
-            changes = _changes(view.image.client_quotas, entity, ops)
+            changes = _changes(view.image.client_quotas, entity, ops.values())
             records += changes
             names_size += len(changes) * sum(len(name or "") for _, name in entity)
     too_much = names_size > MAX_CONFIG_BYTES_PER_OPERATION
     if too_much or len(records) > MAX_RECORDS_PER_OPERATION:
         return Decision(TOO_MANY_RECORDS)
     return Decision(outcome, [] if validate_only else records)
+
+
+def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> Steps[QuotaEntity]:
+    """Return whom an entry speaks of. Of many parts, nearly all are of types there are not."""
+    parts: dict[str, str | None] = {}
+    for part in entry.entity:
+        if pace.is_full():
+            yield None
+        parts[part.entity_type] = part.entity_name
+    return quota_entity(parts.items())
 
 
 def _entity_fault(entity: QuotaEntity) -> ApiError | None:
@@ -112,7 +127,7 @@ def _entity_fault(entity: QuotaEntity) -> ApiError | None:
     return None
 
 
-def _value_fault(entity: QuotaEntity, ops: Sequence[QuotaOp]) -> ApiError | None:
+def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | None:
     keys: Mapping[str, float | None] = _OF_CLIENTS
     if entity[0][0] == IP:
         keys = _OF_ADDRESSES
@@ -142,7 +157,7 @@ def _number_fault(key: str, value: float, most: float | None) -> str | None:
 
 
 def _changes(
-    quotas: ClientQuotas, entity: QuotaEntity, ops: Sequence[QuotaOp]
+    quotas: ClientQuotas, entity: QuotaEntity, ops: Collection[QuotaOp]
 ) -> list[MetadataRecord]:
     """Records of what is not so already."""
     now = quotas.get(entity, {})

@@ -13,7 +13,8 @@ metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfiguration
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from storage.config_def import ConfigSource, ConfigType, format_value
 from storage.java_literals import integer
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
@@ -95,14 +97,23 @@ class ConfigurationControl:
         name: str,
         changes: Sequence[ConfigChange],
         new_topic: bool = False,
-    ) -> list[MetadataRecord] | ApiError:
+    ) -> Steps[list[MetadataRecord] | ApiError]:
         """Records for `changes`, or why not. `new_topic`: the topic is being made."""
-        nulls = [c.name for c in changes if c.value is None and c.operation == ConfigOperation.SET]
+        nulls: list[str] = []
+        yield from in_bulk(
+            lambda some: nulls.extend(
+                c.name for c in some if c.value is None and c.operation == ConfigOperation.SET
+            ),
+            changes,
+        )
         if nulls:
             return _null_values(nulls, new_topic)
         before = image.config(resource_type, name)
         after = dict(before)
+        pace = Pace()
         for change in changes:
+            if pace.is_full():
+                yield None
             error = self._apply(resource_type, change, after)
             if error is not None:
                 return error
@@ -110,19 +121,29 @@ class ConfigurationControl:
         if one_broker and image.elr_enabled and MIN_INSYNC_REPLICAS in [c.name for c in changes]:
             return _BROKER_MIN_ISR
         # A broker looks at the files behind a key that is set again, so there is a record for it.
-        again = [c.name for c in changes] if resource_type == ResourceType.BROKER else []
-        return self._checked(image, resource_type, name, before, after, new_topic, again)
+        again = {c.name for c in changes} if resource_type == ResourceType.BROKER else set()
+        return (
+            yield from self._checked(image, resource_type, name, before, after, new_topic, again)
+        )
 
     def replace(
         self, image: MetadataImage, resource_type: int, name: str, configs: Mapping[str, str | None]
-    ) -> list[MetadataRecord] | ApiError:
+    ) -> Steps[list[MetadataRecord] | ApiError]:
         """Records that make `configs` all that the resource sets, or why not."""
         before = image.config(resource_type, name)
-        nulls = [key for key, value in configs.items() if value is None]
+        nulls: list[str] = []
+        after: dict[str, str] = {}
+        pace = Pace(BULK_AT_ONCE)
+        for key, value in configs.items():
+            if pace.is_full():
+                yield None
+            if value is None:
+                nulls.append(key)
+            else:
+                after[key] = value
         if nulls:
             return _null_values(nulls, False)
-        after = {key: value for key, value in configs.items() if value is not None}
-        return self._checked(image, resource_type, name, before, after, False)
+        return (yield from self._checked(image, resource_type, name, before, after, False))
 
     def _apply(
         self, resource_type: int, change: ConfigChange, after: dict[str, str]
@@ -140,11 +161,11 @@ class ConfigurationControl:
                 return ApiError(ErrorCode.INVALID_CONFIG, text)
             present = after.get(name, self._default_list(resource_type, name))
             parts = [part for part in present.split(",") if part]
-            for part in _pieces(change.value or ""):
-                if operation == ConfigOperation.APPEND and part not in parts:
-                    parts.append(part)
-                elif operation == ConfigOperation.SUBTRACT and part in parts:
-                    parts.remove(part)
+            pieces = Counter(_pieces(change.value or ""))
+            if operation == ConfigOperation.APPEND:
+                parts += _others(pieces, parts)
+            else:
+                parts = _left(parts, pieces)
             after[name] = ",".join(parts)
             if len(after[name]) > _MOST_VALUE:
                 return _VALUE_TOO_LONG
@@ -173,15 +194,20 @@ class ConfigurationControl:
         before: Mapping[str, str],
         after: Mapping[str, str],
         new_topic: bool,
-        again: Sequence[str] = (),
-    ) -> list[MetadataRecord] | ApiError:
+        again: Container[str] = (),
+    ) -> Steps[list[MetadataRecord] | ApiError]:
+        if resource_type == ResourceType.TOPIC:
+            after = yield from _without_unknown_keys(after)
         error = self._fault(resource_type, name, after)
         if error is None and not new_topic:
             error = _missing(image, resource_type, name)
         if error is not None:
             return error
         records: list[MetadataRecord] = []
+        pace = Pace()
         for key, value in after.items():
+            if pace.is_full():
+                yield None
             if before.get(key) != value or key in again:
                 records.append(ConfigRecord(resource_type, name, key, value))
         for key in before:
@@ -280,6 +306,42 @@ class ConfigurationControl:
                     return EffectiveConfig(key, format_value(value), source)
         default = format_value(self._kafka_defaults.get(key))
         return EffectiveConfig(key, default, ConfigSource.DEFAULT_CONFIG)
+
+
+def _others(pieces: Iterable[str], parts: Iterable[str]) -> list[str]:
+    """Return the pieces that are none of the parts."""
+    present = set(parts)
+    return [piece for piece in pieces if piece not in present]
+
+
+def _left(parts: Iterable[str], pieces: Counter[str]) -> list[str]:
+    """Return the parts without the first one that each piece equals."""
+    left: list[str] = []
+    for part in parts:
+        if pieces[part] > 0:
+            pieces[part] -= 1
+        else:
+            left.append(part)
+    return left
+
+
+def _without_unknown_keys(configs: Mapping[str, str]) -> Steps[Mapping[str, str]]:
+    """Return what a topic's configs are judged by: of the keys that there are not, the first
+    alone, for which they are refused."""
+    if len(configs) <= PIECES_AT_ONCE:
+        return configs
+    known: dict[str, str] = {}
+    unknown: list[str] = []
+
+    def sort_out(some: Iterable[tuple[str, str]]) -> None:
+        for key, value in some:
+            if key in LOG_CONFIG_DEF:
+                known[key] = value
+            elif not unknown or key < unknown[0]:
+                unknown[:] = [key]
+
+    yield from in_bulk(sort_out, configs.items())
+    return known | dict.fromkeys(unknown, "")
 
 
 def _new_minimum(

@@ -34,9 +34,13 @@ from protocol.messages.elect_leaders import (
     PartitionResult,
     ReplicaElectionResult,
 )
+from storage.log.sliced_work import Pace, Steps
 
 MAX_ELECTIONS_PER_TURN = 1_000
 """By the clock; the rest follows in the next turn, so that no turn holds up other decisions."""
+
+ELECTION = 4
+"""Pieces of work that it is to hold one."""
 
 _KINDS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 _ELECTED = ApiError(ErrorCode.NONE)
@@ -56,7 +60,7 @@ _UNAVAILABLE = {
 
 def elect_leaders(
     view: View, request: ElectLeadersRequest, rules: TopicRules
-) -> Decision[ElectLeadersResponse]:
+) -> Steps[Decision[ElectLeadersResponse]]:
     """Hold the elections; each partition on its own."""
     kind = _KINDS.get(request.election_type)
     if kind is None:
@@ -65,10 +69,16 @@ def elect_leaders(
     image = view.image
     records: list[MetadataRecord] = []
     answer = ElectLeadersResponse()
+    pace = Pace()
     for name, indexes in _asked(image, request):
+        if pace.is_full():
+            yield None
+        pieces = ELECTION if image.topics.get(name) else 1
         results = ReplicaElectionResult(name)
         answer.replica_election_results.append(results)
         for index in indexes:
+            if pace.is_full(pieces):
+                yield None
             error = _elect(image, name, index, kind, rules, records)
             if request.topic_partitions is not None or error is not _NOT_NEEDED:
                 results.partition_result.append(PartitionResult(index, error.code, error.message))

@@ -31,10 +31,15 @@ from controller.metadata.version import (
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import FeatureLevelRecord
+from storage.log.sliced_work import Pace, Steps, in_bulk
 
 _ELR_NEEDS = LEVELS["4.0-IV1"]
 _NEEDED = f"{METADATA_VERSION} level {_ELR_NEEDS}"
 _REGISTRATION = LEVELS["3.7-IV0"]
+
+
+UPDATE = 8
+"""Pieces of work that it is to look whether every node supports a level."""
 
 
 class UpgradeType(IntEnum):
@@ -62,12 +67,18 @@ class FeatureUpdates:
 
     def update(
         self, view: View, updates: list[FeatureUpdate], validate_only: bool
-    ) -> Decision[None]:
+    ) -> Steps[Decision[None]]:
         """Records for all `updates`, or the first error."""
         image = view.image
-        proposed = {**image.features, **{update.name: update.level for update in updates}}
+        proposed = dict(image.features)
+        yield from in_bulk(
+            lambda some: proposed.update((update.name, update.level) for update in some), updates
+        )
         records: list[MetadataRecord] = []
+        pace = Pace()
         for update in updates:
+            if pace.is_full(UPDATE):
+                yield None
             error = self._fault(image, update, proposed)
             if error is not None:
                 return Decision(error)

@@ -48,7 +48,10 @@ from protocol.messages.list_partition_reassignments import (
     OngoingTopicReassignment,
 )
 from protocol.messages.metadata_records import PartitionChangeRecord
+from storage.log.sliced_work import Pace, Steps
 
+REASSIGNMENT = 8
+"""Pieces of work that it is to begin one."""
 _ACCEPTED = ApiError(ErrorCode.NONE)
 
 
@@ -57,7 +60,7 @@ def alter_reassignments(
     request: AlterPartitionReassignmentsRequest,
     rules: TopicRules,
     hosting: HostingLimit,
-) -> Decision[AlterPartitionReassignmentsResponse]:
+) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
     """Begin, change or cancel reassignments; each partition on its own."""
     records: list[MetadataRecord] = []
     room = HostingRoom(hosting, view.image)
@@ -66,10 +69,16 @@ def alter_reassignments(
         allow_replication_factor_change=request.allow_replication_factor_change,
         error_message=None,
     )
+    pace = Pace()
     for asked in request.topics:
+        if pace.is_full():
+            yield None
+        pieces = REASSIGNMENT if view.image.topics.get(asked.name) else 1
         answers = ReassignableTopicResponse(asked.name)
         answer.responses.append(answers)
         for target in asked.partitions:
+            if pace.is_full(pieces):
+                yield None
             outcome = _alter(view.image, asked.name, target, fixed_factor, rules, room)
             error = outcome if isinstance(outcome, ApiError) else _ACCEPTED
             if outcome is not None and not isinstance(outcome, ApiError):
@@ -151,12 +160,19 @@ def _cancel(
 
 def list_reassignments(
     view: View, request: ListPartitionReassignmentsRequest
-) -> Decision[ListPartitionReassignmentsResponse]:
+) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
     """What is under way, of the partitions that are named, or of all."""
     answer = ListPartitionReassignmentsResponse(error_message=None)
+    pace = Pace()
     for topic, indexes in _asked(view.image, request):
+        if pace.is_full():
+            yield None
+        if topic is None:
+            continue
         ongoing = OngoingTopicReassignment(topic.name)
         for index in indexes:
+            if pace.is_full():
+                yield None
             partition = topic.partitions.get(index)
             if partition is None or not reassignment_of(partition).in_progress:
                 continue
@@ -175,12 +191,10 @@ def list_reassignments(
 
 def _asked(
     image: MetadataImage, request: ListPartitionReassignmentsRequest
-) -> Iterator[tuple[TopicImage, Sequence[int]]]:
+) -> Iterator[tuple[TopicImage | None, Sequence[int]]]:
     if request.topics is None:
         for topic in image.topics.by_name.values():
             yield topic, list(topic.partitions)
         return
     for asked in request.topics:
-        named = image.topics.get(asked.name)
-        if named is not None:
-            yield named, asked.partition_indexes
+        yield image.topics.get(asked.name), asked.partition_indexes

@@ -46,8 +46,13 @@ from protocol.messages.create_topics import (
     CreatableTopicConfigs,
     CreatableTopicResult,
 )
-from protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
-from storage.log.sliced_work import Pace, Steps
+from protocol.messages.metadata_records import (
+    ConfigRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from storage.log.sliced_work import BULK_AT_ONCE, Pace, Steps, in_bulk
 
 TOO_MANY_PARTITIONS = ApiError(
     ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
@@ -88,7 +93,7 @@ class ReplicationControl:
     ) -> Steps[Decision[list[CreatableTopicResult]]]:
         """Create `topics`, each on its own: one that is refused does not stop the others, and two
         whose names collide are created, as in Kafka."""
-        if self._partitions_asked(topics) > MAX_PARTITIONS_PER_REQUEST:
+        if (yield from self._partitions_asked(topics)) > MAX_PARTITIONS_PER_REQUEST:
             return Decision(TOO_MANY_PARTITIONS)
         pace = Pace(NEW_PARTITIONS_A_SLICE)
         names: dict[str, str] | None = None
@@ -112,13 +117,18 @@ class ReplicationControl:
             return Decision(TOO_MANY_RECORDS)
         return Decision(results, [] if validate_only else records)
 
-    def _partitions_asked(self, topics: Sequence[CreatableTopic]) -> int:
-        return sum(
-            len(topic.assignments)
-            or (self._settings.num_partitions if topic.num_partitions == -1 else 0)
-            or max(topic.num_partitions, 0)
-            for topic in topics
-        )
+    def _partitions_asked(self, topics: Sequence[CreatableTopic]) -> Steps[int]:
+        asked = 0
+        pace = Pace(BULK_AT_ONCE)
+        for topic in topics:
+            if pace.is_full():
+                yield None
+            asked += (
+                len(topic.assignments)
+                or (self._settings.num_partitions if topic.num_partitions == -1 else 0)
+                or max(topic.num_partitions, 0)
+            )
+        return asked
 
     def _create_topic(
         self,
@@ -131,13 +141,19 @@ class ReplicationControl:
         error = _name_error(image, topic.name, names)
         if error is not None:
             return error
-        changes = [ConfigChange(c.name, ConfigOperation.SET, c.value) for c in topic.configs]
-        config_records = self._configuration.alter_incrementally(
+        changes: list[ConfigChange] = []
+        yield from in_bulk(
+            lambda some: changes.extend(
+                ConfigChange(c.name, ConfigOperation.SET, c.value) for c in some
+            ),
+            topic.configs,
+        )
+        config_records = yield from self._configuration.alter_incrementally(
             image, ResourceType.TOPIC, topic.name, changes, new_topic=True
         )
         if isinstance(config_records, ApiError):
             return config_records
-        assignment = self._assignment(image, topic)
+        assignment = yield from self._assignment(image, topic, pace)
         if isinstance(assignment, ApiError):
             return assignment
         error = room.take(assignment)
@@ -145,7 +161,11 @@ class ReplicationControl:
             return error
         topic_id = self._new_topic_id(image)
         partitions = yield from _partition_records(image, topic_id, assignment, 0, pace)
-        overrides = {c.name: c.value for c in topic.configs if c.value is not None}
+        overrides = {
+            record.name: record.value
+            for record in config_records
+            if isinstance(record, ConfigRecord) and record.value is not None
+        }
         result = CreatableTopicResult(
             name=topic.name,
             topic_id=topic_id,
@@ -165,10 +185,10 @@ class ReplicationControl:
         ]
 
     def _assignment(
-        self, image: MetadataImage, topic: CreatableTopic
-    ) -> list[list[int]] | ApiError:
+        self, image: MetadataImage, topic: CreatableTopic, pace: Pace
+    ) -> Steps[list[list[int]] | ApiError]:
         if topic.assignments:
-            return _manual_assignment(image, topic)
+            return (yield from _manual_assignment(image, topic, pace))
         factor, count = topic.replication_factor, topic.num_partitions
         if factor < -1 or factor == 0:
             text = "Replication factor must be larger than 0, or -1 to use the default value."
@@ -200,11 +220,14 @@ class ReplicationControl:
 
     def delete_topics(
         self, view: View, topic_ids: Sequence[bytes], quota: MutationQuota | None = None
-    ) -> Decision[dict[bytes, ApiError]]:
+    ) -> Steps[Decision[dict[bytes, ApiError]]]:
         """Delete the topics that exist; the reply has an error for each of the others."""
         refused: dict[bytes, ApiError] = {}
         records: list[MetadataRecord] = []
+        pace = Pace()
         for topic_id in topic_ids:
+            if pace.is_full():
+                yield None
             topic = view.image.topics.get_by_id(topic_id)
             if topic is None:
                 refused[topic_id] = ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -263,6 +286,8 @@ class ReplicationControl:
         else:
             assignment = [list(a.broker_ids) for a in topic.assignments]
             for index, replicas in enumerate(assignment, count):
+                if pace.is_full():
+                    yield None
                 fault = assignment_fault(image, index, replicas, factor)
                 if fault is not None:
                     return fault
@@ -321,7 +346,9 @@ def _name_error(image: MetadataImage, name: str, names: Mapping[str, str]) -> Ap
     return None
 
 
-def _manual_assignment(image: MetadataImage, topic: CreatableTopic) -> list[list[int]] | ApiError:
+def _manual_assignment(
+    image: MetadataImage, topic: CreatableTopic, pace: Pace
+) -> Steps[list[list[int]] | ApiError]:
     if topic.replication_factor != -1:
         text = (
             "A manual partition assignment was specified, but replication factor was not set to -1."
@@ -333,6 +360,8 @@ def _manual_assignment(image: MetadataImage, topic: CreatableTopic) -> list[list
     assigned: dict[int, list[int]] = {}
     factor: int | None = None
     for assignment in topic.assignments:
+        if pace.is_full():
+            yield None
         index, replicas = assignment.partition_index, list(assignment.broker_ids)
         if index in assigned:
             text = f"Found multiple manual partition assignments for partition {index}"

@@ -33,7 +33,10 @@ from controller.metadata.snapshot import credential_record
 from controller.metadata.version import has_scram
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveUserScramCredentialRecord
+from storage.log.sliced_work import Pace, Steps, each
 
+RECORDS_A_SLICE = 64
+"""Credentials, for each of which two keys are derived, before others have their turn."""
 _MECHANISMS = frozenset(ScramMechanism)
 
 _OLD_LEVEL = ApiError(
@@ -77,23 +80,34 @@ UserErrors = Mapping[str, ApiError | None]
 """By user, in the order in which the request names them; None: done."""
 
 
-def alter_credentials(view: View, changes: Sequence[Deletion | Upsertion]) -> Decision[UserErrors]:
+def alter_credentials(
+    view: View, changes: Sequence[Deletion | Upsertion]
+) -> Steps[Decision[UserErrors]]:
     """Deletions come before upsertions, as they do in the request."""
-    if not has_scram(view.image.metadata_level):
-        return Decision(dict.fromkeys((change.name for change in changes), _OLD_LEVEL))
     outcome: dict[str, ApiError | None] = {}
     accepted: dict[str, Deletion | Upsertion] = {}
+    is_old = not has_scram(view.image.metadata_level)
+    pace = Pace()
     for change in changes:
-        if change.name not in outcome:
+        if pace.is_full():
+            yield None
+        if is_old:
+            outcome[change.name] = _OLD_LEVEL
+        elif change.name not in outcome:
             error = _fault(view.image.scram, change)
             outcome[change.name] = error
             if error is None:
                 accepted[change.name] = change
         elif accepted.pop(change.name, None) is not None:
             outcome[change.name] = _TWICE
-    records = [_record(change) for change in accepted.values()]
-    if len(records) > MAX_RECORDS_PER_OPERATION or _size(accepted) > MAX_CONFIG_BYTES_PER_OPERATION:
+    if len(accepted) > MAX_RECORDS_PER_OPERATION:
         return Decision(TOO_MANY_RECORDS)
+    if _size(accepted) > MAX_CONFIG_BYTES_PER_OPERATION:
+        return Decision(TOO_MANY_RECORDS)
+    records: list[MetadataRecord] = []
+    yield from each(
+        lambda change: records.append(_record(change)), accepted.values(), RECORDS_A_SLICE
+    )
     return Decision(outcome, records)
 
 

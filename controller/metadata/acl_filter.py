@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from controller.metadata.acl import WILDCARD, Acl, AclsImage, PatternType
+from storage.log.sliced_work import Pace, Steps
 
 ANY = 1
 """Of a resource type, a pattern type, an operation or a permission: each of them."""
@@ -61,9 +62,15 @@ class AclFilter(NamedTuple):
             return acl.name in (self.name, WILDCARD)
         return acl.pattern == PatternType.PREFIXED and self.name.startswith(acl.name)
 
-    def found_in(self, acls: AclsImage) -> list[Acl]:
+    def found_in(self, acls: AclsImage, pace: Pace) -> Steps[list[Acl]]:
         """All that the filter means."""
-        return [acl for acl in self.candidates(acls) if self.matches(acl, acls)]
+        found: list[Acl] = []
+        for acl in self.candidates(acls):
+            if pace.is_full():
+                yield None
+            if self.matches(acl, acls):
+                found.append(acl)
+        return found
 
     @property
     def looks_at_all(self) -> bool:

@@ -22,6 +22,7 @@ from controller.decisions.decision import Decision, View
 from controller.metadata.acl import Acl, AclsImage, Pattern
 from controller.metadata.acl_filter import AclFilter
 from controller.quorum_controller import QuorumController
+from controller.requests.long_requests import LongRequests, made_of_each, made_of_parts
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
@@ -66,8 +67,9 @@ class Reader(Sender, Protocol):
 class AclRequests:
     """Handlers of the three requests."""
 
-    def __init__(self, controller: QuorumController) -> None:
+    def __init__(self, controller: QuorumController, long: LongRequests) -> None:
         self._controller = controller
+        self._long = long
 
     def describe(self, context: Reader, request: DescribeAclsRequest, respond: Respond) -> None:
         """Answer a DescribeAcls request."""
@@ -77,39 +79,40 @@ class AclRequests:
 
     def create(self, context: Sender, request: CreateAclsRequest, respond: Respond) -> None:
         """Answer a CreateAcls request."""
-        if context.rights.unlimited:
-            respond(refused_creations(request, _DISABLED))
-            return
-        acls = [_acl(one) for one in request.creations]
 
-        def decide(view: View) -> Decision[Created]:
-            return self._controller.acls.create(view, acls)
+        def decide(view: View) -> Steps[Decision[Created]]:
+            acls = yield from made_of_each(request.creations, _acl)
+            return (yield from self._controller.acls.create(view, acls))
 
-        def reply(outcome: Created | ApiError) -> None:
+        def answer(outcome: Created | ApiError) -> Steps[CreateAclsResponse]:
             if isinstance(outcome, ApiError):
-                respond(refused_creations(request, outcome))
-            else:
-                respond(CreateAclsResponse(results=[_created(error) for error in outcome]))
+                return (yield from refused_creations(request, outcome))
+            return CreateAclsResponse(results=(yield from made_of_each(outcome, _created)))
 
-        self._controller.submit("create ACLs", if_allowed(context, Operation.ALTER, decide), reply)
+        if context.rights.unlimited:
+            self._long.settle("create ACLs", _DISABLED, answer, respond)
+            return
+        allowed = if_allowed(context, Operation.ALTER, decide)
+        self._long.submit("create ACLs", allowed, answer, respond)
 
     def delete(self, context: Sender, request: DeleteAclsRequest, respond: Respond) -> None:
         """Answer a DeleteAcls request."""
-        if context.rights.unlimited:
-            respond(refused_deletions(request, _DISABLED))
-            return
-        filters = [_filter(one) for one in request.filters]
 
-        def decide(view: View) -> Decision[Deleted]:
-            return self._controller.acls.delete(view, filters)
+        def decide(view: View) -> Steps[Decision[Deleted]]:
+            filters = yield from made_of_each(request.filters, _filter)
+            return (yield from self._controller.acls.delete(view, filters))
 
-        def reply(outcome: Deleted | ApiError) -> None:
+        def answer(outcome: Deleted | ApiError) -> Steps[DeleteAclsResponse]:
             if isinstance(outcome, ApiError):
-                respond(refused_deletions(request, outcome))
-            else:
-                respond(DeleteAclsResponse(filter_results=[_deleted(one) for one in outcome]))
+                return (yield from refused_deletions(request, outcome))
+            results = yield from made_of_parts(outcome, _removed_by, _removed, _deleted)
+            return DeleteAclsResponse(filter_results=results)
 
-        self._controller.submit("delete ACLs", if_allowed(context, Operation.ALTER, decide), reply)
+        if context.rights.unlimited:
+            self._long.settle("delete ACLs", _DISABLED, answer, respond)
+            return
+        allowed = if_allowed(context, Operation.ALTER, decide)
+        self._long.submit("delete ACLs", allowed, answer, respond)
 
 
 def described_acls(
@@ -145,14 +148,16 @@ def _refused(rights: Rights) -> ApiError | None:
     return None if rights.allows_on_cluster(Operation.DESCRIBE) else CLUSTER_DENIED
 
 
-def refused_creations(request: CreateAclsRequest, error: ApiError) -> CreateAclsResponse:
+def refused_creations(request: CreateAclsRequest, error: ApiError) -> Steps[CreateAclsResponse]:
     """The answer that says `error` for every ACL."""
-    return CreateAclsResponse(results=[_created(error) for _ in request.creations])
+    results = yield from made_of_each(request.creations, lambda _: _created(error))
+    return CreateAclsResponse(results=results)
 
 
-def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> DeleteAclsResponse:
+def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> Steps[DeleteAclsResponse]:
     """The answer that says `error` for every filter."""
-    return DeleteAclsResponse(filter_results=[_deleted(error) for _ in request.filters])
+    results = yield from made_of_each(request.filters, lambda _: _deleted(error, []))
+    return DeleteAclsResponse(filter_results=results)
 
 
 def _created(error: ApiError | None) -> AclCreationResult:
@@ -161,24 +166,30 @@ def _created(error: ApiError | None) -> AclCreationResult:
     return AclCreationResult(error.code, error.message)
 
 
-def _deleted(found: Sequence[Acl] | ApiError) -> DeleteAclsFilterResult:
-    if isinstance(found, ApiError):
-        return DeleteAclsFilterResult(found.code, found.message)
-    removed = [
-        DeleteAclsMatchingAcl(
-            ErrorCode.NONE,
-            None,
-            acl.resource,
-            acl.name,
-            acl.pattern,
-            acl.principal,
-            acl.host,
-            acl.operation,
-            acl.permission,
-        )
-        for acl in found
-    ]
+def _removed_by(meant: Sequence[Acl] | ApiError) -> Sequence[Acl]:
+    return () if isinstance(meant, ApiError) else meant
+
+
+def _deleted(
+    meant: Sequence[Acl] | ApiError, removed: list[DeleteAclsMatchingAcl]
+) -> DeleteAclsFilterResult:
+    if isinstance(meant, ApiError):
+        return DeleteAclsFilterResult(meant.code, meant.message)
     return DeleteAclsFilterResult(ErrorCode.NONE, None, removed)
+
+
+def _removed(acl: Acl) -> DeleteAclsMatchingAcl:
+    return DeleteAclsMatchingAcl(
+        ErrorCode.NONE,
+        None,
+        acl.resource,
+        acl.name,
+        acl.pattern,
+        acl.principal,
+        acl.host,
+        acl.operation,
+        acl.permission,
+    )
 
 
 def _acl(one: AclCreation) -> Acl:

@@ -21,6 +21,7 @@ from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata.image import MetadataImage
 from controller.metadata.version import LEVELS
 from controller.quorum_controller import QuorumController
+from controller.requests.long_requests import LongRequests, made_of_each
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from controller.settings import ControllerSettings
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
@@ -46,6 +47,7 @@ from protocol.messages.update_features import (
     UpdateFeaturesResponse,
 )
 from protocol.rights import Rights
+from storage.log.sliced_work import Steps
 
 Respond = Callable[[Any], None]
 
@@ -69,7 +71,10 @@ class ListenerContext(Sender, Protocol):
 class ClusterRequests:
     """Handlers by API."""
 
-    def __init__(self, settings: ControllerSettings, controller: QuorumController) -> None:
+    def __init__(
+        self, settings: ControllerSettings, controller: QuorumController, long: LongRequests
+    ) -> None:
+        self._long = long
         self._settings = settings
         self._controller = controller
         self._features = FeatureUpdates(settings, controller.configuration)
@@ -117,25 +122,25 @@ class ClusterRequests:
         """Answer an UpdateFeatures request. Its `timeout_ms` is not looked at, in Kafka neither."""
         version = context.api_version
         # Kafka does not look at the flag of version 0 either: it only ever upgrades.
-        updates = [
-            FeatureUpdate(one.feature, one.max_version_level, one.upgrade_type)
-            for one in request.feature_updates
-        ]
 
-        def decide(view: View) -> Decision[None]:
-            return self._features.update(view, updates, request.validate_only)
+        def decide(view: View) -> Steps[Decision[None]]:
+            updates = yield from made_of_each(
+                request.feature_updates,
+                lambda one: FeatureUpdate(one.feature, one.max_version_level, one.upgrade_type),
+            )
+            return (yield from self._features.update(view, updates, request.validate_only))
 
-        def reply(outcome: ApiError | None) -> None:
-            if outcome is None:
-                names = [one.feature for one in request.feature_updates] if version < 2 else []
-                results = [UpdatableFeatureResult(name, error_message="NONE") for name in names]
-                respond(UpdateFeaturesResponse(error_message=None, results=results))
-                return
-            respond(refused_update(outcome))
+        def answer(outcome: ApiError | None) -> Steps[UpdateFeaturesResponse]:
+            if outcome is not None:
+                return refused_update(outcome)
+            results = yield from made_of_each(
+                request.feature_updates if version < 2 else (),
+                lambda one: UpdatableFeatureResult(one.feature, error_message="NONE"),
+            )
+            return UpdateFeaturesResponse(error_message=None, results=results)
 
-        self._controller.submit(
-            "update features", if_allowed(context, Operation.ALTER, decide), reply
-        )
+        allowed = if_allowed(context, Operation.ALTER, decide)
+        self._long.submit("update features", allowed, answer, respond)
 
     def describe_cluster(
         self, context: ListenerContext, request: DescribeClusterRequest, respond: Respond

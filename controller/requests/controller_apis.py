@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from controller.decisions.cluster_control import HeartbeatReply
 from controller.decisions.decision import Decision, View
@@ -46,6 +46,9 @@ from protocol.messages.broker_registration import (
 )
 from protocol.rights import Rights
 from storage.ports import Scheduler
+
+if TYPE_CHECKING:
+    from controller.requests.long_requests import Slices
 
 Respond = Callable[[Any], None]
 T = TypeVar("T")
@@ -149,8 +152,14 @@ class ControllerApis:
     """Handlers by API key."""
 
     def __init__(
-        self, settings: ControllerSettings, controller: QuorumController, scheduler: Scheduler
+        self,
+        settings: ControllerSettings,
+        controller: QuorumController,
+        scheduler: Scheduler,
+        slices: Slices | None = None,
     ) -> None:
+        """`slices` has the turns of long requests; None: they are answered in one go."""
+        self._slices = slices
         self._settings = settings
         self._controller = controller
         self._scheduler = scheduler
@@ -174,19 +183,21 @@ class ControllerApis:
         from controller.requests.cluster_requests import ClusterRequests
         from controller.requests.config_requests import ConfigRequests
         from controller.requests.delegation_token_requests import DelegationTokenRequests
+        from controller.requests.long_requests import LongRequests
         from controller.requests.partition_requests import PartitionRequests
         from controller.requests.quota_requests import QuotaRequests
         from controller.requests.scram_requests import ScramRequests
         from controller.requests.topic_requests import TopicRequests
 
         timeouts = RequestTimeouts(self._controller, self._scheduler)
-        topics = TopicRequests(self._settings, self._controller, timeouts)
-        configs = ConfigRequests(self._controller, self._settings.policies)
-        partitions = PartitionRequests(self._controller, timeouts, self._settings.hosting)
-        cluster = ClusterRequests(self._settings, self._controller)
-        quotas = QuotaRequests(self._controller)
-        scram = ScramRequests(self._controller)
-        acls = AclRequests(self._controller)
+        long = LongRequests(self._controller, timeouts, self._slices)
+        topics = TopicRequests(self._settings, self._controller, long)
+        configs = ConfigRequests(self._controller, long, self._settings.policies)
+        partitions = PartitionRequests(self._controller, long, self._settings.hosting)
+        cluster = ClusterRequests(self._settings, self._controller, long)
+        quotas = QuotaRequests(long)
+        scram = ScramRequests(self._controller, long)
+        acls = AclRequests(self._controller, long)
         key = self._settings.token_key
         tokens = DelegationTokenRequests(key, self._controller, self._scheduler)
         self._handlers |= {

@@ -23,9 +23,9 @@ from controller.decisions.decision import Decision, View
 from controller.decisions.directories import assign_replicas
 from controller.decisions.elections import elect_leaders
 from controller.decisions.reassignments import alter_reassignments, list_reassignments
-from controller.decisions.request_timeout import RequestTimeouts
 from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
+from controller.requests.long_requests import LongRequests, made_of_parts
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError
@@ -52,6 +52,7 @@ from protocol.messages.list_partition_reassignments import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
+from storage.log.sliced_work import Steps
 
 Respond = Callable[[Any], None]
 
@@ -60,13 +61,13 @@ class PartitionRequests:
     """Handlers by API."""
 
     def __init__(
-        self, controller: QuorumController, timeouts: RequestTimeouts, hosting: HostingLimit
+        self, controller: QuorumController, long: LongRequests, hosting: HostingLimit
     ) -> None:
         """`hosting`: what this node can hold as a broker."""
         self._controller = controller
         self._leadership = controller.leadership
         self._rules = controller.leadership.rules
-        self._timeouts = timeouts
+        self._long = long
         self._hosting = hosting
 
     def alter_partition(
@@ -91,22 +92,24 @@ class PartitionRequests:
     ) -> None:
         """Answer an ElectLeaders request."""
 
-        def decide(view: View) -> Decision[ElectLeadersResponse]:
+        def decide(view: View) -> Steps[Decision[ElectLeadersResponse]]:
             return elect_leaders(view, request, self._rules)
 
-        def reply(outcome: ElectLeadersResponse | ApiError) -> None:
+        def answer(outcome: ElectLeadersResponse | ApiError) -> Steps[ElectLeadersResponse]:
             if isinstance(outcome, ApiError):
-                outcome = refused_elections(request, outcome)
-            respond(outcome)
+                return (yield from refused_elections(request, outcome))
+            return outcome
 
         if request.topic_partitions is not None and not request.topic_partitions:
             allowed = context.rights.allows_on_cluster(Operation.ALTER)
-            reply(ElectLeadersResponse() if allowed else CLUSTER_DENIED)
+            nothing = ElectLeadersResponse() if allowed else CLUSTER_DENIED
+            self._long.settle("elect leaders", nothing, answer, respond)
             return
-        self._timeouts.submit(
+        self._long.submit(
             "elect leaders",
             if_allowed(context, Operation.ALTER, decide),
-            reply,
+            answer,
+            respond,
             request.timeout_ms,
         )
 
@@ -115,23 +118,28 @@ class PartitionRequests:
     ) -> None:
         """Answer an AlterPartitionReassignments request."""
 
-        def decide(view: View) -> Decision[AlterPartitionReassignmentsResponse]:
+        def decide(view: View) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
             return alter_reassignments(view, request, self._rules, self._hosting)
 
-        def reply(outcome: AlterPartitionReassignmentsResponse | ApiError) -> None:
+        def answer(
+            outcome: AlterPartitionReassignmentsResponse | ApiError,
+        ) -> Steps[AlterPartitionReassignmentsResponse]:
             if isinstance(outcome, ApiError):
-                outcome = refused_reassignments(request, outcome)
-            respond(outcome)
+                return (yield from refused_reassignments(request, outcome))
+            return outcome
 
         if not request.topics:
             allowed = context.rights.allows_on_cluster(Operation.ALTER)
             nothing = AlterPartitionReassignmentsResponse(error_message="")
-            reply(nothing if allowed else CLUSTER_DENIED)
+            self._long.settle(
+                "alter reassignments", nothing if allowed else CLUSTER_DENIED, answer, respond
+            )
             return
-        self._timeouts.submit(
+        self._long.submit(
             "alter reassignments",
             if_allowed(context, Operation.ALTER, decide),
-            reply,
+            answer,
+            respond,
             request.timeout_ms,
         )
 
@@ -141,16 +149,18 @@ class PartitionRequests:
         """Answer a ListPartitionReassignments request. Its `timeout_ms` is not looked at, in Kafka
         neither."""
 
-        def decide(view: View) -> Decision[ListPartitionReassignmentsResponse]:
+        def decide(view: View) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
             return list_reassignments(view, request)
 
-        def reply(outcome: ListPartitionReassignmentsResponse | ApiError) -> None:
+        def answer(
+            outcome: ListPartitionReassignmentsResponse | ApiError,
+        ) -> Steps[ListPartitionReassignmentsResponse]:
             if isinstance(outcome, ApiError):
-                outcome = _refused_list(request, outcome)
-            respond(outcome)
+                return (yield from _refused_list(request, outcome))
+            return outcome
 
-        self._controller.submit(
-            "list reassignments", if_allowed(context, Operation.DESCRIBE, decide), reply
+        self._long.submit(
+            "list reassignments", if_allowed(context, Operation.DESCRIBE, decide), answer, respond
         )
 
     def assign_replicas_to_dirs(
@@ -175,46 +185,38 @@ class PartitionRequests:
 
 def _refused_list(
     request: ListPartitionReassignmentsRequest, error: ApiError
-) -> ListPartitionReassignmentsResponse:
+) -> Steps[ListPartitionReassignmentsResponse]:
     """The answer to one who gets no list: what it has named, and nothing about that."""
-    topics = [
-        OngoingTopicReassignment(
-            asked.name, [OngoingPartitionReassignment(index) for index in asked.partition_indexes]
-        )
-        for asked in request.topics or ()
-    ]
+    topics = yield from made_of_parts(
+        request.topics or (),
+        lambda asked: asked.partition_indexes,
+        OngoingPartitionReassignment,
+        lambda asked, partitions: OngoingTopicReassignment(asked.name, partitions),
+    )
     return ListPartitionReassignmentsResponse(0, error.code, error.message, topics)
 
 
-def refused_elections(request: ElectLeadersRequest, error: ApiError) -> ElectLeadersResponse:
+def refused_elections(request: ElectLeadersRequest, error: ApiError) -> Steps[ElectLeadersResponse]:
     """The answer to elections that are refused whole; before v1 only the partitions say so."""
-    return ElectLeadersResponse(
-        error_code=error.code,
-        replica_election_results=[
-            ReplicaElectionResult(
-                asked.topic,
-                [PartitionResult(index, error.code, error.message) for index in asked.partitions],
-            )
-            for asked in request.topic_partitions or ()
-        ],
+    results = yield from made_of_parts(
+        request.topic_partitions or (),
+        lambda asked: asked.partitions,
+        lambda index: PartitionResult(index, error.code, error.message),
+        lambda asked, partitions: ReplicaElectionResult(asked.topic, partitions),
     )
+    return ElectLeadersResponse(error_code=error.code, replica_election_results=results)
 
 
 def refused_reassignments(
     request: AlterPartitionReassignmentsRequest, error: ApiError
-) -> AlterPartitionReassignmentsResponse:
+) -> Steps[AlterPartitionReassignmentsResponse]:
     """The answer to reassignments that are refused whole."""
+    topics = yield from made_of_parts(
+        request.topics,
+        lambda asked: asked.partitions,
+        lambda one: ReassignablePartitionResponse(one.partition_index, error.code, error.message),
+        lambda asked, partitions: ReassignableTopicResponse(asked.name, partitions),
+    )
     return AlterPartitionReassignmentsResponse(
-        error_code=error.code,
-        error_message=error.message,
-        responses=[
-            ReassignableTopicResponse(
-                asked.name,
-                [
-                    ReassignablePartitionResponse(one.partition_index, error.code, error.message)
-                    for one in asked.partitions
-                ],
-            )
-            for asked in request.topics
-        ],
+        error_code=error.code, error_message=error.message, responses=topics
     )

@@ -16,24 +16,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from controller.decisions.client_quota_control import (
-    QuotaAlteration,
     QuotaErrors,
-    QuotaOp,
     alter_client_quotas,
+    entity_in_slices,
 )
 from controller.decisions.decision import Decision, View
-from controller.metadata.client_quotas import QuotaEntity, quota_entity
-from controller.quorum_controller import QuorumController
+from controller.metadata.client_quotas import QuotaEntity
+from controller.requests.long_requests import LongRequests, made_of_parts
 from controller.requests.rights import Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
-    AlterClientQuotasRequestEntryData,
     AlterClientQuotasResponse,
     AlterClientQuotasResponseEntityData,
     AlterClientQuotasResponseEntryData,
 )
+from storage.log.sliced_work import Pace, Steps
 
 Respond = Callable[[Any], None]
 
@@ -41,49 +40,53 @@ Respond = Callable[[Any], None]
 class QuotaRequests:
     """The request's handler."""
 
-    def __init__(self, controller: QuorumController) -> None:
-        self._controller = controller
+    def __init__(self, long: LongRequests) -> None:
+        self._long = long
 
     def alter(self, context: Sender, request: AlterClientQuotasRequest, respond: Respond) -> None:
         """Answer an AlterClientQuotas request."""
-        alterations = [
-            QuotaAlteration(
-                _entity(one),
-                [QuotaOp(op.key, None if op.remove else op.value) for op in one.ops],
-            )
-            for one in request.entries
-        ]
 
-        def decide(view: View) -> Decision[QuotaErrors]:
-            return alter_client_quotas(view, alterations, request.validate_only)
+        def decide(view: View) -> Steps[Decision[QuotaErrors]]:
+            return alter_client_quotas(view, request.entries, request.validate_only)
 
-        def reply(outcome: QuotaErrors | ApiError) -> None:
+        def answer(outcome: QuotaErrors | ApiError) -> Steps[AlterClientQuotasResponse]:
             if isinstance(outcome, ApiError):
-                respond(refused_quotas(request, outcome))
-            else:
-                respond(_altered(outcome.items()))
+                return (yield from refused_quotas(request, outcome))
+            return (yield from _altered(outcome.items()))
 
-        self._controller.submit(
-            "alter client quotas", if_allowed(context, Operation.ALTER_CONFIGS, decide), reply
-        )
+        allowed = if_allowed(context, Operation.ALTER_CONFIGS, decide)
+        self._long.submit("alter client quotas", allowed, answer, respond)
 
 
-def refused_quotas(request: AlterClientQuotasRequest, error: ApiError) -> AlterClientQuotasResponse:
+def refused_quotas(
+    request: AlterClientQuotasRequest, error: ApiError
+) -> Steps[AlterClientQuotasResponse]:
     """The answer that says `error` for every entry."""
-    return _altered((_entity(one), error) for one in request.entries)
+    pace = Pace()
+    refused: list[tuple[QuotaEntity, ApiError]] = []
+    for entry in request.entries:
+        if pace.is_full():
+            yield None
+        entity = yield from entity_in_slices(entry, pace)
+        refused.append((entity, error))
+    return (yield from _altered(refused))
 
 
-def _entity(entry: AlterClientQuotasRequestEntryData) -> QuotaEntity:
-    return quota_entity((part.entity_type, part.entity_name) for part in entry.entity)
-
-
-def _altered(outcome: Iterable[tuple[QuotaEntity, ApiError | None]]) -> AlterClientQuotasResponse:
-    entries = [
-        AlterClientQuotasResponseEntryData(
-            int(ErrorCode.NONE if error is None else error.code),
-            None if error is None else error.message,
-            [AlterClientQuotasResponseEntityData(*part) for part in entity],
-        )
-        for entity, error in outcome
-    ]
+def _altered(
+    outcome: Iterable[tuple[QuotaEntity, ApiError | None]],
+) -> Steps[AlterClientQuotasResponse]:
+    entries = yield from made_of_parts(
+        outcome,
+        lambda altered: altered[0],
+        lambda part: AlterClientQuotasResponseEntityData(*part),
+        _entry,
+    )
     return AlterClientQuotasResponse(entries=entries)
+
+
+def _entry(
+    altered: tuple[QuotaEntity, ApiError | None],
+    entity: list[AlterClientQuotasResponseEntityData],
+) -> AlterClientQuotasResponseEntryData:
+    error = altered[1] or ApiError(ErrorCode.NONE)
+    return AlterClientQuotasResponseEntryData(int(error.code), error.message, entity)

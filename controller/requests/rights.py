@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Container, Iterable
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from controller.decisions.decision import Decision, View
+from controller.decisions.decision import Decided, Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import ResourceType
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
@@ -54,12 +54,12 @@ class Limited(Sender, Protocol):
 
 
 def if_allowed(
-    sender: Sender, operation: Operation, decide: Callable[[View], Decision[T]]
-) -> Callable[[View], Decision[T]]:
+    sender: Sender, operation: Operation, decide: Callable[[View], Decided[T]]
+) -> Callable[[View], Decided[T]]:
     """`decide`, for one who may do `operation` to the cluster; others are refused whole."""
     rights = sender.rights
 
-    def decide_if_allowed(view: View) -> Decision[T]:
+    def decide_if_allowed(view: View) -> Decided[T]:
         if not rights.allows_on_cluster(operation):
             return Decision(CLUSTER_DENIED)
         return decide(view)

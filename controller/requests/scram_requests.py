@@ -13,7 +13,8 @@ Follows KIP-554 and Kafka's `ControllerApis` and `ScramImage`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from controller.decisions.decision import Decision, View
@@ -26,6 +27,7 @@ from controller.decisions.scram_control import (
 from controller.metadata.image import ScramImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.quorum_controller import QuorumController
+from controller.requests.long_requests import LongRequests, made_of_each
 from controller.requests.rights import Sender, if_allowed
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
@@ -33,6 +35,8 @@ from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
 )
 from protocol.messages.describe_user_scram_credentials import (
     CredentialInfo,
@@ -44,37 +48,37 @@ from storage.log.sliced_work import Pace, Steps, in_bulk, in_one_go, in_order
 
 Respond = Callable[[Any], None]
 
+_DONE = ApiError(ErrorCode.NONE)
+
 
 class ScramRequests:
     """Handlers of the two requests."""
 
-    def __init__(self, controller: QuorumController) -> None:
+    def __init__(self, controller: QuorumController, long: LongRequests) -> None:
         self._controller = controller
+        self._long = long
 
     def alter(
         self, context: Sender, request: AlterUserScramCredentialsRequest, respond: Respond
     ) -> None:
         """Answer an AlterUserScramCredentials request."""
-        changes: list[Deletion | Upsertion] = [
-            Deletion(one.name, one.mechanism) for one in request.deletions
-        ]
-        changes += [
-            Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password)
-            for one in request.upsertions
-        ]
 
-        def decide(view: View) -> Decision[UserErrors]:
-            return alter_credentials(view, changes)
+        def decide(view: View) -> Steps[Decision[UserErrors]]:
+            changes = [
+                *(yield from made_of_each(request.deletions, _deletion)),
+                *(yield from made_of_each(request.upsertions, _upsertion)),
+            ]
+            return (yield from alter_credentials(view, changes))
 
-        def reply(outcome: UserErrors | ApiError) -> None:
+        def answer(
+            outcome: UserErrors | ApiError,
+        ) -> Steps[AlterUserScramCredentialsResponse]:
             if isinstance(outcome, ApiError):
-                respond(refused_credentials(request, outcome))
-            else:
-                respond(_altered(outcome))
+                return (yield from refused_credentials(request, outcome))
+            return (yield from _altered(outcome.items()))
 
-        self._controller.submit(
-            "alter SCRAM credentials", if_allowed(context, Operation.ALTER, decide), reply
-        )
+        allowed = if_allowed(context, Operation.ALTER, decide)
+        self._long.submit("alter SCRAM credentials", allowed, answer, respond)
 
     def describe(
         self, context: Sender, request: DescribeUserScramCredentialsRequest, respond: Respond
@@ -85,20 +89,35 @@ class ScramRequests:
 
 def refused_credentials(
     request: AlterUserScramCredentialsRequest, error: ApiError
-) -> AlterUserScramCredentialsResponse:
+) -> Steps[AlterUserScramCredentialsResponse]:
     """The answer that says `error` for every user, in the order of their names."""
-    names = [one.name for one in request.deletions] + [one.name for one in request.upsertions]
-    return _altered(dict.fromkeys(sorted(names), error))
+    names: dict[str, None] = {}
+    named = chain((one.name for one in request.deletions), (one.name for one in request.upsertions))
+    yield from in_bulk(lambda some: names.update(dict.fromkeys(some)), named)
+    users = yield from in_order(names)
+    return (yield from _altered((user, error) for user in users))
 
 
-def _altered(outcome: UserErrors) -> AlterUserScramCredentialsResponse:
-    results = [
-        AlterUserScramCredentialsResult(user, ErrorCode.NONE, None)
-        if error is None
-        else AlterUserScramCredentialsResult(user, error.code, error.message)
-        for user, error in outcome.items()
-    ]
+def _altered(
+    outcome: Iterable[tuple[str, ApiError | None]],
+) -> Steps[AlterUserScramCredentialsResponse]:
+    results = yield from made_of_each(
+        outcome,
+        lambda altered: _result(altered[0], altered[1] or _DONE),
+    )
     return AlterUserScramCredentialsResponse(results=results)
+
+
+def _result(user: str, error: ApiError) -> AlterUserScramCredentialsResult:
+    return AlterUserScramCredentialsResult(user, error.code, error.message)
+
+
+def _deletion(one: ScramCredentialDeletion) -> Deletion | Upsertion:
+    return Deletion(one.name, one.mechanism)
+
+
+def _upsertion(one: ScramCredentialUpsertion) -> Deletion | Upsertion:
+    return Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password)
 
 
 def described_to(

@@ -11,7 +11,7 @@ DescribeConfigs on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from controller.decisions.decision import Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import ReplicationControl, refused_topic
 from controller.quorum_controller import QuorumController
+from controller.requests.rights import allowed_in_slices, creatable_in_slices
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.frames.encoded_items import EncodedItems, encoded
@@ -29,7 +30,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused
@@ -65,8 +66,16 @@ class TopicCreation:
         self._validate_only = validate_only
         self._quota = quota
         self._version = version
+        self._epoch: int | None = None
+        """Of the judgement on all that nothing is settled about."""
         # By name, in the order in which it became so.
         self._settled: dict[str, CreatableTopicResult] = {}
+
+    def judge_ahead(self) -> Steps[None]:
+        """Settle which of many topics may not be created, before the others are decided on. A node
+        that may not have heard of every ACL does not."""
+        if len(self._wanted) > PIECES_AT_ONCE and self._controller.is_active:
+            yield from self._judge()
 
     def run(self, policies: Policies | None, answer: Answer) -> None:
         """Create the topics that may be; `answer(results or error)` once they are."""
@@ -100,7 +109,7 @@ class TopicCreation:
         self, view: View
     ) -> Steps[Decision[list[tuple[CreatableTopic, CreatableTopicResult]]]]:
         """What would be decided about each topic that may be created."""
-        asked = self._permitted()
+        asked = yield from self._permitted()
         decision = yield from self._replication.create_topics(view, asked, True)
         if isinstance(decision.reply, ApiError):
             return Decision(decision.reply)
@@ -108,13 +117,13 @@ class TopicCreation:
 
     def _decide(self, view: View) -> Steps[Decision[list[CreatableTopicResult]]]:
         """On the topics that nothing is settled about. Their results, then the others."""
-        asked = self._permitted()
+        asked = yield from self._permitted()
         decision = yield from self._replication.create_topics(
             view, asked, self._validate_only, self._quota
         )
         if isinstance(decision.reply, ApiError):
             return decision
-        _hide_configs(self._rights, decision.reply)
+        yield from _hide_configs(self._rights, decision.reply)
         if len(decision.reply) > TOPICS_KEPT and self._version >= CONFIGS_FROM:
             yield from self._write_configs(decision.reply)
         return Decision([*decision.reply, *self._settled.values()], decision.records)
@@ -122,10 +131,14 @@ class TopicCreation:
     def _write_configs(self, results: Sequence[CreatableTopicResult]) -> Steps[None]:
         """Thirty configs a topic are nearly all of an answer: they are written here. Topics that
         set the same have the same ones, which are written once."""
-        overrides = {
-            topic.name: tuple((one.name, one.value) for one in topic.configs)
-            for topic in self._wanted
-        }
+        overrides: dict[str, tuple[tuple[str, str | None], ...]] = {}
+        yield from in_bulk(
+            lambda some: overrides.update(
+                (topic.name, tuple((one.name, one.value) for one in topic.configs))
+                for topic in some
+            ),
+            self._wanted,
+        )
         written: dict[object, EncodedItems[CreatableTopicConfigs]] = {}
         pace = Pace(WRITTEN_A_SLICE)
         for result in results:
@@ -139,28 +152,49 @@ class TopicCreation:
                 written[overrides[result.name]] = configs
             result.configs = configs
 
-    def _permitted(self) -> list[CreatableTopic]:
+    def _permitted(self) -> Steps[Sequence[CreatableTopic]]:
         """Those to decide on; that the others may not be is settled."""
-        left = [topic for topic in self._wanted if topic.name not in self._settled]
-        allowed = _creatable(self._rights, left)
+        if self._epoch is None or not self._rights.unchanged_since(self._epoch):
+            yield from self._judge()
+        self._epoch = None
+        return (yield from self._left())
+
+    def _judge(self) -> Steps[None]:
+        self._epoch = self._rights.epoch
+        left = yield from self._left()
+        allowed = yield from creatable_in_slices(self._rights, (topic.name for topic in left))
+        pace = Pace()
         for topic in left:
+            if pace.is_full():
+                yield None
             if topic.name not in allowed:
                 self._settled[topic.name] = refused_topic(topic.name, _DENIED)
-        return [topic for topic in left if topic.name in allowed]
+
+    def _left(self) -> Steps[Sequence[CreatableTopic]]:
+        """Those that nothing is settled about."""
+        if len(self._settled) == len(self._wanted):
+            return ()
+        left: list[CreatableTopic] = []
+        yield from in_bulk(
+            lambda some: left.extend(one for one in some if one.name not in self._settled),
+            self._wanted,
+        )
+        return left
 
 
-def _creatable(rights: Rights, topics: Sequence[CreatableTopic]) -> Collection[str]:
-    names = [topic.name for topic in topics]
-    if rights.allows_on_cluster(Operation.CREATE, audited=False):
-        return set(names)
-    return rights.allowed(Operation.CREATE, Resource.TOPIC, names)
-
-
-def _hide_configs(rights: Rights, results: Sequence[CreatableTopicResult]) -> None:
+def _hide_configs(rights: Rights, results: Sequence[CreatableTopicResult]) -> Steps[None]:
     """Leave out what a new topic is like, where that is not to be shown."""
-    made = [result.name for result in results if not result.error_code]
-    shown = rights.allowed(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, made, audited=False)
-    for result in results:
+    made: list[str] = []
+    yield from in_bulk(
+        lambda some: made.extend(result.name for result in some if not result.error_code), results
+    )
+    shown = yield from allowed_in_slices(
+        rights, Operation.DESCRIBE_CONFIGS, Resource.TOPIC, made, audited=False
+    )
+    pace = Pace(BULK_AT_ONCE)
+    for result in results if made else ():
+        if pace.is_full():
+            yield None
         if not result.error_code and result.name not in shown:
             result.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             result.num_partitions = result.replication_factor = -1

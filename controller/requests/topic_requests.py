@@ -15,18 +15,19 @@ what `replication_control` checks. Follows Kafka's `ControllerApis`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from controller.decisions.decision import Decision, View
+from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import refused_topic
-from controller.decisions.request_timeout import RequestTimeouts
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
-from controller.requests.rights import Limited
+from controller.requests.long_requests import LongRequests, Settle, made_of_each
+from controller.requests.rights import Limited, allowed_in_slices
 from controller.requests.topic_creation import TopicCreation
-from controller.requests.topic_deletion import refused_deletion, sort_out
+from controller.requests.topic_deletion import TopicDeletion, refused_deletion
 from controller.settings import ControllerSettings
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
@@ -48,7 +49,8 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from storage.log.sliced_work import Steps
+from protocol.rights import Rights
+from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 Respond = Callable[[Any], None]
 
@@ -61,12 +63,12 @@ class TopicRequests:
     """Handlers of the three requests."""
 
     def __init__(
-        self, settings: ControllerSettings, controller: QuorumController, timeouts: RequestTimeouts
+        self, settings: ControllerSettings, controller: QuorumController, long: LongRequests
     ) -> None:
         self._settings = settings
         self._controller = controller
         self._replication = controller.replication
-        self._timeouts = timeouts
+        self._long = long
 
     # --- CreateTopics --------------------------------------------------------------------------
 
@@ -74,25 +76,35 @@ class TopicRequests:
         self, context: Limited, request: CreateTopicsRequest, respond: Respond
     ) -> None:
         """Answer a CreateTopics request."""
-        counts = Counter(topic.name for topic in request.topics)
         refused: dict[str, ApiError] = {}
         wanted: list[CreatableTopic] = []
-        for topic in request.topics:
-            if topic.name == CLUSTER_METADATA_TOPIC:
-                text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
-                refused[topic.name] = ApiError(ErrorCode.INVALID_REQUEST, text)
-            elif counts[topic.name] > 1:
-                refused[topic.name] = _DUPLICATE
-            else:
-                wanted.append(topic)
 
-        def reply(outcome: list[CreatableTopicResult] | ApiError) -> None:
+        def prepare() -> Steps[None]:
+            counts = Counter[str]()
+            yield from in_bulk(counts.update, (topic.name for topic in request.topics))
+            pace = Pace(BULK_AT_ONCE)
+            for topic in request.topics:
+                if pace.is_full():
+                    yield None
+                if topic.name == CLUSTER_METADATA_TOPIC:
+                    text = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
+                    refused[topic.name] = ApiError(ErrorCode.INVALID_REQUEST, text)
+                elif counts[topic.name] > 1:
+                    refused[topic.name] = _DUPLICATE
+                else:
+                    wanted.append(topic)
+            yield from creation.judge_ahead()
+
+        def answer(outcome: list[CreatableTopicResult] | ApiError) -> Steps[CreateTopicsResponse]:
             if isinstance(outcome, ApiError):
-                names = [topic.name for topic in request.topics]
-                respond(CreateTopicsResponse(topics=[refused_topic(n, outcome) for n in names]))
-                return
-            refusals = [refused_topic(name, error) for name, error in refused.items()]
-            respond(CreateTopicsResponse(topics=[*outcome, *refusals]))
+                topics = yield from made_of_each(
+                    request.topics, lambda topic: refused_topic(topic.name, outcome)
+                )
+                return CreateTopicsResponse(topics=topics)
+            refusals = yield from made_of_each(
+                refused.items(), lambda refusal: refused_topic(*refusal)
+            )
+            return CreateTopicsResponse(topics=[*outcome, *refusals])
 
         creation = TopicCreation(
             self._controller,
@@ -103,50 +115,44 @@ class TopicRequests:
             context.api_version,
         )
         create = partial(creation.run, self._settings.policies)
-        self._timeouts.within(request.timeout_ms, reply, create)
+        self._long.run("create topics", prepare(), create, answer, respond, request.timeout_ms)
 
     # --- DeleteTopics --------------------------------------------------------------------------
 
     def delete_topics(self, context: Any, request: DeleteTopicsRequest, respond: Respond) -> None:
         """Answer a DeleteTopics request."""
-        if context.api_version >= _NAMES_IN_STATES_FROM:
-            states = list(request.topics)
-        else:
-            states = [DeleteTopicState(name) for name in request.topic_names]
-        if not self._settings.delete_topic_enable:
+        deletion = TopicDeletion(self._controller, context.rights, context.quota)
+
+        def prepare() -> Steps[None]:
+            if not self._settings.delete_topic_enable:
+                return
+            states = request.topics
+            if context.api_version < _NAMES_IN_STATES_FROM:
+                states = yield from made_of_each(request.topic_names, DeleteTopicState)
+            yield from deletion.prepare(states)
+
+        def answer(outcome: list[DeletableTopicResult] | ApiError) -> Steps[DeleteTopicsResponse]:
+            if not isinstance(outcome, ApiError):
+                return DeleteTopicsResponse(responses=outcome)
+            by_name = (DeleteTopicState(name) for name in request.topic_names)
+            is_new = context.api_version >= _NAMES_IN_STATES_FROM
+            refusals = yield from made_of_each(
+                request.topics if is_new else by_name,
+                lambda state: refused_deletion(state, outcome),
+            )
+            return DeleteTopicsResponse(responses=refusals)
+
+        def begin(settle: Settle[list[DeletableTopicResult]]) -> None:
+            if self._settings.delete_topic_enable:
+                self._controller.submit("delete topics", deletion.decide, settle)
+                return
             old = context.api_version < 3
             code = ErrorCode.INVALID_REQUEST if old else ErrorCode.TOPIC_DELETION_DISABLED
-            respond(_all_refused(states, ApiError(code, "Topic deletion is disabled.")))
-            return
+            settle(ApiError(code, "Topic deletion is disabled."))
 
-        def reply(outcome: list[DeletableTopicResult] | ApiError) -> None:
-            if isinstance(outcome, ApiError):
-                respond(_all_refused(states, outcome))
-            else:
-                respond(DeleteTopicsResponse(responses=outcome))
-
-        self._timeouts.submit(
-            "delete topics",
-            partial(self._decide_deletion, context, states),
-            reply,
-            request.timeout_ms,
-        )
-
-    def _decide_deletion(
-        self, context: Limited, states: Sequence[DeleteTopicState], view: View
-    ) -> Decision[list[DeletableTopicResult]]:
-        results, doomed = sort_out(context.rights, view.image.topics, states)
-        decision = self._replication.delete_topics(view, doomed, context.quota)
-        if isinstance(decision.reply, ApiError):
-            return Decision(decision.reply)
-        refusals = decision.reply
-        results = [
-            DeletableTopicResult(one.name, one.topic_id, refusal.code, refusal.message)
-            if (refusal := refusals.get(one.topic_id)) is not None and not one.error_code
-            else one
-            for one in results
-        ]
-        return Decision(results, decision.records)
+        # Where nothing can be deleted, no time-out of a request is too short to hear of it.
+        timeout_ms = request.timeout_ms if self._settings.delete_topic_enable else None
+        self._long.run("delete topics", prepare(), begin, answer, respond, timeout_ms)
 
     # --- CreatePartitions ----------------------------------------------------------------------
 
@@ -154,38 +160,90 @@ class TopicRequests:
         self, context: Limited, request: CreatePartitionsRequest, respond: Respond
     ) -> None:
         """Answer a CreatePartitions request."""
-        counts = Counter(topic.name for topic in request.topics)
-        wanted = [topic for topic in request.topics if counts[topic.name] == 1]
-        refused = {name: _DUPLICATE for name, count in counts.items() if count > 1}
+        growth = _Growth(self._controller, request, context.rights, context.quota)
 
-        def decide(view: View) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
-            names = [one.name for one in wanted]
-            allowed = context.rights.allowed(Operation.ALTER, Resource.TOPIC, names)
-            refused.update((name, _MAY_NOT_GROW) for name in names if name not in allowed)
-            asked = [one for one in wanted if one.name in allowed]
-            return (
-                yield from self._replication.create_partitions(
-                    view, asked, request.validate_only, context.quota
-                )
-            )
-
-        def reply(outcome: list[CreatePartitionsTopicResult] | ApiError) -> None:
+        def answer(
+            outcome: list[CreatePartitionsTopicResult] | ApiError,
+        ) -> Steps[CreatePartitionsResponse]:
             if isinstance(outcome, ApiError):
-                results = [_refused_growth(topic, outcome) for topic in request.topics]
-                respond(CreatePartitionsResponse(results=results))
-                return
-            refusals = [
-                CreatePartitionsTopicResult(name, error.code, error.message)
-                for name, error in refused.items()
-            ]
-            respond(CreatePartitionsResponse(results=[*outcome, *refusals]))
+                results = yield from made_of_each(
+                    request.topics, lambda topic: _refused_growth(topic.name, outcome)
+                )
+                return CreatePartitionsResponse(results=results)
+            refusals = yield from made_of_each(
+                growth.refused.items(), lambda refusal: _refused_growth(*refusal)
+            )
+            return CreatePartitionsResponse(results=[*outcome, *refusals])
 
-        self._timeouts.submit("create partitions", decide, reply, request.timeout_ms)
+        def begin(settle: Settle[list[CreatePartitionsTopicResult]]) -> None:
+            self._controller.submit("create partitions", growth.decide, settle)
+
+        self._long.run(
+            "create partitions", growth.prepare(), begin, answer, respond, request.timeout_ms
+        )
 
 
-def _all_refused(states: Sequence[DeleteTopicState], error: ApiError) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(responses=[refused_deletion(state, error) for state in states])
+class _Growth:
+    """One CreatePartitions request."""
+
+    def __init__(
+        self,
+        controller: QuorumController,
+        request: CreatePartitionsRequest,
+        rights: Rights,
+        quota: MutationQuota | None,
+    ) -> None:
+        self._controller = controller
+        self._request = request
+        self._rights = rights
+        self._quota = quota
+        self._asked: list[CreatePartitionsTopic] = []
+        """To be decided on, as far as that is known."""
+        self._epoch: int | None = None
+        """Of the judgement on them."""
+        self.refused: dict[str, ApiError] = {}
+
+    def prepare(self) -> Steps[None]:
+        """Settle which topics may not grow, if there are many. A node that may not have heard of
+        every ACL does not judge."""
+        counts = Counter[str]()
+        topics = self._request.topics
+        yield from in_bulk(counts.update, (topic.name for topic in topics))
+        yield from self._sort_out(topics, lambda name: counts[name] == 1, _DUPLICATE)
+        if len(self._asked) > PIECES_AT_ONCE and self._controller.is_active:
+            yield from self._judge()
+
+    def decide(self, view: View) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
+        """Let those topics grow that may."""
+        if self._epoch is None or not self._rights.unchanged_since(self._epoch):
+            yield from self._judge()
+        return (
+            yield from self._controller.replication.create_partitions(
+                view, self._asked, self._request.validate_only, self._quota
+            )
+        )
+
+    def _judge(self) -> Steps[None]:
+        self._epoch, asked, self._asked = self._rights.epoch, self._asked, []
+        names = (topic.name for topic in asked)
+        allowed = yield from allowed_in_slices(self._rights, Operation.ALTER, Resource.TOPIC, names)
+        yield from self._sort_out(asked, allowed.__contains__, _MAY_NOT_GROW)
+
+    def _sort_out(
+        self,
+        topics: Iterable[CreatePartitionsTopic],
+        may_grow: Callable[[str], object],
+        error: ApiError,
+    ) -> Steps[None]:
+        pace = Pace(BULK_AT_ONCE)
+        for topic in topics:
+            if pace.is_full():
+                yield None
+            if may_grow(topic.name):
+                self._asked.append(topic)
+            else:
+                self.refused[topic.name] = error
 
 
-def _refused_growth(topic: CreatePartitionsTopic, error: ApiError) -> CreatePartitionsTopicResult:
-    return CreatePartitionsTopicResult(topic.name, error.code, error.message)
+def _refused_growth(name: str, error: ApiError) -> CreatePartitionsTopicResult:
+    return CreatePartitionsTopicResult(name, error.code, error.message)

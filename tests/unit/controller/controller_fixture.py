@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from broker.requests.sliced_answers import SlicedAnswers
 from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.controller_node import ControllerNode
@@ -61,8 +62,10 @@ class OneNode:
         seed: int = 1,
         scheduler: SimScheduler | None = None,
         log_dir: str = LOG_DIR,
+        is_sliced: bool = True,
         **settings: Any,
     ) -> None:
+        """`is_sliced`: no, where long work is to be done in one go."""
         self.random = random.Random(seed)
         self.scheduler = scheduler or SimScheduler(seed)
         self.blocking = SimBlocking(self.scheduler)
@@ -84,13 +87,15 @@ class OneNode:
         environment = LogEnvironment(
             self.filesystem, self.scheduler, self.blocking, LogDirFailureChannel()
         )
+        self.sliced = SlicedWork(self.scheduler, self.blocking, 0)
         self.node = ControllerNode(
             ControllerSettings(**values),
             environment,
             self.random.randbytes,
             read_bootstrap(self.filesystem, log_dir),
             self.failures.append,
-            sliced=SlicedWork(self.scheduler, self.blocking, 0),
+            sliced=self.sliced if is_sliced else None,
+            slices=SlicedAnswers(self.sliced) if is_sliced else None,
         )
         self.changes: list[tuple[MetadataDelta, MetadataImage]] = []
         self.node.add_listener(lambda delta, image: self.changes.append((delta, image)))

@@ -23,6 +23,7 @@ from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.broker.sliced_fixture import Turns
 
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -43,7 +44,13 @@ class Server:
         self.elsewhere = self.broken = False
         config = single_node_config(overrides)
         self.api = AlterConfigsApis(
-            self.cluster, config, BrokerLoggers(), self._controller, self, self._load
+            self.cluster,
+            config,
+            BrokerLoggers(),
+            self._controller,
+            self,
+            Turns().answers,
+            self._load,
         )
 
     def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:

@@ -52,7 +52,13 @@ class Server:
         self.cluster.set_config(golden.BROKER, "", "min.insync.replicas", "1")
         config = file_config()
         self.alter = AlterConfigsApis(
-            self.cluster, config, BrokerLoggers(), self._agree, self, lambda _new, _names: None
+            self.cluster,
+            config,
+            BrokerLoggers(),
+            self._agree,
+            self,
+            Turns().answers,
+            lambda _new, _names: None,
         )
         self.describe = DescribeConfigsApi(self.cluster, config, BrokerLoggers(), Turns().answers)
 

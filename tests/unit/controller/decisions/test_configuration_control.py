@@ -16,6 +16,7 @@ from controller.settings import ControllerSettings
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ConfigRecord
 from storage.config_def import ConfigSource
+from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
@@ -35,8 +36,8 @@ def control(**more: object) -> ConfigurationControl:
 
 def change(name: str, operation: int, value: str | None, kind: int = TOPIC) -> object:
     resource = {TOPIC: "foo", BROKER: "1", GROUP: "g"}[kind]
-    return control().alter_incrementally(
-        IMAGE, kind, resource, [ConfigChange(name, operation, value)]
+    return in_one_go(
+        control().alter_incrementally(IMAGE, kind, resource, [ConfigChange(name, operation, value)])
     )
 
 
@@ -58,9 +59,9 @@ def test_a_brokers_key_that_is_set_again_has_a_record() -> None:
     record = ConfigRecord(BROKER, "1", name, "/k")
     image = image_of(broker_record(1), record)
     again = [ConfigChange(name, SET, "/k")]
-    assert control().alter_incrementally(image, BROKER, "1", again) == [record]
+    assert in_one_go(control().alter_incrementally(image, BROKER, "1", again)) == [record]
     other = [ConfigChange("log.retention.ms", DELETE, None)]
-    assert control().alter_incrementally(image, BROKER, "1", other) == []
+    assert in_one_go(control().alter_incrementally(image, BROKER, "1", other)) == []
 
 
 def test_lists_begin_with_their_default() -> None:
@@ -68,8 +69,10 @@ def test_lists_begin_with_their_default() -> None:
         ConfigRecord(TOPIC, "foo", "cleanup.policy", "delete,compact")
     ]
     from_server = control(server_config={"log.cleanup.policy": "compact"})
-    assert from_server.alter_incrementally(
-        IMAGE, TOPIC, "foo", [ConfigChange("cleanup.policy", APPEND, "delete")]
+    assert in_one_go(
+        from_server.alter_incrementally(
+            IMAGE, TOPIC, "foo", [ConfigChange("cleanup.policy", APPEND, "delete")]
+        )
     ) == [ConfigRecord(TOPIC, "foo", "cleanup.policy", "compact,delete")]
 
 
@@ -94,8 +97,8 @@ def test_elements_are_compared_as_they_are_written(
         *topic_records("foo", b"f" * 16, [1]),
         ConfigRecord(TOPIC, "foo", key, " 0:1 , 1:2 "),
     )
-    result = control().alter_incrementally(
-        image, TOPIC, "foo", [ConfigChange(key, operation, given)]
+    result = in_one_go(
+        control().alter_incrementally(image, TOPIC, "foo", [ConfigChange(key, operation, given)])
     )
     same = after == " 0:1 , 1:2 "
     assert result == ([] if same else [ConfigRecord(TOPIC, "foo", key, after)])
@@ -109,7 +112,7 @@ def test_one_of_two_equal_elements_is_taken_out() -> None:
         ConfigRecord(TOPIC, "foo", key, "1:2,1:2"),
     )
     change_ = ConfigChange(key, SUBTRACT, "1:2")
-    result = control().alter_incrementally(image, TOPIC, "foo", [change_])
+    result = in_one_go(control().alter_incrementally(image, TOPIC, "foo", [change_]))
     assert result == [ConfigRecord(TOPIC, "foo", key, "1:2")]
 
 
@@ -119,8 +122,8 @@ def test_a_wrong_value_counts_before_a_topic_that_is_not_there() -> None:
         ("1", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ):
         changes = [ConfigChange("retention.ms", SET, value)]
-        altered = control().alter_incrementally(IMAGE, TOPIC, "nope", changes)
-        replaced = control().replace(IMAGE, TOPIC, "nope", {"retention.ms": value})
+        altered = in_one_go(control().alter_incrementally(IMAGE, TOPIC, "nope", changes))
+        replaced = in_one_go(control().replace(IMAGE, TOPIC, "nope", {"retention.ms": value}))
         for refused in (altered, replaced):
             assert isinstance(refused, ApiError)
             assert refused.code is code
@@ -147,7 +150,7 @@ def test_subtract() -> None:
 
 
 def test_replace_removes_what_is_not_named() -> None:
-    records = control().replace(IMAGE, TOPIC, "foo", {"segment.ms": "7"})
+    records = in_one_go(control().replace(IMAGE, TOPIC, "foo", {"segment.ms": "7"}))
     assert records == [
         ConfigRecord(TOPIC, "foo", "segment.ms", "7"),
         ConfigRecord(TOPIC, "foo", "retention.ms", None),
@@ -156,7 +159,7 @@ def test_replace_removes_what_is_not_named() -> None:
 
 def test_one_bad_key_refuses_the_whole_resource() -> None:
     changes = [ConfigChange("segment.ms", SET, "9"), ConfigChange("retention.ms", SET, "x")]
-    outcome = control().alter_incrementally(IMAGE, TOPIC, "foo", changes)
+    outcome = in_one_go(control().alter_incrementally(IMAGE, TOPIC, "foo", changes))
     assert isinstance(outcome, ApiError)
     assert outcome.code is ErrorCode.INVALID_CONFIG
 
@@ -170,10 +173,10 @@ def test_brokers_are_checked_by_the_callback() -> None:
 
     checked = control(check_broker_config=check)
     good = [ConfigChange("log.cleaner.threads", SET, "2")]
-    assert checked.alter_incrementally(IMAGE, BROKER, "1", good) == [
+    assert in_one_go(checked.alter_incrementally(IMAGE, BROKER, "1", good)) == [
         ConfigRecord(BROKER, "1", "log.cleaner.threads", "2")
     ]
-    bad = checked.alter_incrementally(IMAGE, BROKER, "", [ConfigChange("bad", SET, "1")])
+    bad = in_one_go(checked.alter_incrementally(IMAGE, BROKER, "", [ConfigChange("bad", SET, "1")]))
     assert bad == ApiError(ErrorCode.INVALID_REQUEST, "no")
     assert seen == [("1", {"log.cleaner.threads": "2"}), ("", {"bad": "1"})]
 
@@ -188,7 +191,7 @@ def test_brokers_are_checked_by_the_callback() -> None:
 )
 def test_names_of_brokers(name: str, code: ErrorCode) -> None:
     changes = [ConfigChange("log.cleaner.threads", SET, "2")]
-    outcome = control().alter_incrementally(IMAGE, BROKER, name, changes)
+    outcome = in_one_go(control().alter_incrementally(IMAGE, BROKER, name, changes))
     assert isinstance(outcome, ApiError)
     assert outcome.code is code
 
@@ -196,7 +199,7 @@ def test_names_of_brokers(name: str, code: ErrorCode) -> None:
 def test_a_topic_must_have_a_name() -> None:
     """In the words of an Apache Kafka 4.3.0."""
     changes = [ConfigChange("retention.ms", SET, "1")]
-    outcome = control().alter_incrementally(IMAGE, ResourceType.TOPIC, "", changes)
+    outcome = in_one_go(control().alter_incrementally(IMAGE, ResourceType.TOPIC, "", changes))
     text = "Default topic resources are not allowed."
     assert outcome == ApiError(ErrorCode.INVALID_REQUEST, text)
 
@@ -212,13 +215,16 @@ def test_groups_are_checked_by_the_callback_with_all_that_they_would_have() -> N
     checked = control(check_group_config=check)
     image = image_of(ConfigRecord(GROUP, "g", "a", "1"))
     one = [ConfigChange("c", SET, "2")]
-    assert checked.alter_incrementally(image, GROUP, "g", one) == [
+    assert in_one_go(checked.alter_incrementally(image, GROUP, "g", one)) == [
         ConfigRecord(GROUP, "g", "c", "2")
     ]
-    assert checked.alter_incrementally(image, GROUP, "g", [ConfigChange("b", SET, "2")]) is refusal
-    assert checked.replace(image, GROUP, "g", {"b": "3"}) is refusal
+    assert (
+        in_one_go(checked.alter_incrementally(image, GROUP, "g", [ConfigChange("b", SET, "2")]))
+        is refusal
+    )
+    assert in_one_go(checked.replace(image, GROUP, "g", {"b": "3"})) is refusal
     assert seen == [{"a": "1", "c": "2"}, {"a": "1", "b": "2"}, {"b": "3"}]
-    nameless = checked.alter_incrementally(image, GROUP, "", one)
+    nameless = in_one_go(checked.alter_incrementally(image, GROUP, "", one))
     assert isinstance(nameless, ApiError)
     assert nameless.code is ErrorCode.INVALID_REQUEST
     assert len(seen) == 3

@@ -11,6 +11,7 @@ from controller.metadata.image import MetadataImage
 from protocol.errors import ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 from tests.unit.controller.decision_fixture import RULES, after, view
 
@@ -36,7 +37,7 @@ def image(*more: Any) -> MetadataImage:
 
 def elect(at: MetadataImage, kind: int, partitions: list[int] | None) -> tuple[Any, Any]:
     named = None if partitions is None else [TopicPartitions("foo", partitions)]
-    decision = elections.elect_leaders(view(at), ElectLeadersRequest(kind, named), RULES)
+    decision = in_one_go(elections.elect_leaders(view(at), ElectLeadersRequest(kind, named), RULES))
     (topic,) = decision.reply.replica_election_results
     codes = {one.partition_id: ErrorCode(one.error_code) for one in topic.partition_result}
     return codes, list(decision.records)

@@ -10,6 +10,7 @@ from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.settings import ControllerSettings
 from protocol.errors import ApiError
 from protocol.messages import metadata_records as m
+from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of
 from tests.unit.controller.decision_fixture import CONFIGURATION, view
 
@@ -30,7 +31,7 @@ def update(level: int, *more: Any, name: str = MV, kind: int = 1, at: int = 26) 
     )
     image = image_of(m.FeatureLevelRecord(MV, at), *more)
     wanted = [FeatureUpdate(name, level, kind)]
-    return FeatureUpdates(settings, CONFIGURATION).update(view(image), wanted, False)
+    return in_one_go(FeatureUpdates(settings, CONFIGURATION).update(view(image), wanted, False))
 
 
 ALL = (broker_record(1), controller_record(9), controller_record(10))

@@ -20,6 +20,7 @@ from protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
+from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 from tests.unit.controller.decision_fixture import RULES, after, view
 
@@ -41,7 +42,7 @@ def move(
 ) -> tuple[ErrorCode, MetadataImage]:
     topic = ReassignableTopic("foo", [ReassignablePartition(0, replicas)])
     request = AlterPartitionReassignmentsRequest(0, not fixed, [topic])
-    decision = alter_reassignments(view(at), request, RULES, hosting)
+    decision = in_one_go(alter_reassignments(view(at), request, RULES, hosting))
     (answer,) = decision.reply.responses[0].partitions
     return ErrorCode(answer.error_code), after(at, decision.records)
 
@@ -152,7 +153,9 @@ def test_a_fenced_broker_may_be_a_target() -> None:
 def test_list() -> None:
     _, moved = move(image(), [4, 2])
     for topics in (None, [ListPartitionReassignmentsTopics("foo", [0, 7])]):
-        answer = list_reassignments(view(moved), ListPartitionReassignmentsRequest(0, topics)).reply
+        answer = in_one_go(
+            list_reassignments(view(moved), ListPartitionReassignmentsRequest(0, topics))
+        ).reply
         (one,) = answer.topics[0].partitions
         assert (one.replicas, one.adding_replicas) == ([4, 2, 1, 3], [4])
         assert one.removing_replicas == [1, 3]

@@ -66,7 +66,7 @@ def test_each_topic_is_asked_about_and_only_those_beyond_the_quota_are_refused()
     assert len(decision.records) == 3
     image = image_of(broker_record(1), *topic_records("foo", FOO, [1], [1]))
     for left, expected in ((2, {}), (1, {FOO: 89})):
-        deletion = control().delete_topics(view(image), [FOO], Quota(left))
+        deletion = in_one_go(control().delete_topics(view(image), [FOO], Quota(left)))
         assert isinstance(deletion.reply, dict)
         assert {key: error.code for key, error in deletion.reply.items()} == expected
         assert len(deletion.records) == 1 - len(expected)
@@ -172,7 +172,7 @@ def test_defaults_of_the_server() -> None:
 
 def test_deleting_what_is_not_there() -> None:
     image = image_of(broker_record(1), *topic_records("foo", FOO, [1]))
-    decision = control().delete_topics(view(image), [FOO, b"x" * 16])
+    decision = in_one_go(control().delete_topics(view(image), [FOO, b"x" * 16]))
     assert decision.records == [m.RemoveTopicRecord(FOO)]
     assert decision.reply == {b"x" * 16: ApiError(ErrorCode.UNKNOWN_TOPIC_ID)}
 

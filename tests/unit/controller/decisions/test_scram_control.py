@@ -14,6 +14,7 @@ from controller.metadata.scram_credential import (
 )
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
+from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import image_of
 from tests.unit.controller.decision_fixture import after, view
 
@@ -38,7 +39,7 @@ def test_the_keys_are_derived_from_the_salted_password(mechanism: ScramMechanism
     salted = salted_password(mechanism, "secret", b"salt", 5000)
     before = image()
     change = Upsertion("u", mechanism, 5000, b"salt", salted)
-    decision = alter_credentials(view(before), [change])
+    decision = in_one_go(alter_credentials(view(before), [change]))
     assert decision.reply == {"u": None}
     kept = after(before, decision.records).scram.credential(mechanism, "u")
     assert kept == credential_of(mechanism, salted, b"salt", 5000)
@@ -46,19 +47,19 @@ def test_the_keys_are_derived_from_the_salted_password(mechanism: ScramMechanism
 
 
 def test_a_credential_is_replaced_and_deleted() -> None:
-    first = after(image(), alter_credentials(view(image()), [upsertion()]).records)
+    first = after(image(), in_one_go(alter_credentials(view(image()), [upsertion()])).records)
     other = Upsertion("u", 1, 6000, b"other", b"q" * 32)
-    second = after(first, alter_credentials(view(first), [other]).records)
+    second = after(first, in_one_go(alter_credentials(view(first), [other])).records)
     kept = second.scram.credential(SHA_256, "u")
     assert kept is not None
     assert (kept.iterations, kept.salt) == (6000, b"other")
-    third = after(second, alter_credentials(view(second), [Deletion("u", 1)]).records)
+    third = after(second, in_one_go(alter_credentials(view(second), [Deletion("u", 1)])).records)
     assert third.scram.users == {}
 
 
 def test_what_one_user_gets_wrong_stops_no_other() -> None:
     changes = [Deletion("x", 1), upsertion("a"), upsertion("b", 3), upsertion("c"), upsertion("c")]
-    decision = alter_credentials(view(image()), changes)
+    decision = in_one_go(alter_credentials(view(image()), changes))
     assert codes(decision.reply) == {
         "x": ErrorCode.RESOURCE_NOT_FOUND,
         "a": None,
@@ -70,7 +71,7 @@ def test_what_one_user_gets_wrong_stops_no_other() -> None:
 
 def test_an_empty_salted_password_is_refused() -> None:
     """Kafka answers UNKNOWN_SERVER_ERROR."""
-    decision = alter_credentials(view(image()), [Upsertion("u", 1, 4096, b"salt", b"")])
+    decision = in_one_go(alter_credentials(view(image()), [Upsertion("u", 1, 4096, b"salt", b"")]))
     assert codes(decision.reply) == {"u": ErrorCode.UNACCEPTABLE_CREDENTIAL}
     assert not decision.records
 
@@ -78,20 +79,20 @@ def test_an_empty_salted_password_is_refused() -> None:
 def test_a_cluster_that_is_too_old_for_scram() -> None:
     """3.5-IV2 is 11. The answer is Kafka's at 3.5-IV1: every user, whatever is wrong with it."""
     changes = [Deletion("x", 1), upsertion("a"), upsertion("")]
-    decision = alter_credentials(view(image(level=10)), changes)
+    decision = in_one_go(alter_credentials(view(image(level=10)), changes))
     assert codes(decision.reply) == dict.fromkeys(("x", "a", ""), ErrorCode.UNSUPPORTED_VERSION)
     assert not decision.records
-    assert alter_credentials(view(image(level=11)), [upsertion()]).reply == {"u": None}
+    assert in_one_go(alter_credentials(view(image(level=11)), [upsertion()])).reply == {"u": None}
 
 
 def test_more_than_one_batch_should_hold_is_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scram_control, "MAX_RECORDS_PER_OPERATION", 3)
     monkeypatch.setattr(scram_control, "MAX_CONFIG_BYTES_PER_OPERATION", 100)
     three = [upsertion(name) for name in "abc"]
-    assert len(alter_credentials(view(image()), three).records) == 3
+    assert len(in_one_go(alter_credentials(view(image()), three)).records) == 3
     salty = [upsertion("a", salt=b"s" * 60), upsertion("b" * 60)]
     for changes in ([*three, upsertion("d")], salty):
-        decision = alter_credentials(view(image()), changes)
+        decision = in_one_go(alter_credentials(view(image()), changes))
         assert isinstance(decision.reply, ApiError)
         assert decision.reply.code is ErrorCode.POLICY_VIOLATION
         assert not decision.records

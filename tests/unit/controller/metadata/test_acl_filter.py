@@ -8,6 +8,7 @@ import random
 
 from controller.metadata.acl import Acl, AclsImage, PatternType
 from controller.metadata.acl_filter import ANY, MATCH, AclFilter
+from storage.log.sliced_work import Pace, in_one_go
 
 LITERAL, PREFIXED = PatternType
 TOPIC, GROUP = 2, 3
@@ -68,7 +69,7 @@ def test_what_is_looked_up_is_what_a_look_at_all_finds() -> None:
     )  # fmt: skip
     for one in itertools.starmap(AclFilter, parts):
         expected = sorted(acl for acl in acls.values() if one.matches(acl, image))
-        assert sorted(one.found_in(image)) == expected, one
+        assert sorted(in_one_go(one.found_in(image, Pace()))) == expected, one
 
 
 def test_a_host_is_meant_in_each_spelling_of_its_address() -> None:
@@ -77,7 +78,7 @@ def test_a_host_is_meant_in_each_spelling_of_its_address() -> None:
     image = AclsImage().changed(acls)
 
     def found(host: str) -> list[str]:
-        return [acl.host for acl in ALL_OF._replace(host=host).found_in(image)]
+        return [acl.host for acl in in_one_go(ALL_OF._replace(host=host).found_in(image, Pace()))]
 
     assert found("0:0:0:0:0:0:0:1") == ["::1", "0:0:0:0:0:0:0:1", "0::0001"]
     assert found("10.0.0.1") == ["10.0.0.1", "::ffff:10.0.0.1"]

@@ -7,6 +7,7 @@ import pytest
 from controller.requests.quota_requests import refused_quotas
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
+from storage.log.sliced_work import in_one_go
 from tests.golden.quota_alteration_cases import ALICE, BOTH, alter, entry
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode
@@ -29,7 +30,7 @@ def test_who_may_not_alter_configs_changes_nothing(version: int) -> None:
 
 
 def test_a_refusal_names_every_entity() -> None:
-    answer = refused_quotas(REQUEST, ApiError(ErrorCode.NOT_CONTROLLER))
+    answer = in_one_go(refused_quotas(REQUEST, ApiError(ErrorCode.NOT_CONTROLLER)))
     told = [[(part.entity_type, part.entity_name) for part in one.entity] for one in answer.entries]
     assert told == [[("client-id", "c1"), ("user", "alice")], [("user", "alice")]]
     assert {one.error_code for one in answer.entries} == {ErrorCode.NOT_CONTROLLER}

@@ -8,6 +8,7 @@ from controller.requests.topic_deletion import sort_out
 from ottla.plugins.authorizer import Operation
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
 from protocol.rights import UNLIMITED, Rights
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.controller.controller_fixture import image_of, topic_records
 
@@ -33,7 +34,7 @@ def by_id(*ids: bytes) -> list[DeleteTopicState]:
 
 
 def asked(rights: Rights, states: list[DeleteTopicState]) -> tuple[list[Row], list[bytes]]:
-    results, doomed = sort_out(rights, TOPICS, states)
+    results, doomed = in_one_go(sort_out(rights, TOPICS, states))
     return [_row(one) for one in results], doomed
 
 

@@ -1,0 +1,183 @@
+"""Requests of very many items: what goes before their decision and behind it, in slices.
+
+While one is decided on, nothing else is. So what can be done beside the controller's queue is: what
+a request names is collected and judged before it goes there, and its response is made when the
+decision is committed, from what came of that. A short request goes all the way at once.
+
+Never: decides, nor knows whose turn it is (`Slices`).
+
+Kafka's `ControllerApis` does so on the threads of its handlers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar, cast
+
+from controller.decisions.decision import Decided, View
+from controller.decisions.request_timeout import RequestTimeouts
+from controller.quorum_controller import QuorumController
+from protocol.errors import ApiError, ErrorCode
+from protocol.primitives import StringTooLong
+from storage.log.ordered_work import raise_error
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_one_go
+
+logger = logging.getLogger(f"ottla.{__name__}")
+
+T = TypeVar("T")
+P = TypeVar("P")
+Q = TypeVar("Q")
+R = TypeVar("R")
+
+Settle = Callable[[T | ApiError], None]
+Respond = Callable[[Any], None]
+
+_FAILED = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+class Slices(Protocol):
+    """Gives long work its turns (`broker.requests.sliced_answers`)."""
+
+    def make(
+        self,
+        steps: Steps[T],
+        ended: Callable[[T], None],
+        done: Callable[[T | None, Exception | None], None],
+    ) -> None:
+        """Call `ended` with what comes of short steps; `done(result, error)` after long ones."""
+
+
+class LongRequests:
+    """Has requests prepared, decided on and answered."""
+
+    def __init__(
+        self,
+        controller: QuorumController,
+        timeouts: RequestTimeouts,
+        slices: Slices | None = None,
+    ) -> None:
+        """Without `slices` all is done in one go."""
+        self._controller = controller
+        self._timeouts = timeouts
+        self._slices = slices
+
+    def submit(
+        self,
+        name: str,
+        decide: Callable[[View], Decided[T]],
+        answer: Callable[[T | ApiError], Steps[R]],
+        respond: Respond,
+        timeout_ms: int | None = None,
+    ) -> None:
+        """Decide, and respond with what `answer` makes of it once it is committed, or of
+        REQUEST_TIMED_OUT after `timeout_ms`, if that is not None."""
+
+        def begin(settle: Settle[T]) -> None:
+            self._controller.submit(name, decide, settle)
+
+        self.run(name, _nothing(), begin, answer, respond, timeout_ms)
+
+    def settle(
+        self,
+        name: str,
+        outcome: T | ApiError,
+        answer: Callable[[T | ApiError], Steps[R]],
+        respond: Respond,
+    ) -> None:
+        """Respond with what `answer` makes of an outcome that needs no decision."""
+        self._make(_answered(name, answer, outcome), respond)
+
+    def run(
+        self,
+        name: str,
+        before: Steps[None],
+        begin: Callable[[Settle[T]], None],
+        answer: Callable[[T | ApiError], Steps[R]],
+        respond: Respond,
+        timeout_ms: int | None = None,
+    ) -> None:
+        """As `submit`, for what is done `before` the decision, and begun by `begin(settle)`."""
+
+        def reply(outcome: T | ApiError) -> None:
+            self.settle(name, outcome, answer, respond)
+
+        def prepare(settle: Settle[T]) -> None:
+            self._make(
+                _prepared(name, before),
+                lambda is_prepared: begin(settle) if is_prepared else settle(_FAILED),
+            )
+
+        if timeout_ms is None:
+            prepare(reply)
+        else:
+            self._timeouts.within(timeout_ms, reply, prepare)
+
+    def _make(self, steps: Steps[T], ended: Callable[[T], None]) -> None:
+        def done(result: T | None, error: Exception | None) -> None:
+            raise_error(result, error)
+            ended(cast(T, result))
+
+        if self._slices is None:
+            ended(in_one_go(steps))
+        else:
+            self._slices.make(steps, ended, done)
+
+
+def _nothing() -> Steps[None]:
+    yield from ()
+
+
+def _prepared(name: str, before: Steps[None]) -> Steps[bool]:
+    """Return whether that succeeded. A failure is a bug, which the log tells."""
+    try:
+        yield from before
+    except AssertionError:
+        raise
+    except Exception:
+        logger.exception("the controller failed to prepare %s", name)
+        return False
+    return True
+
+
+def _answered(
+    name: str, answer: Callable[[T | ApiError], Steps[R]], outcome: T | ApiError
+) -> Steps[R]:
+    """Return the response; UNKNOWN_SERVER_ERROR where it cannot be made, which is a bug, or where a
+    client's own names do not fit it."""
+    try:
+        return (yield from answer(outcome))
+    except AssertionError:
+        raise
+    except Exception as error:
+        trace = None if isinstance(error, StringTooLong) else error
+        logger.error("the controller failed to answer %s: %s", name, error, exc_info=trace)
+    return (yield from answer(_FAILED))
+
+
+def made_of_each(items: Iterable[T], make: Callable[[T], R]) -> Steps[list[R]]:
+    """Return what `make` makes of each item."""
+    made: list[R] = []
+    yield from each(lambda item: made.append(make(item)), items, PIECES_AT_ONCE)
+    return made
+
+
+def made_of_parts(
+    items: Iterable[T],
+    parts_of: Callable[[T], Iterable[P]],
+    make_part: Callable[[P], Q],
+    make: Callable[[T, list[Q]], R],
+) -> Steps[list[R]]:
+    """Return what `make` makes of each item and of what `make_part` makes of its parts."""
+    made: list[R] = []
+    pace = Pace()
+    for item in items:
+        if pace.is_full():
+            yield None
+        parts: list[Q] = []
+        for part in parts_of(item):
+            if pace.is_full():
+                yield None
+            parts.append(make_part(part))
+        made.append(make(item, parts))
+    return made
