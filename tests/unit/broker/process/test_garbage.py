@@ -21,7 +21,7 @@ class Counted:
     def unfreeze(self) -> None:
         self.asked.append("unfreeze")
 
-    def get_freeze_count(self) -> int:
+    def blocks(self) -> int:
         return self.aside
 
 
@@ -33,7 +33,7 @@ def full_collections(garbage: Garbage, count: int = 1) -> None:
 
 def test_what_outlives_a_full_collection_is_set_aside_and_of_no_other() -> None:
     collector = Counted(1000)
-    garbage = Garbage(collector)
+    garbage = Garbage(collector, collector.blocks)
     assert collector.asked == ["freeze"]
     garbage.collected("stop", YOUNG)
     garbage.collected("start", FULL)
@@ -44,7 +44,7 @@ def test_what_outlives_a_full_collection_is_set_aside_and_of_no_other() -> None:
 
 def test_when_much_more_is_set_aside_all_is_looked_at_once() -> None:
     collector = Counted(1000)
-    garbage = Garbage(collector)
+    garbage = Garbage(collector, collector.blocks)
     collector.aside = FACTOR * 1000
     full_collections(garbage, LOOK_EVERY)
     assert "unfreeze" not in collector.asked
@@ -59,3 +59,16 @@ def test_when_much_more_is_set_aside_all_is_looked_at_once() -> None:
     collector.aside += 1
     full_collections(garbage, LOOK_EVERY)
     assert collector.asked.count("unfreeze") == 2
+
+
+def test_what_comes_and_goes_is_not_looked_at() -> None:
+    collector = Counted(1000)
+    garbage = Garbage(collector, collector.blocks)
+    collector.aside = 100_000
+    full_collections(garbage, LOOK_EVERY - 1)
+    collector.aside = 1000
+    full_collections(garbage)
+    assert "unfreeze" not in collector.asked
+    collector.aside = 100_000
+    full_collections(garbage, LOOK_EVERY)
+    assert "unfreeze" in collector.asked, "it stays"
