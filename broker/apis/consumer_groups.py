@@ -41,7 +41,7 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import Pace, Steps, drained
 
 DESCRIBED = 8
 """Pieces of work that it is to tell of a group, beside its members."""
@@ -131,7 +131,7 @@ class ConsumerGroupsApi:
             if pace.is_full():
                 yield None
             groups.add(_failed(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-        for group in found:
+        for group in drained(found):
             if pace.is_full(DESCRIBED):
                 yield None
             shown = self._shown(context.rights, group, request.include_authorized_operations)

@@ -57,7 +57,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_one_go
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, drained, in_one_go
 
 TOP_LEVEL_ERROR_FROM = 2
 GROUPS_AT_ONCE = 16
@@ -127,7 +127,7 @@ class GroupOffsetsApi:
             (topic.name for topic, found in named if found is not None or not by_id),
         )
         commit = _Commit()
-        for topic, found in named:
+        for topic, found in drained(named):
             there: Container[int] = ()
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if found is None and by_id:
@@ -187,7 +187,7 @@ class GroupOffsetsApi:
         """The answer for all groups, as of the moment when each was `found`."""
         version, told = context.api_version, list[OffsetFetchResponseGroup]()
         image, pace = self._metadata.image, Pace()
-        for group, offsets in zip(groups, found, strict=True):
+        for group, offsets in zip(groups, drained(found), strict=True):
             if pace.is_full():
                 yield None
             if isinstance(offsets, ErrorCode):
@@ -286,11 +286,10 @@ class _Commit:
         known, or with `topics`."""
         pace = Pace()
         if error is not ErrorCode.NONE:
-            known, self.known = self.known, []
-            for topic in known:
+            for topic in drained(self.known):
                 yield from self.take(topic, (), error, pace)
             topics = []
-        for answer in topics:
+        for answer in drained(topics):
             if pace.is_full():
                 yield None
             self._answer(answer, answer.partitions)
@@ -347,14 +346,18 @@ def _answer_delete(
     answers: _Deleted, response: OffsetDeleteResponse
 ) -> Steps[OffsetDeleteResponse]:
     """Return the coordinator's response, with `answers` to what it was not asked."""
+    pace = Pace()
     if response.error_code == ErrorCode.NONE:
-        pace = Pace()
         for topic in response.topics:
             if pace.is_full():
                 yield None
             answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
             answer.partitions += topic.partitions
         response.topics = list(answers.values())
+    while answers:
+        if pace.is_full():
+            yield None
+        answers.popitem()
     return response
 
 

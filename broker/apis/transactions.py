@@ -21,7 +21,7 @@ with (transactions protocol version 2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC
@@ -48,7 +48,7 @@ from protocol.messages.add_partitions_to_txn import (
 )
 from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, in_one_go
+from storage.log.sliced_work import Pace, Steps, drained, in_one_go
 from storage.topic_partition import TopicPartition
 
 BATCHED_FROM = 4
@@ -338,12 +338,12 @@ def _partitions(
 
 
 def _all_added(
-    named: Sequence[_Named],
-    outcomes: Sequence[_Errors | ErrorCode],
+    named: list[_Named],
+    outcomes: list[_Errors | ErrorCode],
     batched: bool,
 ) -> Steps[AddPartitionsToTxnResponse]:
     pace, results = Pace(), list[AddPartitionsToTxnResult]()
-    for one, outcome in zip(named, outcomes, strict=True):
+    for one, outcome in zip(drained(named), drained(outcomes), strict=True):
         if pace.is_full():
             yield None
         topics = yield from _results(one.partitions, outcome, pace)
@@ -354,15 +354,15 @@ def _all_added(
 
 
 def _results(
-    partitions: Iterable[TopicPartition], errors: _Errors | ErrorCode, pace: Pace
+    partitions: list[TopicPartition], errors: _Errors | ErrorCode, pace: Pace
 ) -> Steps[list[AddPartitionsToTxnTopicResult]]:
     """Return one error for all partitions; or that of each, and OPERATION_NOT_ATTEMPTED for those
     that have none."""
     topics: dict[str, AddPartitionsToTxnTopicResult] = {}
-    for partition in partitions:
+    for partition in drained(partitions):
         if pace.is_full():
             yield None
-        error = errors if isinstance(errors, ErrorCode) else errors.get(partition, _UNTRIED)
+        error = errors if isinstance(errors, ErrorCode) else errors.pop(partition, _UNTRIED)
         topic = topics.get(partition.topic)
         if topic is None:
             topic = topics[partition.topic] = AddPartitionsToTxnTopicResult(partition.topic)

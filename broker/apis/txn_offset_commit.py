@@ -35,7 +35,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, in_one_go
+from storage.log.sliced_work import Pace, Steps, drained, in_one_go
 
 LOADING_FROM = 2
 """Producers before this version do not know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
@@ -159,7 +159,7 @@ def _answered(
     pace = Pace()
     if error is not ErrorCode.NONE:
         topics = yield from _refused(known, error, pace)
-    for topic in topics:
+    for topic in drained(topics):
         if pace.is_full():
             yield None
         _merge(answers, topic.name, topic.partitions)

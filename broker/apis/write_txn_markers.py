@@ -16,7 +16,7 @@ Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import GroupCoordinator
@@ -37,7 +37,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from storage.log.sliced_work import Pace, Steps, in_one_go
+from storage.log.sliced_work import Pace, Steps, drained, in_one_go
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -123,7 +123,7 @@ class _Write:
         """Append what can be."""
         pace, looks = Pace(MARKERS_A_SLICE), Pace()
         for marker in request.markers:
-            for name, index in (yield from _named(marker, looks)):
+            for name, index in drained((yield from _named(marker, looks))):
                 if pace.is_full():
                     yield None
                 topics = self._results.setdefault(marker.producer_id, {})
@@ -182,7 +182,7 @@ class _Write:
         return partition
 
 
-def _named(marker: WritableTxnMarker, pace: Pace) -> Steps[Iterable[tuple[str, int]]]:
+def _named(marker: WritableTxnMarker, pace: Pace) -> Steps[list[tuple[str, int]]]:
     """Return the partitions of a marker, each once."""
     named: dict[tuple[str, int], None] = {}
     if pace.is_full():
@@ -194,7 +194,7 @@ def _named(marker: WritableTxnMarker, pace: Pace) -> Steps[Iterable[tuple[str, i
             if pace.is_full():
                 yield None
             named[topic.name, index] = None
-    return named
+    return list(named)
 
 
 def refuse_write_txn_markers(

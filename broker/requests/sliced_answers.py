@@ -122,8 +122,8 @@ class SlicedAnswers:
 
         A failure is answered as `judge` does.
         """
-        answers = cast(list[U], [None] * len(items))
-        awaited = len(items)
+        count = awaited = len(items)
+        answers = cast(list[U], [None] * count)
 
         def told(index: int, answer: U) -> None:
             nonlocal awaited
@@ -136,10 +136,10 @@ class SlicedAnswers:
             ask(items[index], partial(told, index))
 
         def asked(_: None) -> None:
-            if not items:
+            if not count:
                 gathered(answers)
 
-        steps = each(ask_for, range(len(items)), at_once)
+        steps = each(ask_for, range(count), at_once)
         self.judge(context, request, steps, asked, respond, refuse)
 
     def write(self, response: R, version: int, done: Callable[[R], None]) -> None:

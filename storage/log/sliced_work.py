@@ -15,7 +15,7 @@ Kafka: `LogValidator` reads a batch as a stream on the thread of its request.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
@@ -85,6 +85,14 @@ def in_bulk(take: Callable[[list[T]], object], items: Iterable[T]) -> Steps[None
         part = list(islice(source, BULK_AT_ONCE))
         if part:
             yield None
+
+
+def drained(items: list[T]) -> Iterator[T]:
+    """Give each of `items`, which the list holds no longer then: 300,000 of them that are freed in
+    one go take up to 100 ms."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def in_order(names: Iterable[str]) -> Steps[list[str]]:

@@ -14,6 +14,7 @@ from storage.log.sliced_work import (
     Pace,
     SlicedWork,
     Steps,
+    drained,
     each,
     first_slice,
     in_bulk,
@@ -225,6 +226,11 @@ def test_many_items_are_taken_in_bulk(items: int, stops: int) -> None:
     taken: list[int] = []
     assert list(in_bulk(taken.extend, iter(range(items)))) == [None] * stops
     assert taken == list(range(items))
+
+
+def test_a_list_that_is_drained_holds_what_is_still_to_come() -> None:
+    items = [1, 2, 3]
+    assert [(item, len(items)) for item in drained(items)] == [(1, 2), (2, 1), (3, 0)]
 
 
 @pytest.mark.parametrize("count", [0, 3, 2 * BULK_AT_ONCE + 3])
