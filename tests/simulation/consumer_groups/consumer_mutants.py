@@ -224,7 +224,7 @@ CONSUMER_MUTANTS: dict[str, tuple[Mutant, Sequence[str]]] = {
         nobody_is_told_to_give_up,
         ("I29", "I13", "I23", "I24", "I27"),
     ),
-    "epochs of members fall": (epochs_of_members_fall, ("I24", "I27")),
+    "epochs of members fall": (epochs_of_members_fall, ("I29", "I24", "I27")),
     "who is away has nothing": (who_is_away_has_nothing, ("I27",)),
     "successors take nothing over": (successors_take_nothing_over, ("I27",)),
     "departures count for nothing": (
