@@ -46,8 +46,8 @@ class Message:
 
 
 class SlicedMessage(Message):
-    """A request that holds arrays, or a struct of one: it can be read in slices, since its peer
-    chooses how long the arrays are."""
+    """A request that holds arrays, a response to one that a broker passes on, or a struct of them:
+    it can be read in slices, since a client chooses how long the arrays are."""
 
     __slots__: ClassVar[tuple[str, ...]] = ()
 

@@ -33,13 +33,13 @@ from broker.requests.context import (
     RequestQuota,
     Respond,
 )
-from broker.requests.sliced_answers import SlicedAnswers
+from broker.requests.sliced_answers import SlicedAnswers, written_arrays
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
     decode,
-    decode_response,
+    decode_response_steps,
     decode_steps,
     encode_request,
     encode_response,
@@ -51,7 +51,7 @@ from protocol.message import Message
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import SLICE_BYTES, MessageBuffer
 from protocol.rights import Rights
-from storage.log.sliced_work import Steps, in_one_go
+from storage.log.sliced_work import Pace, Steps, in_one_go
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -183,21 +183,23 @@ class _Refused(Exception):
         self.error_code = error_code
 
 
-def wrap(context: RequestContext, request: Any) -> EnvelopeRequest:
+def wrap(context: RequestContext, request: Any) -> Steps[EnvelopeRequest]:
     """A client's request, to be passed on in its own version."""
+    request = yield from written_arrays(request, context.api_version, Pace())
     frame = encode_request(request, context.api_version, context.correlation_id, context.client_id)
     principal = _principal(context.principal, context.token_authenticated)
     return EnvelopeRequest(frame[4:], principal, _address(context.client_host))
 
 
-def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Any | None:
+def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Steps[Any | None]:
     """The response inside; None where another node has to be asked. Raises ProtocolError."""
     if envelope.error_code == _NOT_CONTROLLER:
         return None
     if envelope.error_code or envelope.response_data is None:
         raise ProtocolError(f"the controller refused an Envelope: {envelope.error_code}")
     inside = memoryview(envelope.response_data)
-    return decode_response(ApiKey(context.api_key), inside, context.api_version)[1]
+    key = ApiKey(context.api_key)
+    return (yield from decode_response_steps(key, inside, context.api_version))
 
 
 def tells_not_controller(response: Any) -> bool:

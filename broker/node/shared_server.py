@@ -234,7 +234,8 @@ class SharedServer:
     def to_controller(self, refuse: Refuse, timeout_ms: int | None = None) -> NodeToController:
         """A way of its own to the active controller."""
         timeout_ms = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
-        way = NodeToController(self.address, self.ports.between_nodes, timeout_ms, refuse)
+        scheduler = self.ports.between_nodes
+        way = NodeToController(self.address, scheduler, timeout_ms, refuse, self.answers)
         self._ways.append(way)
         return way
 

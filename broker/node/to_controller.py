@@ -15,16 +15,27 @@ Follows Kafka's `NodeToControllerChannelManager` and `ForwardingManager`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from broker.apis.envelope import tells_not_controller, unwrap, wrap
 from broker.requests.context import Handle, RequestContext, Respond
+from broker.requests.sliced_answers import SlicedAnswers
 from controller.raft.raft_client import RaftClient
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.message import Message
+from protocol.messages.envelope import EnvelopeResponse
+from protocol.primitives import StringTooLong
 from protocol.rights import UNLIMITED
+from storage.log.sliced_work import Steps
 from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+T = TypeVar("T")
 
 RETRY_BACKOFF_MS = 50
 
@@ -76,9 +87,16 @@ class NodeToController:
     """One kind of traffic to the active controller."""
 
     def __init__(
-        self, address: ControllerAddress, scheduler: Scheduler, timeout_ms: int, refuse: Refuse
+        self,
+        address: ControllerAddress,
+        scheduler: Scheduler,
+        timeout_ms: int,
+        refuse: Refuse,
+        answers: SlicedAnswers,
     ) -> None:
-        """`timeout_ms`: for how long a request is tried (`request.timeout.ms`)."""
+        """`timeout_ms`: for how long a request is tried (`request.timeout.ms`). `answers` puts long
+        requests into Envelopes, and reads what comes back."""
+        self.answers = answers
         self._address = address
         self._scheduler = scheduler
         self._timeout_ms = timeout_ms
@@ -140,12 +158,24 @@ class NodeToController:
         if leader_id == address.node_id:
             address.local(errand.context, errand.request, errand.answered)
             return
-        channel = None if leader_id is None else self._channel_for(leader_id)
+        if leader_id is None or self._channel_for(leader_id) is None:
+            errand.again()
+        else:
+            errand.wrap(partial(self._send, errand))
+
+    def _send(self, errand: _Errand, wire: Message) -> None:
+        """Send what an errand has for the wire, unless the node has stopped, or leads by now."""
+        if self._stopped:
+            return
+        leader_id = self._address.leader_id
+        channel = None
+        if leader_id is not None and leader_id != self._address.node_id:
+            channel = self._channel_for(leader_id)
         if channel is None:
             errand.again()
             return
         left_ms = errand.deadline_ms - self._scheduler.monotonic_ms()
-        channel.send(errand.on_the_wire(), errand.heard, max(left_ms, 1.0))
+        channel.send(wire, errand.heard, max(left_ms, 1.0))
 
     def _channel_for(self, leader_id: int) -> Channel | None:
         if leader_id != self._channel_to:
@@ -204,11 +234,33 @@ class _Errand:
         if self._respond is not None and self._timer is None:
             self._arm(self._left_ms(), self._out_of_time)
 
-    def on_the_wire(self) -> Any:
-        """What is sent to another node."""
+    def wrap(self, send: Callable[[Message], None]) -> None:
+        """Call `send` with what goes to another node, once it is written."""
         if self._wire is None:
-            self._wire = wrap(self.context, self.request)
-        return self._wire
+            self._in_slices(wrap(self.context, self.request), partial(self._wrapped, send))
+        else:
+            send(self._wire)
+
+    def _wrapped(self, send: Callable[[Message], None], wire: Message) -> None:
+        self._wire = wire
+        if self._respond is not None:
+            send(wire)
+
+    def _in_slices(self, steps: Steps[T], ended: Callable[[T], None]) -> None:
+        def done(result: T | None, error: Exception | None) -> None:
+            if error is None:
+                ended(cast(T, result))
+                return
+            trace = None if isinstance(error, StringTooLong) else error
+            _log.error("a request to the controller failed: %s", error, exc_info=trace)
+            self._settle(self._refusal())
+
+        self._way.answers.make(steps, ended, done)
+
+    def _refusal(self) -> Message:
+        refuse, error = self._way.refuse, ErrorCode.UNKNOWN_SERVER_ERROR
+        refused: Message = refuse(self.context.api_key, self.request, error)
+        return refused
 
     def answered(self, response: Any) -> None:
         """The controller's answer, from this node or another."""
@@ -222,19 +274,25 @@ class _Errand:
         if failure is not None:
             self.again()
             return
+        wire: Any = self._wire
         if getattr(response, "error_code", 0) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-            self._way.note_refusal(self.on_the_wire().API_KEY)
-        if self._wire is not self.request:
-            try:
-                response = unwrap(self.context, response)
-            except ProtocolError:
-                response = self._way.refuse(
-                    self.context.api_key, self.request, ErrorCode.UNKNOWN_SERVER_ERROR
-                )
-            if response is None:
-                self.again()
-                return
-        self.answered(response)
+            self._way.note_refusal(wire.API_KEY)
+        if wire is self.request:
+            self.answered(response)
+        else:
+            self._in_slices(self._unwrap(response), self._unwrapped)
+
+    def _unwrap(self, envelope: EnvelopeResponse) -> Steps[Message | None]:
+        try:
+            return (yield from unwrap(self.context, envelope))
+        except ProtocolError:
+            return self._refusal()
+
+    def _unwrapped(self, response: Message | None) -> None:
+        if response is None:
+            self.again()
+        else:
+            self.answered(response)
 
     def again(self) -> None:
         """Try again a little later, if there is time."""

@@ -250,9 +250,26 @@ def _written_array(array: list[Message], version: int, pace: Pace) -> Steps[list
     items = Items[Message](version)
     is_changed = len(array) > KEPT_PIECES
     for item in array:
-        if pace.is_full():
+        pieces = _pieces(item)
+        if pace.is_full(pieces if pieces <= KEPT_PIECES else 1):
             yield None
-        short = yield from written_arrays(item, version, pace)
+        short = item
+        if pieces > KEPT_PIECES:
+            short, pieces = (yield from written_arrays(item, version, pace)), 1
         is_changed = is_changed or short is not item
-        items.add(short)
+        items.add(short, pieces)
     return items.array() if is_changed else array
+
+
+def _pieces(message: Message) -> int:
+    """Return how many messages one is, those within it too; more than KEPT_PIECES if they are too
+    many for one slice."""
+    pieces = 1
+    for name in message.__slots__:
+        value = getattr(message, name)
+        if type(value) is list:
+            if value and isinstance(value[0], Message):
+                pieces += len(value) if len(value) > KEPT_PIECES else sum(map(_pieces, value))
+        elif isinstance(value, Message):
+            pieces += _pieces(value)
+    return pieces

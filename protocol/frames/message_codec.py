@@ -138,10 +138,24 @@ def answer_to(request: Any) -> Any:
 
 def decode_answer(response: Any, frame: memoryview, version: int) -> tuple[int, Any]:
     """The same as `decode_response`, by a response's class."""
+    correlation_id, pos = _read_response_header(response, frame, version)
+    return correlation_id, decode(response, frame, pos, version)
+
+
+def decode_response_steps(
+    key: ApiKey, frame: memoryview, version: int
+) -> Generator[None, None, Message]:
+    """Read the response of a frame without its size in slices, as `decode_steps` a request."""
+    response = messages_of(key).response
+    _, pos = _read_response_header(response, frame, version)
+    return (yield from decode_steps(response, frame, pos, version))
+
+
+def _read_response_header(response: Any, frame: memoryview, version: int) -> tuple[int, int]:
+    """The correlation id, and where the response begins."""
     if len(frame) < 4:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a response header")
     (correlation_id,) = _SIZE.unpack_from(frame)
-    pos = 4
     if version >= response.FLEXIBLE_FROM and response.API_KEY != _API_VERSIONS:
-        pos = skip_header_tags(frame, pos, "response")
-    return correlation_id, decode(response, frame, pos, version)
+        return correlation_id, skip_header_tags(frame, 4, "response")
+    return correlation_id, 4

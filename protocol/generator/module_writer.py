@@ -14,6 +14,22 @@ Body = Callable[[Lines, StructSpec, Versions, bool], None]
 
 OF_PEERS = ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment")
 """Messages within the bytes of a request: they are read in steps, as requests are."""
+PASSED_ON = (
+    "AlterClientQuotasResponse",
+    "AlterConfigsResponse",
+    "AlterPartitionReassignmentsResponse",
+    "AlterUserScramCredentialsResponse",
+    "CreateAclsResponse",
+    "CreatePartitionsResponse",
+    "CreateTopicsResponse",
+    "DeleteAclsResponse",
+    "DeleteTopicsResponse",
+    "ElectLeadersResponse",
+    "IncrementalAlterConfigsResponse",
+    "ListPartitionReassignmentsResponse",
+    "UpdateFeaturesResponse",
+)
+"""Responses of the controller that a broker reads for its clients, who choose how long they are."""
 
 
 class ModuleWriter:
@@ -133,4 +149,4 @@ class ModuleWriter:
 
 
 def _is_read_in_steps(message: MessageSpec) -> bool:
-    return message.kind == "request" or message.name in OF_PEERS
+    return message.kind == "request" or message.name in (*OF_PEERS, *PASSED_ON)

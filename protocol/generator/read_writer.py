@@ -1,8 +1,8 @@
 """Writes the body of `read`: straight-line code for one encoding of a struct.
 
-A struct of a request that holds arrays has `read_steps` in its place, a generator that stops once
-it has read a slice of the frame: a peer says how long an array is, and the event loop has others to
-serve. `stop` is the position at which the slice ends.
+A struct of a request, or of some responses, that holds arrays has `read_steps` in its place, a
+generator that stops once it has read a slice of the frame: a peer says how long an array is, and
+the event loop has others to serve. `stop` is the position at which the slice ends.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ class AlterClientQuotasResponseEntityData(Message):
         out += p.nullable_string(self.entity_name)
 
 
-class AlterClientQuotasResponseEntryData(Message):
+class AlterClientQuotasResponseEntryData(SlicedMessage):
     __slots__ = ("error_code", "error_message", "entity")
 
     def __init__(
@@ -285,7 +285,7 @@ class AlterClientQuotasResponseEntryData(Message):
         self.entity = [] if entity is NEW else entity
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasResponseEntryData, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterClientQuotasResponseEntryData]:
         error_message: str | None
         entity: list[AlterClientQuotasResponseEntityData]
         if version >= 1:
@@ -297,13 +297,16 @@ class AlterClientQuotasResponseEntryData(Message):
                 p.refuse_null_array()
             entity = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_entity, pos = AlterClientQuotasResponseEntityData.read(buf, pos, version)
                 entity.append(item_entity)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(error_code, error_message, entity), pos
+            return cls(error_code, error_message, entity), pos, stop
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_nullable_string(buf, pos)
@@ -312,9 +315,12 @@ class AlterClientQuotasResponseEntryData(Message):
             p.refuse_null_array()
         entity = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_entity, pos = AlterClientQuotasResponseEntityData.read(buf, pos, version)
             entity.append(item_entity)
-        return cls(error_code, error_message, entity), pos
+        return cls(error_code, error_message, entity), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:
@@ -332,7 +338,7 @@ class AlterClientQuotasResponseEntryData(Message):
             item_entity.write(out, version)
 
 
-class AlterClientQuotasResponse(Message):
+class AlterClientQuotasResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 49
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -349,7 +355,7 @@ class AlterClientQuotasResponse(Message):
         self.entries = [] if entries is NEW else entries
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterClientQuotasResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterClientQuotasResponse]:
         entries: list[AlterClientQuotasResponseEntryData]
         if version >= 1:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -359,13 +365,16 @@ class AlterClientQuotasResponse(Message):
                 p.refuse_null_array()
             entries = []
             for _ in range(n):
-                item_entries, pos = AlterClientQuotasResponseEntryData.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_entries, pos, stop = yield from AlterClientQuotasResponseEntryData.read_steps(buf, pos, version, stop)
                 entries.append(item_entries)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, entries), pos
+            return cls(throttle_time_ms, entries), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 8)
@@ -373,9 +382,12 @@ class AlterClientQuotasResponse(Message):
             p.refuse_null_array()
         entries = []
         for _ in range(n):
-            item_entries, pos = AlterClientQuotasResponseEntryData.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_entries, pos, stop = yield from AlterClientQuotasResponseEntryData.read_steps(buf, pos, version, stop)
             entries.append(item_entries)
-        return cls(throttle_time_ms, entries), pos
+        return cls(throttle_time_ms, entries), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

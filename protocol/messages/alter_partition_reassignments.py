@@ -175,7 +175,7 @@ class ReassignablePartitionResponse(Message):
         out += b"\0"
 
 
-class ReassignableTopicResponse(Message):
+class ReassignableTopicResponse(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -187,7 +187,7 @@ class ReassignableTopicResponse(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReassignableTopicResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReassignableTopicResponse]:
         partitions: list[ReassignablePartitionResponse]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 8)
@@ -195,13 +195,16 @@ class ReassignableTopicResponse(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partitions, pos = ReassignablePartitionResponse.read(buf, pos, version)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -211,7 +214,7 @@ class ReassignableTopicResponse(Message):
         out += b"\0"
 
 
-class AlterPartitionReassignmentsResponse(Message):
+class AlterPartitionReassignmentsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 45
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -234,7 +237,7 @@ class AlterPartitionReassignmentsResponse(Message):
         self.responses = [] if responses is NEW else responses
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterPartitionReassignmentsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterPartitionReassignmentsResponse]:
         error_message: str | None
         responses: list[ReassignableTopicResponse]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -252,13 +255,16 @@ class AlterPartitionReassignmentsResponse(Message):
             p.refuse_null_array()
         responses = []
         for _ in range(n):
-            item_responses, pos = ReassignableTopicResponse.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_responses, pos, stop = yield from ReassignableTopicResponse.read_steps(buf, pos, version, stop)
             responses.append(item_responses)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses), pos
+        return cls(throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.throttle_time_ms)

@@ -171,7 +171,7 @@ class AlterUserScramCredentialsResult(Message):
         out += b"\0"
 
 
-class AlterUserScramCredentialsResponse(Message):
+class AlterUserScramCredentialsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 51
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -188,7 +188,7 @@ class AlterUserScramCredentialsResponse(Message):
         self.results = [] if results is NEW else results
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[AlterUserScramCredentialsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[AlterUserScramCredentialsResponse]:
         results: list[AlterUserScramCredentialsResult]
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
@@ -197,13 +197,16 @@ class AlterUserScramCredentialsResponse(Message):
             p.refuse_null_array()
         results = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_results, pos = AlterUserScramCredentialsResult.read(buf, pos, version)
             results.append(item_results)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(throttle_time_ms, results), pos
+        return cls(throttle_time_ms, results), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.throttle_time_ms)

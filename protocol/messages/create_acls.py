@@ -176,7 +176,7 @@ class AclCreationResult(Message):
         out += p.nullable_string(self.error_message)
 
 
-class CreateAclsResponse(Message):
+class CreateAclsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 30
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
@@ -193,7 +193,7 @@ class CreateAclsResponse(Message):
         self.results = [] if results is NEW else results
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateAclsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreateAclsResponse]:
         results: list[AclCreationResult]
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -203,13 +203,16 @@ class CreateAclsResponse(Message):
                 p.refuse_null_array()
             results = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_results, pos = AclCreationResult.read(buf, pos, version)
                 results.append(item_results)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, results), pos
+            return cls(throttle_time_ms, results), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 4)
@@ -217,9 +220,12 @@ class CreateAclsResponse(Message):
             p.refuse_null_array()
         results = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_results, pos = AclCreationResult.read(buf, pos, version)
             results.append(item_results)
-        return cls(throttle_time_ms, results), pos
+        return cls(throttle_time_ms, results), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -236,7 +236,7 @@ class CreatePartitionsTopicResult(Message):
         out += p.nullable_string(self.error_message)
 
 
-class CreatePartitionsResponse(Message):
+class CreatePartitionsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 37
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
@@ -253,7 +253,7 @@ class CreatePartitionsResponse(Message):
         self.results = [] if results is NEW else results
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatePartitionsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatePartitionsResponse]:
         results: list[CreatePartitionsTopicResult]
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -263,13 +263,16 @@ class CreatePartitionsResponse(Message):
                 p.refuse_null_array()
             results = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_results, pos = CreatePartitionsTopicResult.read(buf, pos, version)
                 results.append(item_results)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, results), pos
+            return cls(throttle_time_ms, results), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 6)
@@ -277,9 +280,12 @@ class CreatePartitionsResponse(Message):
             p.refuse_null_array()
         results = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_results, pos = CreatePartitionsTopicResult.read(buf, pos, version)
             results.append(item_results)
-        return cls(throttle_time_ms, results), pos
+        return cls(throttle_time_ms, results), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

@@ -309,7 +309,7 @@ class CreatableTopicConfigs(Message):
         return
 
 
-class CreatableTopicResult(Message):
+class CreatableTopicResult(SlicedMessage):
     __slots__ = ("name", "topic_id", "error_code", "error_message", "topic_config_error_code", "num_partitions", "replication_factor", "configs")
 
     def __init__(
@@ -333,7 +333,7 @@ class CreatableTopicResult(Message):
         self.configs = [] if configs is NEW else configs
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreatableTopicResult, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreatableTopicResult]:
         error_message: str | None
         configs: list[CreatableTopicConfigs] | None
         if version >= 5:
@@ -354,6 +354,9 @@ class CreatableTopicResult(Message):
             else:
                 configs = []
                 for _ in range(n):
+                    if pos > stop:
+                        yield
+                        stop = pos + p.SLICE_BYTES
                     item_configs, pos = CreatableTopicConfigs.read(buf, pos, version)
                     configs.append(item_configs)
             topic_config_error_code = 0
@@ -365,7 +368,7 @@ class CreatableTopicResult(Message):
                     pos += 2
                 else:
                     pos = p.skip_tag(buf, pos, size)
-            return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos
+            return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos, stop
         name, pos = p.read_string(buf, pos)
         topic_id = p.ZERO_UUID
         (error_code,) = _h.unpack_from(buf, pos)
@@ -375,7 +378,7 @@ class CreatableTopicResult(Message):
         num_partitions = -1
         replication_factor = -1
         configs = []
-        return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos
+        return cls(name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         tagged: list[tuple[int, p.MessageBuffer]]
@@ -407,7 +410,7 @@ class CreatableTopicResult(Message):
         out += p.nullable_string(self.error_message)
 
 
-class CreateTopicsResponse(Message):
+class CreateTopicsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 7
@@ -424,7 +427,7 @@ class CreateTopicsResponse(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[CreateTopicsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[CreateTopicsResponse]:
         topics: list[CreatableTopicResult]
         if version >= 5:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -434,13 +437,16 @@ class CreateTopicsResponse(Message):
                 p.refuse_null_array()
             topics = []
             for _ in range(n):
-                item_topics, pos = CreatableTopicResult.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_topics, pos, stop = yield from CreatableTopicResult.read_steps(buf, pos, version, stop)
                 topics.append(item_topics)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, topics), pos
+            return cls(throttle_time_ms, topics), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 6)
@@ -448,9 +454,12 @@ class CreateTopicsResponse(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = CreatableTopicResult.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from CreatableTopicResult.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
-        return cls(throttle_time_ms, topics), pos
+        return cls(throttle_time_ms, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 5:

@@ -223,7 +223,7 @@ class DeleteAclsMatchingAcl(Message):
         out += _bb.pack(self.operation, self.permission_type)
 
 
-class DeleteAclsFilterResult(Message):
+class DeleteAclsFilterResult(SlicedMessage):
     __slots__ = ("error_code", "error_message", "matching_acls")
 
     def __init__(
@@ -237,7 +237,7 @@ class DeleteAclsFilterResult(Message):
         self.matching_acls = [] if matching_acls is NEW else matching_acls
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsFilterResult, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteAclsFilterResult]:
         error_message: str | None
         matching_acls: list[DeleteAclsMatchingAcl]
         if version >= 2:
@@ -249,13 +249,16 @@ class DeleteAclsFilterResult(Message):
                 p.refuse_null_array()
             matching_acls = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_matching_acls, pos = DeleteAclsMatchingAcl.read(buf, pos, version)
                 matching_acls.append(item_matching_acls)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(error_code, error_message, matching_acls), pos
+            return cls(error_code, error_message, matching_acls), pos, stop
         (error_code,) = _h.unpack_from(buf, pos)
         pos += 2
         error_message, pos = p.read_nullable_string(buf, pos)
@@ -264,9 +267,12 @@ class DeleteAclsFilterResult(Message):
             p.refuse_null_array()
         matching_acls = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_matching_acls, pos = DeleteAclsMatchingAcl.read(buf, pos, version)
             matching_acls.append(item_matching_acls)
-        return cls(error_code, error_message, matching_acls), pos
+        return cls(error_code, error_message, matching_acls), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -284,7 +290,7 @@ class DeleteAclsFilterResult(Message):
             item_matching_acls.write(out, version)
 
 
-class DeleteAclsResponse(Message):
+class DeleteAclsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 31
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
@@ -301,7 +307,7 @@ class DeleteAclsResponse(Message):
         self.filter_results = [] if filter_results is NEW else filter_results
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteAclsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteAclsResponse]:
         filter_results: list[DeleteAclsFilterResult]
         if version >= 2:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -311,13 +317,16 @@ class DeleteAclsResponse(Message):
                 p.refuse_null_array()
             filter_results = []
             for _ in range(n):
-                item_filter_results, pos = DeleteAclsFilterResult.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_filter_results, pos, stop = yield from DeleteAclsFilterResult.read_steps(buf, pos, version, stop)
                 filter_results.append(item_filter_results)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, filter_results), pos
+            return cls(throttle_time_ms, filter_results), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 8)
@@ -325,9 +334,12 @@ class DeleteAclsResponse(Message):
             p.refuse_null_array()
         filter_results = []
         for _ in range(n):
-            item_filter_results, pos = DeleteAclsFilterResult.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_filter_results, pos, stop = yield from DeleteAclsFilterResult.read_steps(buf, pos, version, stop)
             filter_results.append(item_filter_results)
-        return cls(throttle_time_ms, filter_results), pos
+        return cls(throttle_time_ms, filter_results), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

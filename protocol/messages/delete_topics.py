@@ -209,7 +209,7 @@ class DeletableTopicResult(Message):
         out += _h.pack(self.error_code)
 
 
-class DeleteTopicsResponse(Message):
+class DeleteTopicsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 6
@@ -226,7 +226,7 @@ class DeleteTopicsResponse(Message):
         self.responses = [] if responses is NEW else responses
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[DeleteTopicsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[DeleteTopicsResponse]:
         responses: list[DeletableTopicResult]
         if version >= 4:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -236,13 +236,16 @@ class DeleteTopicsResponse(Message):
                 p.refuse_null_array()
             responses = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_responses, pos = DeletableTopicResult.read(buf, pos, version)
                 responses.append(item_responses)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, responses), pos
+            return cls(throttle_time_ms, responses), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 4)
@@ -250,9 +253,12 @@ class DeleteTopicsResponse(Message):
             p.refuse_null_array()
         responses = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_responses, pos = DeletableTopicResult.read(buf, pos, version)
             responses.append(item_responses)
-        return cls(throttle_time_ms, responses), pos
+        return cls(throttle_time_ms, responses), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 4:

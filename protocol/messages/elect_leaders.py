@@ -183,7 +183,7 @@ class PartitionResult(Message):
         out += p.nullable_string(self.error_message)
 
 
-class ReplicaElectionResult(Message):
+class ReplicaElectionResult(SlicedMessage):
     __slots__ = ("topic", "partition_result")
 
     def __init__(
@@ -195,7 +195,7 @@ class ReplicaElectionResult(Message):
         self.partition_result = [] if partition_result is NEW else partition_result
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ReplicaElectionResult, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ReplicaElectionResult]:
         partition_result: list[PartitionResult]
         if version >= 2:
             topic, pos = p.read_compact_string(buf, pos)
@@ -204,22 +204,28 @@ class ReplicaElectionResult(Message):
                 p.refuse_null_array()
             partition_result = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_partition_result, pos = PartitionResult.read(buf, pos, version)
                 partition_result.append(item_partition_result)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(topic, partition_result), pos
+            return cls(topic, partition_result), pos, stop
         topic, pos = p.read_string(buf, pos)
         n, pos = p.read_array_length(buf, pos, 8)
         if n < 0:
             p.refuse_null_array()
         partition_result = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_partition_result, pos = PartitionResult.read(buf, pos, version)
             partition_result.append(item_partition_result)
-        return cls(topic, partition_result), pos
+        return cls(topic, partition_result), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:
@@ -235,7 +241,7 @@ class ReplicaElectionResult(Message):
             item_partition_result.write(out, version)
 
 
-class ElectLeadersResponse(Message):
+class ElectLeadersResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 43
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -254,7 +260,7 @@ class ElectLeadersResponse(Message):
         self.replica_election_results = [] if replica_election_results is NEW else replica_election_results
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ElectLeadersResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ElectLeadersResponse]:
         replica_election_results: list[ReplicaElectionResult]
         if version >= 2:
             throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
@@ -264,13 +270,16 @@ class ElectLeadersResponse(Message):
                 p.refuse_null_array()
             replica_election_results = []
             for _ in range(n):
-                item_replica_election_results, pos = ReplicaElectionResult.read(buf, pos, version)
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
+                item_replica_election_results, pos, stop = yield from ReplicaElectionResult.read_steps(buf, pos, version, stop)
                 replica_election_results.append(item_replica_election_results)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, error_code, replica_election_results), pos
+            return cls(throttle_time_ms, error_code, replica_election_results), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         if version == 1:
@@ -283,9 +292,12 @@ class ElectLeadersResponse(Message):
             p.refuse_null_array()
         replica_election_results = []
         for _ in range(n):
-            item_replica_election_results, pos = ReplicaElectionResult.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_replica_election_results, pos, stop = yield from ReplicaElectionResult.read_steps(buf, pos, version, stop)
             replica_election_results.append(item_replica_election_results)
-        return cls(throttle_time_ms, error_code, replica_election_results), pos
+        return cls(throttle_time_ms, error_code, replica_election_results), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 2:

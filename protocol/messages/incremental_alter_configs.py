@@ -241,7 +241,7 @@ class AlterConfigsResourceResponse(Message):
         out += p.string(self.resource_name)
 
 
-class IncrementalAlterConfigsResponse(Message):
+class IncrementalAlterConfigsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 44
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
@@ -258,7 +258,7 @@ class IncrementalAlterConfigsResponse(Message):
         self.responses = [] if responses is NEW else responses
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[IncrementalAlterConfigsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[IncrementalAlterConfigsResponse]:
         responses: list[AlterConfigsResourceResponse]
         if version >= 1:
             (throttle_time_ms,) = _i.unpack_from(buf, pos)
@@ -268,13 +268,16 @@ class IncrementalAlterConfigsResponse(Message):
                 p.refuse_null_array()
             responses = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_responses, pos = AlterConfigsResourceResponse.read(buf, pos, version)
                 responses.append(item_responses)
             if buf[pos]:
                 pos = p.skip_tagged_fields(buf, pos)
             else:
                 pos += 1
-            return cls(throttle_time_ms, responses), pos
+            return cls(throttle_time_ms, responses), pos, stop
         (throttle_time_ms,) = _i.unpack_from(buf, pos)
         pos += 4
         n, pos = p.read_array_length(buf, pos, 7)
@@ -282,9 +285,12 @@ class IncrementalAlterConfigsResponse(Message):
             p.refuse_null_array()
         responses = []
         for _ in range(n):
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
             item_responses, pos = AlterConfigsResourceResponse.read(buf, pos, version)
             responses.append(item_responses)
-        return cls(throttle_time_ms, responses), pos
+        return cls(throttle_time_ms, responses), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         if version >= 1:

@@ -93,7 +93,7 @@ class ListPartitionReassignmentsRequest(SlicedMessage):
         out += b"\0"
 
 
-class OngoingPartitionReassignment(Message):
+class OngoingPartitionReassignment(SlicedMessage):
     __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
 
     def __init__(
@@ -109,7 +109,7 @@ class OngoingPartitionReassignment(Message):
         self.removing_replicas = [] if removing_replicas is NEW else removing_replicas
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingPartitionReassignment, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OngoingPartitionReassignment]:
         replicas: list[int]
         adding_replicas: list[int]
         removing_replicas: list[int]
@@ -118,23 +118,20 @@ class OngoingPartitionReassignment(Message):
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        replicas, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        adding_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        adding_replicas, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         n, pos = p.read_compact_array_length(buf, pos, 4)
         if n < 0:
             p.refuse_null_array()
-        removing_replicas = list(Struct(f">{n}i").unpack_from(buf, pos))
-        pos += n * 4
+        removing_replicas, pos, stop = yield from p.read_numbers(buf, pos, n, "i", 4, stop)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(partition_index, replicas, adding_replicas, removing_replicas), pos
+        return cls(partition_index, replicas, adding_replicas, removing_replicas), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _i.pack(self.partition_index)
@@ -147,7 +144,7 @@ class OngoingPartitionReassignment(Message):
         out += b"\0"
 
 
-class OngoingTopicReassignment(Message):
+class OngoingTopicReassignment(SlicedMessage):
     __slots__ = ("name", "partitions")
 
     def __init__(
@@ -159,7 +156,7 @@ class OngoingTopicReassignment(Message):
         self.partitions = [] if partitions is NEW else partitions
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[OngoingTopicReassignment, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[OngoingTopicReassignment]:
         partitions: list[OngoingPartitionReassignment]
         name, pos = p.read_compact_string(buf, pos)
         n, pos = p.read_compact_array_length(buf, pos, 8)
@@ -167,13 +164,16 @@ class OngoingTopicReassignment(Message):
             p.refuse_null_array()
         partitions = []
         for _ in range(n):
-            item_partitions, pos = OngoingPartitionReassignment.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_partitions, pos, stop = yield from OngoingPartitionReassignment.read_steps(buf, pos, version, stop)
             partitions.append(item_partitions)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(name, partitions), pos
+        return cls(name, partitions), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += p.compact_string(self.name)
@@ -183,7 +183,7 @@ class OngoingTopicReassignment(Message):
         out += b"\0"
 
 
-class ListPartitionReassignmentsResponse(Message):
+class ListPartitionReassignmentsResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 46
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -204,7 +204,7 @@ class ListPartitionReassignmentsResponse(Message):
         self.topics = [] if topics is NEW else topics
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[ListPartitionReassignmentsResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[ListPartitionReassignmentsResponse]:
         error_message: str | None
         topics: list[OngoingTopicReassignment]
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
@@ -215,13 +215,16 @@ class ListPartitionReassignmentsResponse(Message):
             p.refuse_null_array()
         topics = []
         for _ in range(n):
-            item_topics, pos = OngoingTopicReassignment.read(buf, pos, version)
+            if pos > stop:
+                yield
+                stop = pos + p.SLICE_BYTES
+            item_topics, pos, stop = yield from OngoingTopicReassignment.read_steps(buf, pos, version, stop)
             topics.append(item_topics)
         if buf[pos]:
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(throttle_time_ms, error_code, error_message, topics), pos
+        return cls(throttle_time_ms, error_code, error_message, topics), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _ih.pack(self.throttle_time_ms, self.error_code)

@@ -148,7 +148,7 @@ class UpdatableFeatureResult(Message):
         out += b"\0"
 
 
-class UpdateFeaturesResponse(Message):
+class UpdateFeaturesResponse(SlicedMessage):
     API_KEY: ClassVar[int] = 57
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
@@ -169,7 +169,7 @@ class UpdateFeaturesResponse(Message):
         self.results = [] if results is NEW else results
 
     @classmethod
-    def read(cls, buf: memoryview, pos: int, version: int) -> tuple[UpdateFeaturesResponse, int]:
+    def read_steps(cls, buf: memoryview, pos: int, version: int, stop: int) -> p.ReadSteps[UpdateFeaturesResponse]:
         error_message: str | None
         results: list[UpdatableFeatureResult]
         throttle_time_ms, error_code = _ih.unpack_from(buf, pos)
@@ -181,6 +181,9 @@ class UpdateFeaturesResponse(Message):
                 p.refuse_null_array()
             results = []
             for _ in range(n):
+                if pos > stop:
+                    yield
+                    stop = pos + p.SLICE_BYTES
                 item_results, pos = UpdatableFeatureResult.read(buf, pos, version)
                 results.append(item_results)
         else:
@@ -189,7 +192,7 @@ class UpdateFeaturesResponse(Message):
             pos = p.skip_tagged_fields(buf, pos)
         else:
             pos += 1
-        return cls(throttle_time_ms, error_code, error_message, results), pos
+        return cls(throttle_time_ms, error_code, error_message, results), pos, stop
 
     def write(self, out: p.MessageBuffer, version: int) -> None:
         out += _ih.pack(self.throttle_time_ms, self.error_code)

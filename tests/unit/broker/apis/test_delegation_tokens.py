@@ -25,6 +25,7 @@ from protocol.messages.describe_delegation_token import DescribeDelegationTokenR
 from protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from protocol.rights import UNLIMITED, Rights
+from storage.log.sliced_work import in_one_go
 from tests.golden import token_cases as given
 from tests.unit.broker.apis.api_fixture import through_the_wire
 from tests.unit.broker.sliced_fixture import Turns
@@ -91,8 +92,8 @@ class Cluster:
             security_protocol="PLAINTEXT",
             rights=UNLIMITED,
         )
-        envelope = through_the_wire(wrap(context, request), 0)
-        api.handle(broker, envelope, lambda answer: respond(unwrap(context, answer)))
+        envelope = through_the_wire(in_one_go(wrap(context, request)), 0)
+        api.handle(broker, envelope, lambda answer: respond(in_one_go(unwrap(context, answer))))
 
     def rights(self, principal: str) -> Rights:
         if self._judge is None:

@@ -21,6 +21,7 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED, Rights
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
 
@@ -35,7 +36,7 @@ ALICE = b"\0\0\x05User\x06alice\0\0"
 
 def with_inside(**fields: Any) -> EnvelopeRequest:
     """An Envelope with other fields than a broker gives it."""
-    envelope = wrap(CONTEXT, REQUEST)
+    envelope = in_one_go(wrap(CONTEXT, REQUEST))
     for name, value in fields.items():
         setattr(envelope, name, value)
     return envelope
@@ -65,11 +66,11 @@ def opened(
 
 
 def test_the_request_inside_is_answered_in_its_own_version() -> None:
-    answer, ((context, request),) = opened(wrap(CONTEXT, REQUEST))
+    answer, ((context, request),) = opened(in_one_go(wrap(CONTEXT, REQUEST)))
     assert (context.api_key, context.api_version, context.correlation_id) == (19, 5, 11)
     assert context.client_id == "client"
     assert [(t.name, t.num_partitions) for t in request.topics] == [("t", 3)]
-    response = unwrap(CONTEXT, answer)
+    response = in_one_go(unwrap(CONTEXT, answer))
     assert [t.name for t in response.topics] == ["t"]
 
 
@@ -91,15 +92,15 @@ def test_the_quota_of_the_client_is_told_inside() -> None:
 
     told: list[EnvelopeResponse] = []
     api = EnvelopeApi(ForwardedApis(create).apis(), lambda *_: UNLIMITED, Turns().answers, quota_of)
-    api.handle(CONTEXT, wrap(CONTEXT, REQUEST), told.append)
+    api.handle(CONTEXT, in_one_go(wrap(CONTEXT, REQUEST)), told.append)
     assert asked == [(CONTEXT.principal, "client", 19, 5)]
-    assert unwrap(CONTEXT, told[0]).throttle_time_ms == 70
+    assert in_one_go(unwrap(CONTEXT, told[0])).throttle_time_ms == 70
 
 
 def test_a_node_that_is_not_the_controller_says_so_outside() -> None:
-    answer, _ = opened(wrap(CONTEXT, REQUEST), ErrorCode.NOT_CONTROLLER)
+    answer, _ = opened(in_one_go(wrap(CONTEXT, REQUEST)), ErrorCode.NOT_CONTROLLER)
     assert (answer.error_code, answer.response_data) == (ErrorCode.NOT_CONTROLLER, b"")
-    assert unwrap(CONTEXT, answer) is None
+    assert in_one_go(unwrap(CONTEXT, answer)) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_what_is_no_request_to_pass_on_is_refused_as_kafka_does(
     assert answer.error_code == error
     assert seen == []
     with pytest.raises(ProtocolError):
-        unwrap(CONTEXT, answer)
+        in_one_go(unwrap(CONTEXT, answer))
 
 
 def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() -> None:
@@ -137,7 +138,7 @@ def test_the_request_inside_comes_from_the_client_over_the_brokers_connection() 
         "User:broker",
         "SASL_SSL",
     )
-    _, ((context, _),) = opened(wrap(client, REQUEST), context=broker)
+    _, ((context, _),) = opened(in_one_go(wrap(client, REQUEST)), context=broker)
     assert (context.principal, context.client_host) == ("User:alice", "10.1.2.3")
     assert not context.token_authenticated
     assert (context.listener_name, context.security_protocol) == ("CONTROLLER", "SASL_SSL")
@@ -162,7 +163,7 @@ def test_principals_that_kafka_reads_are_read(data: bytes, principal: str) -> No
 
 def test_a_login_by_delegation_token_is_told_on() -> None:
     client = replace(CONTEXT, principal="User:alice", token_authenticated=True)
-    envelope = wrap(client, REQUEST)
+    envelope = in_one_go(wrap(client, REQUEST))
     assert envelope.request_principal == ALICE[:-2] + b"\1\0"
     _, ((context, _),) = opened(envelope)
     assert (context.principal, context.token_authenticated) == ("User:alice", True)
@@ -223,14 +224,14 @@ def test_an_address_that_is_none_is_refused(size: int) -> None:
 )
 def test_the_clients_address_goes_with_it(host: str, address: bytes) -> None:
     context = RequestContext(19, 5, 1, None, host, "PLAINTEXT", "c", UNLIMITED)
-    assert wrap(context, REQUEST).client_host_address == address
+    assert in_one_go(wrap(context, REQUEST)).client_host_address == address
 
 
 def test_the_principal_is_in_kafkas_form() -> None:
     # DefaultKafkaPrincipalBuilder.serialize(User:ANONYMOUS)
-    assert wrap(CONTEXT, REQUEST).request_principal == b"\0\0\x05User\x0aANONYMOUS\0\0"
+    assert in_one_go(wrap(CONTEXT, REQUEST)).request_principal == b"\0\0\x05User\x0aANONYMOUS\0\0"
     alice = replace(CONTEXT, principal="User:alice")
-    assert wrap(alice, REQUEST).request_principal == ALICE
+    assert in_one_go(wrap(alice, REQUEST)).request_principal == ALICE
 
 
 def test_not_controller_is_found_at_the_top_and_in_parts() -> None:
@@ -242,7 +243,7 @@ def test_not_controller_is_found_at_the_top_and_in_parts() -> None:
 def test_who_may_not_act_for_the_cluster_passes_nothing_on() -> None:
     judge = ListJudge()
     stranger = replace(CONTEXT, rights=judge.rights())
-    for envelope in (wrap(CONTEXT, REQUEST), EnvelopeRequest(b"", b"", b"")):
+    for envelope in (in_one_go(wrap(CONTEXT, REQUEST)), EnvelopeRequest(b"", b"", b"")):
         answer, seen = opened(envelope, context=stranger)
         assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         assert (answer.response_data, seen) == (None, [])
@@ -266,14 +267,16 @@ def test_the_request_inside_has_the_rights_of_the_client_and_not_those_of_the_br
         listener_name="CONTROLLER",
         rights=rights_of(on_cluster(Operation.CLUSTER_ACTION)),
     )
-    _, ((inner, _),) = opened(wrap(client, REQUEST), context=broker, rights_of=rights_here)
+    _, ((inner, _),) = opened(
+        in_one_go(wrap(client, REQUEST)), context=broker, rights_of=rights_here
+    )
     assert inner.rights is alice
     assert asked == [("User:alice", "10.1.2.3", "CONTROLLER", "client", 19, 5)]
 
 
 def test_a_long_request_inside_is_read_in_slices() -> None:
     topics = [CreatableTopic(f"topic-{number}", 1, 1) for number in range(1_000)]
-    answer, seen = opened(wrap(CONTEXT, CreateTopicsRequest(topics, 900)))
+    answer, seen = opened(in_one_go(wrap(CONTEXT, CreateTopicsRequest(topics, 900))))
     ((_, inner),) = seen
     assert inner.topics == topics and answer.error_code == ErrorCode.NONE
 
@@ -286,7 +289,7 @@ def test_a_long_request_inside_that_is_none_or_fails_is_answered(cut: int, error
         raise RuntimeError("a bug")
 
     topics = [CreatableTopic(f"topic-{number}", 1, 1) for number in range(1_000)]
-    envelope = wrap(CONTEXT, CreateTopicsRequest(topics, 900))
+    envelope = in_one_go(wrap(CONTEXT, CreateTopicsRequest(topics, 900)))
     envelope.request_data = envelope.request_data[: len(envelope.request_data) - cut]
     turns, told = Turns(), list[EnvelopeResponse]()
     api = EnvelopeApi(ForwardedApis(fail).apis(), lambda *_: UNLIMITED, turns.answers)

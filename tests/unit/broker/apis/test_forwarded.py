@@ -13,8 +13,10 @@ from broker.apis.forwarded import (
     refuse_delete_topics,
     refuse_elect_leaders,
 )
-from protocol.api_keys import STABLE_VERSIONS, ApiKey
+from controller.requests.controller_apis import FORWARDED_KEYS
+from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
+from protocol.message import SlicedMessage
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -90,3 +92,10 @@ def test_refusals_name_everything() -> None:
     )
     (moved,) = refuse_alter_partition_reassignments(moves, FAILED).responses
     assert (moved.name, moved.partitions[0].error_code) == ("e", -1)
+
+
+def test_responses_that_clients_choose_the_length_of_are_read_in_slices() -> None:
+    for key in FORWARDED_KEYS:
+        response = messages_of(ApiKey(key)).response
+        has_arrays = any("list[" in one for one in response.__init__.__annotations__.values())
+        assert issubclass(response, SlicedMessage) == has_arrays, response

@@ -20,6 +20,7 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestTopicData,
 )
 from protocol.rights import UNLIMITED, Verdict
+from storage.log.sliced_work import in_one_go
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster
@@ -112,12 +113,12 @@ def test_an_envelope_is_judged_by_this_node(tmp_path: Path) -> None:
 
     judge = Judge()
     server.requests.admission.judge_by(judge)
-    refused = ask(running, server, wrap(client, create), 0)
+    refused = ask(running, server, in_one_go(wrap(client, create)), 0)
     assert (refused.error_code, refused.response_data) == (31, None)
     judge.allowed = on_cluster(Operation.CLUSTER_ACTION)
-    opened = ask(running, server, wrap(client, create), 0)
+    opened = ask(running, server, in_one_go(wrap(client, create)), 0)
     assert opened.error_code == 0
-    assert [one.error_code for one in unwrap(client, opened).topics] == [29]
+    assert [one.error_code for one in in_one_go(unwrap(client, opened)).topics] == [29]
     broker = "User:ANONYMOUS"
     assert askers == [
         (broker, "CLUSTER_ACTION"),

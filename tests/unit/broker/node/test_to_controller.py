@@ -13,7 +13,7 @@ from broker.requests.context import RequestContext
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.frames.message_codec import encode_response
+from protocol.frames.message_codec import encode_request, encode_response
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -23,6 +23,7 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED
+from storage.log.sliced_work import PIECES_AT_ONCE
 from storage.ports import Answered, ChannelFailure
 from tests.unit.broker.sliced_fixture import Turns
 
@@ -69,7 +70,10 @@ class World:
         address = ControllerAddress(
             ME, self, self.ask_here, endpoints, self, lambda *one: self.refusals.append(one)
         )
-        self.way = NodeToController(address, self.scheduler, TIMEOUT_MS, self.refuse)
+        self.turns = Turns()
+        self.way = NodeToController(
+            address, self.scheduler, TIMEOUT_MS, self.refuse, self.turns.answers
+        )
         self.answers: list[Any] = []
 
     def ask_here(
@@ -278,3 +282,61 @@ def test_a_controller_that_does_not_let_this_node_in_is_named() -> None:
     frame = encode_response(inside, CONTEXT.api_version, CONTEXT.correlation_id).joined()
     world.other.answer(EnvelopeResponse(bytes(frame)[4:], ErrorCode.NONE))
     assert len(world.refusals) == 2
+
+
+# --- long requests -------------------------------------------------------------------------------
+
+MANY = 10 * PIECES_AT_ONCE
+
+
+def long_request() -> CreateTopicsRequest:
+    return CreateTopicsRequest([CreatableTopic(f"name-{number}") for number in range(MANY)])
+
+
+def long_response() -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[CreatableTopicResult(f"name-{number}") for number in range(MANY)]
+    )
+
+
+def enveloped(response: CreateTopicsResponse) -> EnvelopeResponse:
+    return EnvelopeResponse(encode_response(response, 7, 3).joined()[4:])
+
+
+def test_a_long_request_is_passed_on_and_its_answer_read_in_slices() -> None:
+    world = World(OTHER)
+    world.way.forward(CONTEXT, long_request(), world.answers.append)
+    assert world.other.sent == [] and world.turns.run() >= 9
+    ((envelope, _, _),) = world.other.sent
+    assert bytes(envelope.request_data) == encode_request(long_request(), 7, 11, "client")[4:]
+    world.other.answer(enveloped(long_response()))
+    assert world.answers == [] and world.turns.run() >= 3
+    assert world.answers == [long_response()]
+
+
+def test_a_long_request_is_tried_again_from_its_bytes() -> None:
+    world = World(OTHER)
+    world.way.forward(CONTEXT, long_request(), world.answers.append)
+    world.turns.run()
+    world.other.answer(None, ChannelFailure.LOST)
+    world.scheduler.run_for(RETRY_BACKOFF_MS)
+    assert len(world.other.sent) == 1 and not world.turns.soon
+
+
+def test_a_long_request_whose_time_is_up_is_not_sent() -> None:
+    world = World(OTHER)
+    world.way.forward(CONTEXT, long_request(), world.answers.append)
+    world.scheduler.run_for(TIMEOUT_MS)
+    world.turns.run()
+    assert world.answers == [(ApiKey.CREATE_TOPICS, ErrorCode.REQUEST_TIMED_OUT)]
+    assert world.other.sent == []
+
+
+def test_names_that_fit_no_envelope_are_answered(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(OTHER)
+    request = long_request()
+    request.topics[-1].name = "n" * 40_000
+    world.way.forward(replace(CONTEXT, api_version=4), request, world.answers.append)
+    world.turns.run()
+    assert world.answers == [(ApiKey.CREATE_TOPICS, ErrorCode.UNKNOWN_SERVER_ERROR)]
+    assert not caplog.records[0].exc_info

@@ -158,6 +158,16 @@ def test_a_response_with_long_arrays_is_written_in_slices_wherever_they_are() ->
     assert written[1] is short and not asked.turns.soon
 
 
+def test_messages_within_short_arrays_count() -> None:
+    asked, written = Asked(), list[Any]()
+    partitions = [MetadataResponsePartition(partition_index=number) for number in range(30)]
+    topics = [MetadataResponseTopic(name="t", partitions=partitions) for _ in range(40)]
+    response = MetadataResponse(topics=topics)
+    asked.turns.answers.write(response, 4, written.append)
+    assert not written and asked.turns.run() >= 40 * 31 // PIECES_AT_ONCE
+    assert encode_response(written[0], 4, 1).joined() == encode_response(response, 4, 1).joined()
+
+
 def test_a_response_that_cannot_be_written_comes_as_it_is() -> None:
     asked, written = Asked(), list[Any]()
     topics = [MetadataResponseTopic(name="t") for _ in range(1_000)]
