@@ -29,7 +29,7 @@ _DIGITS = 20
 
 
 class FolderContents(Enum):
-    """What the names of the files in a folder say of it."""
+    """The kinds of folders, by the names of their files."""
 
     PARTITION = "partition"
     NOTHING = "nothing"
@@ -39,7 +39,7 @@ class FolderContents(Enum):
 
 
 def contents_of(names: Sequence[str]) -> FolderContents:
-    """What a folder is that has files and folders of these names."""
+    """Return the kind of a folder that has files and folders of these names."""
     if any(name in names for name in _OF_A_NODE):
         return FolderContents.NODE
     if any(name in _OF_A_PARTITION or _is_of_a_segment(name) for name in names):
@@ -55,7 +55,7 @@ def _is_of_a_segment(name: str) -> bool:
 
 
 def why_no_partition(directory: str, names: Sequence[str]) -> str | None:
-    """What a folder is that is not a partition's; None for one that is, and for an empty one."""
+    """Return why a folder is no partition's; None for one that is, and for an empty one."""
     contents = contents_of(names)
     if contents is FolderContents.NODE:
         return f"{directory} is the data folder of a node"

@@ -59,7 +59,7 @@ class _Resource(Protocol):
 
 
 class _Config(Protocol):
-    """What configs of both requests have."""
+    """A config of either request."""
 
     name: str
 
@@ -366,7 +366,7 @@ def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:
 
 
 class _Change(Generic[R, A]):
-    """What becomes of each resource of a request: an answer, or the controller hears of it."""
+    """The resources of a request: those that have an answer, those for the controller."""
 
     def __init__(self, answer: Callable[[R, ApiError], A]) -> None:
         self._answer = answer

@@ -138,8 +138,8 @@ def _listeners(values: Mapping[str, ConfigValue], texts: Mapping[str, str]) -> d
 def _of_controllers(
     names: Sequence[str], listeners: Sequence[EndPoint], advertised: Sequence[EndPoint]
 ) -> Iterator[EndPoint]:
-    """What is told of each controller listener: `advertised.listeners` need not have it, and all
-    interfaces are no address. Kafka's `effectiveAdvertisedControllerListeners`."""
+    """Return the advertised endpoint of each controller listener. `advertised.listeners` may lack
+    it, and all interfaces are no address. Kafka: `effectiveAdvertisedControllerListeners`."""
     named = {one.listener_name: one for one in advertised}
     for one in listeners:
         if one.listener_name in names:

@@ -72,7 +72,7 @@ def re2_options(wanted: Mapping[str, object]) -> re2.Options:
 
 
 class InvalidPattern(ValueError):
-    """It is no expression of RE2, or one that is too large. The text says why."""
+    """An expression that RE2 does not read, or that is too large. The text says why."""
 
 
 class NamePattern:
@@ -102,11 +102,11 @@ class NamePattern:
 
     @property
     def reading_cost(self) -> int:
-        """What it cost to read the pattern, in the unit of `cost_of`."""
+        """Return the cost of reading the pattern, in the unit of `cost_of`."""
         return self._steps * _A_STEP
 
     def cost_of(self, name: str) -> int:
-        """What it may cost to match `name`, in some 6 ns."""
+        """Return the most that matching `name` may cost, in units of some 6 ns."""
         return self.size * (_A_CALL + len(name))
 
     def matches(self, name: str) -> bool:

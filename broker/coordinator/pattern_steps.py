@@ -74,7 +74,7 @@ def steps_of(pattern: str, most: int) -> int:
 
 
 def _pieces(kind: str | None, token: re.Match[str], letter: int) -> tuple[int, int]:
-    """What a token adds: all but its last piece, and this."""
+    """Return the steps that a token adds: those of all but its last piece, and those of this."""
     text = token[0]
     if kind == "text":
         alternatives = text.count("|")

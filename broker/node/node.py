@@ -35,8 +35,8 @@ __all__ = ["Node", "NodePorts"]
 
 
 class Node:
-    """One node; `broker` is None where it does not have that role, `controller_server` where no
-    other node can reach it."""
+    """A node. `broker` is None without that role, `controller_server` where no other node can reach
+    this one."""
 
     def __init__(self, config: BrokerConfig, ports: NodePorts, storage: LogDirectories) -> None:
         """Lock the folders and open the metadata log.

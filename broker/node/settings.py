@@ -86,7 +86,7 @@ def _leader_imbalance_check_ms(config: BrokerConfig) -> int:
 
 
 def _metadata_max_idle_ms(config: BrokerConfig) -> int:
-    """Nobody follows a controller that cannot be reached."""
+    """Return how often no-op records are written; 0 where no node can follow this controller."""
     return config.metadata_max_idle_interval_ms if config.opens_controller_listeners else 0
 
 

@@ -22,7 +22,7 @@ TOLD_AGAIN_MS = 60_000
 
 
 class QuorumSilence:
-    """Of one node."""
+    """The time for which one node has reached no leader of the quorum, and what it has logged."""
 
     def __init__(self, addresses_key: str, monotonic_ms: Callable[[], float]) -> None:
         """`addresses_key`: the key of the configuration that names the addresses."""

@@ -170,8 +170,10 @@ class RaftRequests:
 
 
 def answer_of(message: m.Message, response: Response) -> m.Message:
-    """What `response` says to `message`. Raises UselessAnswer, NotAllowed, OtherCluster
-    and PeerLeaves."""
+    """Return the message in `response`, the answer to `message`.
+
+    Raises UselessAnswer, NotAllowed, OtherCluster and PeerLeaves.
+    """
     try:
         if isinstance(response, fetching.FetchResponse):
             assert isinstance(message, m.Fetch)

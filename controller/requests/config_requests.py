@@ -159,7 +159,7 @@ class ConfigRequests:
 
 
 class _Alteration:
-    """One request: what is to be done to each resource, by its place."""
+    """An alteration of configs: what is to be done to each resource, by its place."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class _Alteration:
             yield from self._judge()
 
     def look(self, view: View) -> Steps[Decision[_Possible]]:
-        """What would be decided about each resource that nothing is settled about."""
+        """Return what would be decided about each resource that is not settled yet."""
         yield from self._judge()
         possible: _Possible = {}
         pace = Pace()

@@ -97,7 +97,7 @@ class LongRequests:
         respond: Respond,
         timeout_ms: int | None = None,
     ) -> None:
-        """As `submit`, for what is done `before` the decision, and begun by `begin(settle)`."""
+        """Do `before` in slices, then decide by `begin(settle)`, and respond as `submit` does."""
 
         def reply(outcome: T | ApiError) -> None:
             self.settle(name, outcome, answer, respond)

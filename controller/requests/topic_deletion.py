@@ -51,7 +51,7 @@ class _May(NamedTuple):
 
 
 class TopicDeletion:
-    """One request."""
+    """A DeleteTopics request."""
 
     def __init__(
         self, controller: QuorumController, rights: Rights, quota: MutationQuota | None

@@ -184,7 +184,7 @@ class TopicRequests:
 
 
 class _Growth:
-    """One CreatePartitions request."""
+    """A CreatePartitions request."""
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What two sets of records are compared by."""
+    """The count and the hash that two sets of records are compared by."""
 
     records: int
     hash_sum: int

@@ -321,8 +321,11 @@ class StreamJob:
         return last if len(last) == len(self._queries) else []
 
     def _heard_ends(self) -> dict[int, int] | None:
-        """Of the topic; None while no broker answers, whom Spark goes on asking. PipelineError
-        where it was made again under the queries, which read on at the old offsets."""
+        """Return the end of each partition; None while no broker answers: Spark goes on asking.
+
+        Raises PipelineError where the topic was made again under the queries, which would read on
+        at the old offsets.
+        """
         topic = self._options.topic
         try:
             ends, topic_id = self._watched.ends(topic), self._watched.topic_id(topic)

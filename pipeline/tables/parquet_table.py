@@ -101,7 +101,7 @@ class ParquetTable:
 
 
 def _progress(manifests: list[Manifest]) -> Progress:
-    """What the last of these says; those of older versions keep no progress of their own."""
+    """Return the progress in the last manifest; manifests of older versions keep none."""
     last = manifests[-1]
     kept = parsed((last.properties or {}).get(KEY))
     ends: dict[int, int] = {}

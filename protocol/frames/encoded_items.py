@@ -38,7 +38,7 @@ class EncodedItems(list[M]):
 
     @property
     def parts(self) -> Sequence[bytes]:
-        """Their bytes."""
+        """The bytes of the items."""
         return self._parts
 
     def __len__(self) -> int:

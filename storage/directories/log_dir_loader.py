@@ -169,8 +169,8 @@ def _look(
     is_future: bool,
     notes: list[str],
 ) -> FoundLog | None:
-    """One folder, None where it has no log; nothing of it is scanned where there is no recovery
-    point."""
+    """Look at one folder. Return None where it has no log; without a recovery point nothing of it
+    is scanned."""
     to_scan, topic_id, fault, names = 0, None, None, None
     try:
         names = filesystem.list_dir(directory)

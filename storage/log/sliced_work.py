@@ -96,7 +96,7 @@ def drained(items: list[T]) -> Iterator[T]:
 
 
 def in_order(names: Iterable[str]) -> Steps[list[str]]:
-    """Sort `names`."""
+    """Return `names` sorted."""
     runs: list[list[str]] = []
     yield from in_bulk(lambda part: runs.append(sorted(part)), names)
     if len(runs) <= 1:

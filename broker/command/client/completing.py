@@ -24,8 +24,8 @@ def complete_topics(context: click.Context, _: click.Parameter, incomplete: str)
 
 
 def complete_groups(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Groups that begin so; those that read like options once somebody types `-`, which is behind
-    `--` then."""
+    """Return the groups whose names begin with `incomplete`. A name that reads like an option is
+    offered only behind `--`, for a word that begins with `-`."""
     return _completed(context, incomplete, _groups)
 
 

@@ -59,7 +59,8 @@ class _WholeWords(ShellComplete):
     """Gives whole words, as they are to stand on the line, without quotes."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-        """What begins so. Click gives the value alone where the word is `--group=VALUE`."""
+        """Return the words that begin with `incomplete`. Where it is `--group=VALUE`, click returns
+        the value alone; here the whole word is returned."""
         if incomplete == "=":  # click takes it for the end of an option
             return []
         option, equals, _ = incomplete.partition("=")

@@ -92,8 +92,11 @@ def version_of(data: bytes) -> int:
 
 
 def read_subscription(metadata: bytes) -> Steps[ConsumerProtocolSubscription]:
-    """What a classic consumer is subscribed to. ProtocolError where that cannot be read, or is more
-    than a member of a consumer group may be subscribed to."""
+    """Read the subscription of a classic consumer.
+
+    Raises ProtocolError where it cannot be read, or has more topics than a member of a consumer
+    group may be subscribed to.
+    """
     version = min(version_of(metadata), ConsumerProtocolSubscription.MAX_VERSION)
     kind = ConsumerProtocolSubscription
     said = yield from decode_steps(kind, memoryview(metadata), 2, version)

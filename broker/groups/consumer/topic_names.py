@@ -27,7 +27,10 @@ _NAMES_A_SLICE = 20_000
 
 
 class TopicNames:
-    """Of one node. `steps_max`: of an expression (`ottla.regex.max.steps`)."""
+    """The topics that expressions match, for the groups of one node.
+
+    `steps_max`: the most steps of an expression (`ottla.regex.max.steps`).
+    """
 
     def __init__(self, work: SlicedWork, steps_max: int) -> None:
         self._work = work
