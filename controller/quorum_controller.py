@@ -112,6 +112,8 @@ class QuorumController:
         self._waiting: deque[_Command] = deque()
         self._work = OrderedWork(sliced)
         self._claim_listeners: list[ClaimListener] = []
+        self._to_be_fenced: dict[int, None] = {}
+        """Brokers on which it is not decided yet whether they are."""
         self._timers = ControllerTimers(settings, scheduler, self, of_tokens)
 
     @cached_property
@@ -347,11 +349,20 @@ class QuorumController:
     def fence_expired(self) -> None:
         """See `TimedController`. One after the other: each decision sees the one before."""
         for broker_id in self._expired():
-            logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
-            self.submit("fence", partial(self._fence, broker_id), _ignore_reply)
+            if broker_id not in self._to_be_fenced:
+                self._to_be_fenced[broker_id] = None
+                reply = partial(self._is_fenced, broker_id)
+                self.submit("fence", partial(self._fence, broker_id), reply)
 
     def _fence(self, broker_id: int, view: View) -> Decision[bool]:
+        """Fence it, unless its heartbeat has waited before this, behind a long decision."""
+        if broker_id not in self._expired():
+            return Decision(False)
+        logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
         return self.cluster.fence(view, broker_id)
+
+    def _is_fenced(self, broker_id: int, _reply: object) -> None:
+        self._to_be_fenced.pop(broker_id, None)
 
     def write_no_op(self) -> None:
         """Move the log's end, so that followers can see how far behind they are (KIP-835). Where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,9 +19,10 @@ from controller.raft.leader_batches import RECORDS_A_SLICE
 from controller.raft.leader_state import OBSERVERS_REMEMBERED_MS
 from controller.raft.raft_messages import Fetch, Received
 from protocol.errors import ApiError, ErrorCode
+from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.create_topics import CreatableTopic
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
-from storage.log.sliced_work import Steps
+from storage.log.sliced_work import Job, Steps
 from tests.unit.controller.controller_fixture import OneNode
 
 BROKER = ResourceType.BROKER
@@ -238,6 +240,37 @@ def test_nothing_is_done_by_the_clock_during_a_long_decision() -> None:
     assert node.node.controller.balance_leaders(), "soon again"
     node.settle()
     assert not node.node.controller.balance_leaders()
+
+
+@pytest.mark.parametrize("is_heard_of", [True, False])
+def test_a_broker_whose_heartbeat_waits_behind_a_long_decision_is_not_fenced(
+    is_heard_of: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, replies = OneNode().start(), list[Any]()
+    epoch, submit_job = node.register(), node.blocking.submit
+    long_ms = 2 * node.node.controller.next_session_end_ms()
+
+    def wait() -> None:
+        """Take longer than a session."""
+
+    def submit_slowly(job: Callable[[], object], done: Any) -> None:
+        if job is wait:
+            node.scheduler.call_later(long_ms, lambda: done(None, None))
+        else:
+            submit_job(job, done)
+
+    def long(_: View) -> Steps[Decision[object]]:
+        yield Job(wait)
+        return Decision("long")
+
+    monkeypatch.setattr(node.blocking, "submit", submit_slowly)
+    node.node.controller.submit("long", long, replies.append)
+    if is_heard_of:
+        heartbeat = BrokerHeartbeatRequest(1, epoch, node.node.image.offset)
+        node.send(heartbeat, 2, replies.append)
+    node.scheduler.run_for(long_ms + 1)
+    assert replies[0] == "long" and len(replies) == 1 + is_heard_of
+    assert node.node.image.brokers[1].fenced is not is_heard_of
 
 
 def test_a_slice_decides_on_so_many_topics_or_partitions() -> None:
