@@ -26,8 +26,6 @@ from functools import partial
 from typing import TypeVar, cast
 
 from broker.requests.context import RequestContext, Respond
-from controller.requests.rights import EVERYTHING as EVERYTHING
-from controller.requests.rights import allowed_in_slices as allowed_in_slices
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.encoded_items import KEPT_PIECES, EncodedItems, Items
