@@ -36,7 +36,7 @@ from controller.metadata.records import MetadataRecord
 from protocol.errors import ApiError, ErrorCode
 from protocol.ip_address import ip_address
 from protocol.messages.alter_client_quotas import AlterClientQuotasRequestEntryData
-from storage.log.sliced_work import Pace, Steps
+from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk, in_order
 
 _EPSILON = 1e-6
 """How far from a whole number one may be that is to be whole."""
@@ -102,18 +102,23 @@ def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> St
         if pace.is_full():
             yield None
         parts[part.entity_type] = part.entity_name
-    return quota_entity(parts.items())
+    if len(parts) <= PIECES_AT_ONCE:
+        return quota_entity(parts.items())
+    ordered: list[tuple[str, str | None]] = []
+    kinds = yield from in_order(parts)
+    yield from in_bulk(lambda some: ordered.extend((kind, parts[kind]) for kind in some), kinds)
+    return tuple(ordered)
 
 
 def _entity_fault(entity: QuotaEntity) -> ApiError | None:
-    names = dict(entity)
-    if not names:
+    if not entity:
         return _refused("Invalid empty client quota entity")
     for kind, name in entity:
         if kind not in ENTITY_TYPES:
             return _refused(f"Unhandled client quota entity type: {kind}")
         if name == "":
             return _refused(f"Empty {kind} not supported")
+    names = dict(entity)
     if IP not in names:
         return None
     if USER in names or CLIENT_ID in names:
