@@ -285,10 +285,7 @@ def test_consumer_groups_list_and_describe(
     assert [group, kind, "consumer"] in rows
     typed = tools("kafka-groups", "--list", "--group-type", group_protocol).lines
     assert any(row.split()[0] == group for row in typed)
-    states = dict(
-        line.split() for line in tools("kafka-consumer-groups", "--list", "--state").lines
-    )
-    assert states[group] == "Empty"
+    assert listed(tools, "--state")[group] == ["Empty"]
     rows = described_offsets(tools, group)
     assert [(row["TOPIC"], row["PARTITION"]) for row in rows] == [(topic, str(i)) for i in range(3)]
     assert sum(int(row["CURRENT-OFFSET"]) for row in rows) == 30
