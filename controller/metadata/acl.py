@@ -42,8 +42,8 @@ class Permission(IntEnum):
 
 
 class Acl(NamedTuple):
-    """One entry. Numbers that this release does not know are kept, and match nothing; a permission
-    that is neither of the two denies, as in Kafka."""
+    """An access control entry. Numbers that this release does not know are kept, and match nothing;
+    a permission that is neither of the two denies, as in Kafka."""
 
     resource: int
     name: str

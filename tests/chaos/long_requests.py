@@ -118,7 +118,7 @@ def _attacks() -> dict[str, Attack | None]:
 def _in_a_process(
     attack: Attack | None, cluster: ClusterProcesses, node: NodeProcess
 ) -> Iterator[None]:
-    """Have somebody attack meanwhile: a thread would share the innocent one's interpreter lock."""
+    """Attack from a process: a thread would share the innocent client's interpreter lock."""
     child = 0 if attack is None else os.fork()
     if not child and attack is not None:
         attack(cluster, node)

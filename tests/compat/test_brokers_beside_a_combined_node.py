@@ -43,7 +43,7 @@ def wait_for_line(cluster: ClusterProcesses, node_id: int, text: str) -> str:
 
 
 class Records:
-    """What is written with acks=all, and read back."""
+    """Write with acks=all, and return what is read back."""
 
     def __init__(self, cluster: ClusterProcesses, topic: str) -> None:
         self.cluster = cluster

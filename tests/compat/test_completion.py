@@ -71,7 +71,7 @@ class Terminal:
         os.write(self._end, keys.encode())
 
     def words_of(self, keys: str) -> list[str]:
-        """What `ottla` is given when this is typed."""
+        """Type `keys`, and return the words that `ottla` is given."""
         self._words.unlink(missing_ok=True)
         self.type(f"ottla {keys}\n")
         self._read_until(self._words.exists)

@@ -19,7 +19,7 @@ COUNTS = {"a": 1, "b": 2 * PARTITIONS_AT_ONCE, "c": 1}
 
 
 class Parts:
-    """What handles the parts, each when a test says so."""
+    """A handler of parts that answers each of them when a test says so."""
 
     def __init__(self, acks: int = 1) -> None:
         topics = [
