@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +20,9 @@ from protocol.messages.api_versions import ApiVersionsRequest
 from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import answers_api_versions
 from tests.tools.free_ports import free_base
+from tests.tools.waiting import wait_until
 
-DEADLINE_S = 30
+DEADLINE_S = 90
 _CLOSED = "import os, sys; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.argv[1], sys.argv[1:])"
 _HEARD = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
 _NOHUP = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
@@ -43,10 +43,7 @@ def started(
 
 
 def wait_for_answer(port: int) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not answers_api_versions(port):
-        assert time.monotonic() < deadline, "it does not serve"
-        time.sleep(0.02)
+    wait_until(lambda: answers_api_versions(port), "the answer of a server")
 
 
 def serving(port: int, folder: Path) -> list[str]:
