@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
-from tests.plugins import portable, quick_cases, slow_first
+from tests.plugins import portable, quick_cases, slow_first, tiers
 from tests.plugins.quick_collection import QuickCollection
 from tests.tools.class_archives import share_kafkas_classes, share_sparks_classes
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(portable, "portable")
     config.pluginmanager.register(quick_cases, "quick-cases")
     config.pluginmanager.register(slow_first, "slow-first")
+    config.pluginmanager.register(tiers, "tiers")
     worker = getattr(config, "workerinput", {}).get("workerid")
     config.pluginmanager.register(QuickCollection(worker), "quick-collection")
     # How long an example takes says how busy the machine is, not whether the code is right.
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What the tests of `tests/compat/` talk to, and how many cases of a test are enough."""
     quick_cases.add_option(parser)
+    tiers.add_option(parser)
     parser.addoption(
         "--broker",
         choices=("ottla", "apache-kafka"),
@@ -72,13 +74,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="the tests of clusters that can do either, on one with TLS and logins, and the tests "
         "of security that take long",
-    )
-    parser.addoption(
-        "--matrix",
-        action="store_true",
-        help="every test of groups with every client and protocol, the Java client's too, of a "
-        "table's columns in every format, of folders after a stop and a kill alike, and of the end "
-        "of a process before each change of its disk",
     )
     parser.addoption(
         "--whole-data",
@@ -119,11 +114,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _runs_clients(item.path):
             for mark in CLIENTS_LEAVE_THINGS_OPEN:
                 item.add_marker(mark)
-    for marker in ("secured", "matrix"):
-        if not config.getoption(f"--{marker}"):
-            for item in items:
-                if item.get_closest_marker(marker):
-                    item.add_marker(pytest.mark.skip(reason=f"takes long; runs with --{marker}"))
+    if not config.getoption("--secured"):
+        for item in items:
+            if item.get_closest_marker("secured"):
+                item.add_marker(pytest.mark.skip(reason="takes long; runs with --secured"))
     for marker in ("java", "spark", "go", "browser"):
         marked = [item for item in items if item.get_closest_marker(marker)]
         if not marked or config.option.collectonly:

@@ -32,7 +32,7 @@ OUR_FEATURES = {
 }
 
 
-@pytest.mark.parametrize("end", [pytest.param("stopped", marks=pytest.mark.matrix), "killed"])
+@pytest.mark.parametrize("end", [pytest.param("stopped", marks=pytest.mark.long), "killed"])
 def test_apache_kafka_starts_on_ottlas_folder(
     ottla_broker_factory: Callable[..., Any], tmp_path: Path, end: str
 ) -> None:

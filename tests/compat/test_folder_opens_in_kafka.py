@@ -131,7 +131,7 @@ def apache_kafka(folder: Path, killed: bool) -> Iterator[WireClient]:
     "killed",
     [
         pytest.param(False, id="stopped"),
-        pytest.param(True, id="killed", marks=pytest.mark.matrix),
+        pytest.param(True, id="killed", marks=pytest.mark.long),
     ],
 )
 def test_sequences_and_ids_of_producers(

@@ -57,7 +57,7 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(
-    scope="module", params=["ottla", pytest.param("apache-kafka", marks=pytest.mark.matrix)]
+    scope="module", params=["ottla", pytest.param("apache-kafka", marks=pytest.mark.long)]
 )
 def corpus(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory

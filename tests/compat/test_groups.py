@@ -1,7 +1,7 @@
 """Groups with the Python clients and Java's: members that die, come back, are many or few.
 
 Of both protocols: where a client's name ends in `/consumer`, the broker assigns (KIP-848). Every
-test runs with each Python client. The Java client takes part where it shows most; `--matrix` runs
+test runs with each Python client. The Java client takes part where it shows most; `--long` runs
 every test with it, too, in groups of both protocols.
 """
 
@@ -35,7 +35,7 @@ from tests.compat.group_member import (
 
 
 def clients(*always: str, of: Sequence[str] = CLIENTS) -> list[Any]:
-    """The clients `of`; those of Java come with `--matrix` alone, but for the ones of `always`."""
+    """The clients `of`; those of Java are long, but for the ones of `always`."""
     return [pytest.param(name, marks=marks(name, name in always)) for name in of]
 
 
@@ -43,7 +43,7 @@ def marks(client: str, always: bool) -> list[pytest.MarkDecorator]:
     """Of a case of a client."""
     if not client.startswith(JAVA):
         return []
-    return [pytest.mark.java] if always else [pytest.mark.java, pytest.mark.matrix]
+    return [pytest.mark.java] if always else [pytest.mark.java, pytest.mark.long]
 
 
 JAVA_CONSUMER = JAVA + CONSUMER_PROTOCOL

@@ -90,7 +90,7 @@ class Checkout:
 @pytest.mark.parametrize(
     "elsewhere",
     [
-        pytest.param([], id="as-documented", marks=pytest.mark.matrix),
+        pytest.param([], id="as-documented", marks=pytest.mark.long),
         pytest.param(["--override", "log.dirs=data/broker-{node}"], id="within-data"),
     ],
 )

@@ -58,7 +58,7 @@ def test_how_it_works_on_one_node(reader: Reader) -> None:
     assert reader.commands > 20
 
 
-@pytest.mark.matrix
+@pytest.mark.long
 def test_how_it_works_on_three_nodes(reader: Reader) -> None:
     follow(reader, THREE_NODES)
     assert reader.commands > 6

@@ -127,7 +127,7 @@ def opened(
 @pytest.mark.parametrize(
     "killed",
     [
-        pytest.param(False, id="stopped", marks=pytest.mark.matrix),
+        pytest.param(False, id="stopped", marks=pytest.mark.long),
         pytest.param(True, id="killed"),
     ],
 )

@@ -51,11 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item.nodeid in left]
 
 
+def function_id(node_id: str) -> str:
+    """Return `file::test` of `file::test[case]`."""
+    return node_id.partition("[")[0]
+
+
 def chosen(node_ids: Iterable[str], most: int) -> list[str]:
     """Of each test's cases (`file::test[case]`) at most so many."""
     tests: dict[str, list[str]] = {}
     for node_id in node_ids:
-        tests.setdefault(node_id.partition("[")[0], []).append(node_id)
+        tests.setdefault(function_id(node_id), []).append(node_id)
     return [node_id for cases in tests.values() for node_id in spread(cases, most)]
 
 

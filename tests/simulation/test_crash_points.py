@@ -3,7 +3,7 @@
 A broker under load is killed; its disk is copied once for each change that its next start, or its
 clean stop, makes, and the process dies right before that one: by process death, where everything
 must be there afterwards, or by a loss of power, where metadata must be there and each log holds a
-prefix of what it held. With `--matrix` at each change, else at every other one of those of which
+prefix of what it held. With `--long` at each change, else at every other one of those of which
 there are many.
 """
 
@@ -110,10 +110,10 @@ def each_point(
     raise AssertionError("it never ends")
 
 
-@pytest.fixture
+@pytest.fixture(params=[2, pytest.param(1, marks=pytest.mark.long)], ids=["other", "each"])
 def every(request: pytest.FixtureRequest) -> int:
-    """How far it is from one point to the next."""
-    return 1 if request.config.getoption("--matrix") else 2
+    """Return the distance from a crash point to the next."""
+    return int(request.param)
 
 
 def process_death(disk: MemoryFilesystem, _: int) -> None:

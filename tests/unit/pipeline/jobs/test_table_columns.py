@@ -1,6 +1,6 @@
 """A topic whose values change while it becomes a table, through the whole command.
 
-One format each in `make test`, all of them with `--matrix`.
+One format each in `make test`, all of them in `make test-long`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,15 @@ class Topic:
         return progress.run, progress.ends
 
 
-FORMS = ("delta", "iceberg", "parquet")
+def formats(always: str) -> pytest.MarkDecorator:
+    """Run a test with each format; with those other than `always` it is long."""
+    return pytest.mark.parametrize(
+        "form",
+        [
+            pytest.param(form, marks=() if form == always else pytest.mark.long)
+            for form in ("delta", "iceberg", "parquet")
+        ],
+    )
 
 
 def check_made_again(topic: Topic, *words: str) -> None:
@@ -116,20 +124,13 @@ def refusals(said: list[str]) -> list[str]:
     return [line for line in said if not line.startswith("table: ")]
 
 
-def skip_unless_wanted(request: pytest.FixtureRequest, form: str, always: str) -> None:
-    if form != always and not request.config.getoption("--matrix"):
-        pytest.skip("with --matrix")
-
-
-@pytest.mark.parametrize("form", FORMS)
+@formats("delta")
 def test_a_column_that_comes_midway_and_a_type_that_changes(
     spark: SparkSession,
     form: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
 ) -> None:
-    skip_unless_wanted(request, form, "delta")
     topic = Topic(spark, monkeypatch, form, tmp_path / "t")
     as_json = ("--value-format", "json")
     topic.values += [{"id": 1, "s": {"a": 1}}, {"id": 2}]
@@ -171,15 +172,13 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
     assert topic.letters() == misfits
 
 
-@pytest.mark.parametrize("form", FORMS)
+@formats("parquet")
 def test_a_registry_whose_latest_schema_gains_a_field_and_then_changes_a_type(
     spark: SparkSession,
     form: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
 ) -> None:
-    skip_unless_wanted(request, form, "parquet")
     topic = Topic(spark, monkeypatch, form, tmp_path / "t")
 
     def framed(number: int, body: bytes) -> bytes:

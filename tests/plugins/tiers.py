@@ -1,0 +1,54 @@
+"""The two tiers of the tests: what a change must pass, and what takes too long for that.
+
+`make test` leaves out tests marked `long`, and of a test marked `long(sample=N)` all cases but N,
+which it spreads over all. `--long` runs them too; `--long -m long` runs those tests alone.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugins.quick_cases import function_id, spread
+
+MARKER = "long"
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Add `--long`; a plugin that the conftest registers comes too late for options."""
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="run the tests marked long as well, with all of their cases: make test-long",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long tests out unless they are asked for."""
+    if config.getoption("--long"):
+        return
+    kept = kept_items(items)
+    if len(kept) < len(items):
+        names = {item.nodeid for item in kept}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
+        items[:] = kept
+
+
+def kept_items(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests of the first tier, in their order."""
+    sampled: dict[str, list[str]] = {}
+    samples: dict[str, int] = {}
+    left_out: set[str] = set()
+    for item in items:
+        mark = item.get_closest_marker(MARKER)
+        if mark is None:
+            continue
+        if "sample" in mark.kwargs:
+            name = function_id(item.nodeid)
+            samples[name] = mark.kwargs["sample"]
+            sampled.setdefault(name, []).append(item.nodeid)
+        else:
+            left_out.add(item.nodeid)
+    for name, cases in sampled.items():
+        left_out |= set(cases) - set(spread(cases, samples[name]))
+    return [item for item in items if item.nodeid not in left_out]
