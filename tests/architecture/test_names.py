@@ -1,4 +1,4 @@
-"""Names lead where they say: tests beside sources, documents to files, no orphan, no grab bag."""
+"""Names lead where they say: tests to folders, documents to files, no orphan, no grab bag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.architecture.sources import (
     PACKAGES,
     PIPELINE,
     ROOT,
-    functions,
     nodes,
     relative,
     sources,
@@ -39,81 +38,15 @@ ENTRY_POINTS = (
 )
 
 
-# Unit tests of more than one file: of all decoders, for example.
-ACROSS = ("tests/unit/protocol/test_decoder_bounds.py",)
-
-
 def modules() -> list[Path]:
     return [path for path in sources() if path.name != "__init__.py"]
 
 
-def unit_test_of(path: Path) -> Path:
-    stem = path.stem.strip("_")
-    return UNIT / path.relative_to(ROOT).parent / f"test_{stem}.py"
-
-
-_LOGIC = (ast.comprehension, ast.IfExp, ast.BinOp, ast.Compare, ast.Lambda)
-
-
-def only_holds_values(path: Path) -> bool:
-    """Whether no function of a file does anything: types and values have nothing to go wrong.
-
-    Protocols' methods have a docstring or `...` for a body. Constructors take what they are given.
-    """
-    return all(_is_empty(one) or _only_constructs(one) for one in functions(path))
-
-
-def _is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return all(
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        for node in function.body
-    )
-
-
-def _only_constructs(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    decorators = [ast.unparse(one) for one in function.decorator_list]
-    if function.name == "__repr__":
-        return True
-    if function.name != "__init__" and "classmethod" not in decorators:
-        return False
-    return all(
-        isinstance(one, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
-        and one.value is not None
-        and not any(isinstance(node, _LOGIC) for node in ast.walk(one.value))
-        for one in function.body
-    )
-
-
-def test_every_source_that_does_something_has_its_unit_test() -> None:
-    sources_that_do = [path for path in modules() if not only_holds_values(path)]
-    wanted = [unit_test_of(path) for path in sources_that_do]
-    assert [relative(test) for test in wanted if not test.exists()] == []
-
-
-def test_what_holds_values_is_told_from_what_does_something(tmp_path: Path) -> None:
-    for text, holds in (
-        ("class A:\n  def __init__(self, a: int) -> None:\n    self.a = a", True),
-        ("class A:\n  def __init__(self, a: int) -> None:\n    self.a = a + 1", False),
-        ("class A:\n  @classmethod\n  def of(cls) -> A:\n    return cls(-1)", True),
-        ("def f(a: int) -> int:\n  return a", False),
-    ):
-        source = tmp_path / f"{hash(text)}.py"  # what was parsed is remembered by its path
-        source.write_text(text)
-        assert only_holds_values(source) is holds, text
-
-
-def test_a_unit_test_is_named_after_a_source() -> None:
-    """`test_x.py`, or `test_x_more.py` where one file would be too long."""
-    strangers = []
-    for test in sorted(UNIT.rglob("test_*.py")):
-        folder = ROOT / test.parent.relative_to(UNIT)
-        stems = [path.stem.strip("_") for path in folder.glob("*") if path.stem != "__init__"]
-        name = test.stem.removeprefix("test_")
-        if relative(test) not in ACROSS and not any(
-            name == stem or name.startswith(f"{stem}_") for stem in stems
-        ):
-            strangers.append(relative(test))
-    assert strangers == []
+def test_a_unit_test_lies_in_the_folder_of_what_it_drives() -> None:
+    """It need not be named after one file: a name says what is promised."""
+    folders = {path.parent for path in sorted(UNIT.rglob("test_*.py"))}
+    sources_of = {folder: ROOT / folder.relative_to(UNIT) for folder in folders}
+    assert [relative(one) for one, source in sources_of.items() if not source.is_dir()] == []
 
 
 def test_no_grab_bags() -> None:
