@@ -1,17 +1,11 @@
-"""For all tests: those that need Java, Go, PySpark or Chromium are skipped without it, and that is
-said once.
-
-In CI (the variable `CI` is set) nothing is skipped for that reason: such a test fails.
-"""
+"""The options and plug-ins of all tests, and what clients leave open at the end of a module."""
 
 from __future__ import annotations
 
 import gc
 import os
-import shutil
 import signal
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,12 +13,9 @@ from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
-from tests.plugins import portable, quick_cases, slow_first, tiers
+from tests.plugins import portable, quick_cases, slow_first, tiers, toolchains
 from tests.plugins.quick_collection import QuickCollection
-from tests.tools.class_archives import share_kafkas_classes, share_sparks_classes
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
-from tests.tools.console import why_no_browser
-from tests.tools.java_tools import java_available, program_classpath, spark_jars
 
 DESCRIPTORS_MAX = 200
 """With more of them open at the end of a module, garbage is looked for."""
@@ -41,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(quick_cases, "quick-cases")
     config.pluginmanager.register(slow_first, "slow-first")
     config.pluginmanager.register(tiers, "tiers")
+    config.pluginmanager.register(toolchains, "toolchains")
     worker = getattr(config, "workerinput", {}).get("workerid")
     config.pluginmanager.register(QuickCollection(worker), "quick-collection")
     # How long an example takes says how busy the machine is, not whether the code is right.
@@ -82,34 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def _why_not(marker: str) -> str | None:
-    if marker == "go":
-        return None if shutil.which("go") else "Go is not installed"
-    if marker == "browser":
-        return why_no_browser()
-    if marker == "spark" and find_spec("pyspark") is None:
-        return "PySpark is not installed (pip install 'ottla[pipeline]')"
-    return java_available().reason
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each toolchain that is missing."""
-    if os.environ.get("CI"):
-        return
-    missing: dict[str, list[str]] = {}
-    for marker in ("java", "spark", "go", "browser"):
-        reason = _why_not(marker)
-        if reason:
-            missing.setdefault(reason, []).append(marker)
-    for reason, markers in missing.items():
-        tests = " or ".join(markers)
-        terminalreporter.write_line(f"Tests marked {tests} were skipped: {reason}")
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what cannot run here; fetch jars now, where no test's time limit runs."""
-    strict = bool(os.environ.get("CI"))
+    """Expect what clients leave open; skip tests of security that take long."""
     for item in items:
         if _runs_clients(item.path):
             for mark in CLIENTS_LEAVE_THINGS_OPEN:
@@ -118,32 +85,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("secured"):
                 item.add_marker(pytest.mark.skip(reason="takes long; runs with --secured"))
-    for marker in ("java", "spark", "go", "browser"):
-        marked = [item for item in items if item.get_closest_marker(marker)]
-        if not marked or config.option.collectonly:
-            continue
-        reason = None if strict else _why_not(marker)
-        if reason is None:
-            reason = _fetch(marker)
-            if strict and reason:
-                raise pytest.UsageError(reason)
-        if reason:
-            for item in marked:
-                item.add_marker(pytest.mark.skip(reason=reason))
-
-
-def _fetch(marker: str) -> str | None:
-    """Jars, programs and archives for these tests, into the cache; why not, on one line."""
-    try:
-        if marker == "java":
-            program_classpath()
-            share_kafkas_classes()
-        if marker == "spark":
-            spark_jars()
-            share_sparks_classes()
-    except (OSError, RuntimeError) as error:
-        return str(error).splitlines()[0]
-    return None
 
 
 @pytest.fixture(scope="module", autouse=True)

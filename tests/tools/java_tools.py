@@ -120,13 +120,17 @@ def java_available() -> Availability:
     """Whether the tests marked `java` can run: Java ≥ 17 with its compiler, and jars or Maven."""
     version = java_version()
     if version is None:
-        return Availability("Java is not installed (JDK 17 or later is needed)")
+        return Availability("Java is not installed (apt-get install openjdk-17-jdk-headless maven)")
     if version < JAVA_VERSION_MIN:
-        return Availability(f"Java {version} is too old (JDK {JAVA_VERSION_MIN} is needed)")
+        return Availability(
+            f"Java {version} is too old (JDK {JAVA_VERSION_MIN} or later is needed)"
+        )
     if java_home_bin("javac") is None:
         return Availability("javac is missing (a JDK is needed, not only a JRE)")
     if shutil.which("mvn") is None and not _jar_folder(JAVA_DIR / "pom.xml").is_dir():
-        return Availability("mvn is not installed (it fetches Apache Kafka's jars)")
+        return Availability(
+            "mvn is not installed (apt-get install maven: it fetches Apache Kafka's jars)"
+        )
     return Availability(None)
 
 
