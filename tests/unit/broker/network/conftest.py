@@ -28,6 +28,7 @@ from broker.network.request_channel import (
 from broker.network.socket_server import SocketServer
 from broker.requests.context import Answer, Later
 from broker.scheduler import BlockingPool
+from tests.tools.waiting import LIMIT_S, wait_until_async
 
 
 def pytest_asyncio_loop_factories(
@@ -133,7 +134,7 @@ class Client:
         self.writer.write(b"".join(map(framed, payloads)))
 
     async def receive(self) -> bytes:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_S):
             (size,) = struct.unpack(">i", await self.reader.readexactly(4))
             return await self.reader.readexactly(size)
 
@@ -143,7 +144,7 @@ class Client:
 
     async def closed_by_server(self) -> bool:
         """Whether the server closes this connection without another byte."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_S):
             try:
                 return await self.reader.read(1) == b""
             except ConnectionError:
@@ -216,7 +217,7 @@ class Rig:
         for server in self.servers:
             await server.stop(timeout_s=0.2)
         for pool in self.pools:
-            assert await pool.close(5)
+            assert await pool.close(LIMIT_S)
 
 
 @pytest.fixture
@@ -227,7 +228,11 @@ async def rig() -> AsyncIterator[Rig]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what other callbacks of the loop bring about; fails after ten seconds."""
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.001)
+    """Wait for what other callbacks of the loop bring about."""
+    await wait_until_async(condition, "what other callbacks bring about", pause_s=0.001)
+
+
+async def turns(count: int = 50) -> None:
+    """Let the loop turn, and take each time what has come at its sockets."""
+    for _ in range(count):
+        await asyncio.sleep(0)

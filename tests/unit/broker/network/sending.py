@@ -12,6 +12,7 @@ import pytest
 
 from broker.network.file_send import ResponseSender
 from storage import platform_calls
+from tests.tools.waiting import LIMIT_S
 
 NO_WAIT = 8
 """The flag with which the page cache is asked, here also on a system that cannot be asked."""
@@ -92,7 +93,7 @@ class Pipe:
 
     async def receive(self, size: int) -> bytes:
         data = bytearray()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_S):
             while len(data) < size:
                 piece = await self.loop.sock_recv(self.theirs, 1 << 20)
                 assert piece

@@ -28,6 +28,7 @@ from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.primitives import MessageBuffer
 from tests.certificates import Identity, authority, pem_values, server
+from tests.tools.waiting import LIMIT_S
 
 Answer = Callable[[RequestHeader], bytes]
 
@@ -68,7 +69,7 @@ def peer() -> Iterator[Callable[..., int]]:
 
     yield start
     for thread in threads:
-        thread.join(10)
+        thread.join(LIMIT_S)
     listener.close()
 
 
@@ -83,11 +84,11 @@ def test_several_requests_are_on_their_way(peer: Callable[..., int]) -> None:
             DescribeClusterResponse(cluster_id=cluster_id), version, header.correlation_id, 1
         )
 
-    with BlockingClient("127.0.0.1", peer(api_versions, answer, answer), 5) as client:
+    with BlockingClient("127.0.0.1", peer(api_versions, answer, answer), LIMIT_S) as client:
         client.send(DescribeClusterRequest())
         client.send(DescribeClusterRequest(), version_max=0)
         assert client.waiting == 2
-        assert wait_for_answers([client], 5) == [client]
+        assert wait_for_answers([client], LIMIT_S) == [client]
         assert client.receive(DescribeClusterResponse).cluster_id == "cluster 1"
         assert client.receive(DescribeClusterResponse).cluster_id == "cluster 2"
         assert seen == [1, 0] and client.waiting == 0
@@ -101,7 +102,7 @@ def test_it_agrees_on_the_highest_common_version(peer: Callable[..., int]) -> No
         seen.append(header)
         return framed(DescribeClusterResponse(cluster_id="abc"), 1, header.correlation_id, 1)
 
-    with BlockingClient("127.0.0.1", peer(api_versions, answer), 5) as client:
+    with BlockingClient("127.0.0.1", peer(api_versions, answer), LIMIT_S) as client:
         assert client.call(DescribeClusterRequest()).cluster_id == "abc"
         with pytest.raises(ApiNotServed, match="LIST_GROUPS"):
             client.call(ListGroupsRequest())
@@ -110,13 +111,13 @@ def test_it_agrees_on_the_highest_common_version(peer: Callable[..., int]) -> No
 
 def test_a_peer_that_hangs_up(peer: Callable[..., int]) -> None:
     with pytest.raises(ConnectionError):
-        BlockingClient("127.0.0.1", peer(lambda _: b""), 5)
+        BlockingClient("127.0.0.1", peer(lambda _: b""), LIMIT_S)
 
 
 @pytest.mark.parametrize("size", [-1, RESPONSE_BYTES_MAX + 1, 0x48545450])
 def test_a_peer_that_is_no_broker(peer: Callable[..., int], size: int) -> None:
     with pytest.raises(ProtocolError, match="is this a Kafka broker"):
-        BlockingClient("127.0.0.1", peer(lambda _: struct.pack(">i", size)), 5)
+        BlockingClient("127.0.0.1", peer(lambda _: struct.pack(">i", size)), LIMIT_S)
 
 
 def test_an_answer_to_another_request(peer: Callable[..., int]) -> None:
@@ -124,13 +125,13 @@ def test_an_answer_to_another_request(peer: Callable[..., int]) -> None:
         return framed(ApiVersionsResponse(), 3, header.correlation_id + 1, 0)
 
     with pytest.raises(ProtocolError, match="another request"):
-        BlockingClient("127.0.0.1", peer(wrong), 5)
+        BlockingClient("127.0.0.1", peer(wrong), LIMIT_S)
 
 
 @pytest.mark.parametrize("body", [b"", b"\0\0", b"\0\0\0\1", b"\0\0\0\1\0\0\xff"])
 def test_an_answer_that_cannot_be_read(peer: Callable[..., int], body: bytes) -> None:
     with pytest.raises(ProtocolError, match="cannot be read"):
-        BlockingClient("127.0.0.1", peer(lambda _: struct.pack(">i", len(body)) + body), 5)
+        BlockingClient("127.0.0.1", peer(lambda _: struct.pack(">i", len(body)) + body), LIMIT_S)
 
 
 def test_a_peer_that_refuses_the_handshake(peer: Callable[..., int]) -> None:
@@ -138,7 +139,7 @@ def test_a_peer_that_refuses_the_handshake(peer: Callable[..., int]) -> None:
         return framed(ApiVersionsResponse(error_code=35), 3, header.correlation_id, 0)
 
     with pytest.raises(ProtocolError, match="UNSUPPORTED_VERSION"):
-        BlockingClient("127.0.0.1", peer(refuse), 5)
+        BlockingClient("127.0.0.1", peer(refuse), LIMIT_S)
 
 
 def test_a_peer_that_says_nothing() -> None:
@@ -192,25 +193,25 @@ def raw_peer() -> Iterator[Callable[..., int]]:
 
     yield start
     for thread in threads:
-        thread.join(10)
+        thread.join(LIMIT_S)
     listener.close()
 
 
 def test_a_login_comes_first(raw_peer: Callable[..., int]) -> None:
     versions = framed(ApiVersionsResponse(), 3, 1, 0)
     port = raw_peer(struct.pack(">i", 2) + b"ok", versions)
-    BlockingClient("127.0.0.1", port, 5, guard=Guard()).close()
+    BlockingClient("127.0.0.1", port, LIMIT_S, guard=Guard()).close()
 
 
 def test_a_refused_login_says_why(raw_peer: Callable[..., int]) -> None:
     port = raw_peer(struct.pack(">i", 5) + b"wrong")
     with pytest.raises(ConnectionError, match="^wrong$"):
-        BlockingClient("127.0.0.1", port, 5, guard=Guard())
+        BlockingClient("127.0.0.1", port, LIMIT_S, guard=Guard())
 
 
 def test_a_listener_that_closes_in_the_login(raw_peer: Callable[..., int]) -> None:
     with pytest.raises(ClosedInLogin):
-        BlockingClient("127.0.0.1", raw_peer(), 5, guard=Guard())
+        BlockingClient("127.0.0.1", raw_peer(), LIMIT_S, guard=Guard())
 
 
 @pytest.mark.parametrize("guard", [PLAINTEXT_GUARD, Guard()], ids=str)
@@ -219,13 +220,13 @@ def test_a_listener_with_tls_is_known_by_its_alert(
 ) -> None:
     port = raw_peer(b"\x15\x03\x03\0\x02\x02\x50")
     with pytest.raises(SpeaksTls):
-        BlockingClient("127.0.0.1", port, 5, guard=guard)
+        BlockingClient("127.0.0.1", port, LIMIT_S, guard=guard)
 
 
 def test_a_listener_that_lets_nobody_in_without_a_login(raw_peer: Callable[..., int]) -> None:
     """A listener with SASL tells everybody its versions, and closes then."""
     port = raw_peer(framed(ApiVersionsResponse(api_keys=[ApiVersion(60, 0, 1)]), 3, 1, 0))
-    with BlockingClient("127.0.0.1", port, 5) as client, pytest.raises(ClosedBeforeAnswer):
+    with BlockingClient("127.0.0.1", port, LIMIT_S) as client, pytest.raises(ClosedBeforeAnswer):
         client.call(DescribeClusterRequest())
 
 
@@ -251,13 +252,13 @@ def tls_listener() -> Iterator[Callable[[Identity], int]]:
 
     yield start
     for thread in threads:
-        thread.join(10)
+        thread.join(LIMIT_S)
     listener.close()
 
 
 def test_it_speaks_tls(tls_listener: Callable[[Identity], int]) -> None:
     guard = ClientGuard(ClientSecurity("SSL", pem_values(None)))
-    BlockingClient("localhost", tls_listener(server()), 5, guard=guard).close()
+    BlockingClient("localhost", tls_listener(server()), LIMIT_S, guard=guard).close()
 
 
 def test_a_certificate_for_another_host_is_refused(
@@ -266,4 +267,4 @@ def test_a_certificate_for_another_host_is_refused(
     guard = ClientGuard(ClientSecurity("SSL", pem_values(None)))
     port = tls_listener(authority().signs("CN=broker", hosts=("elsewhere",)))
     with pytest.raises(OSError, match="not valid for 'localhost'"):
-        BlockingClient("localhost", port, 5, guard=guard)
+        BlockingClient("localhost", port, LIMIT_S, guard=guard)

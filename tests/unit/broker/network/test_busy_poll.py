@@ -20,7 +20,8 @@ from broker.network.busy_poll import (
 )
 from broker.network.file_send import ResponseSender
 from broker.network.request_channel import ConnectionContext
-from tests.unit.broker.network.conftest import Handled, Rig, echo, framed, known
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.network.conftest import Handled, Rig, echo, framed, known, until
 
 STEP_S = 1e-6
 
@@ -171,7 +172,7 @@ async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
     answers: list[bytes] = []
 
     def ask() -> None:
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
             stream = client.makefile("rb")
             for number in range(200):
                 # Every tenth goes the usual way; every seventh comes in two pieces.
@@ -184,13 +185,12 @@ async def test_a_connection_is_served_in_order_by_looks_and_seen_to_end(
 
     client = threading.Thread(target=ask)
     client.start()
-    await asyncio.get_running_loop().run_in_executor(None, client.join, 60)
+    await asyncio.get_running_loop().run_in_executor(None, client.join, LIMIT_S)
     expected = [b"other%d" % n if n % 10 == 9 else b"at once k%d" % n for n in range(200)]
     assert answers == expected
     assert server.busy_poll.found > 0
-    async with asyncio.timeout(10):  # the end of the connection ended the last look
-        while server.processors[0].connection_count:
-            await asyncio.sleep(0.001)
+    # The end of the connection ends the last look.
+    await until(lambda: not server.processors[0].connection_count)
 
 
 class Expecting:
@@ -253,7 +253,7 @@ async def test_what_is_expected_is_answered_before_what_follows_from_it(
 
     client = threading.Thread(target=ask)
     client.start()
-    await asyncio.get_running_loop().run_in_executor(None, client.join, 60)
+    await asyncio.get_running_loop().run_in_executor(None, client.join, LIMIT_S)
     found = [answer for answer in answers if answer.startswith(b"expected")]
     assert len(found) > 5  # the loop itself may have been quicker
     for request, answer in zip(asked, answers[:-1], strict=False):

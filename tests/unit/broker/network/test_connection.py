@@ -20,6 +20,7 @@ from broker.network.request_channel import ConnectionContext, Responder
 from broker.network.socket_server import SocketServer
 from protocol.errors import ProtocolError
 from tests.received_frames import reserved_bytes
+from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import (
     Client,
     Parking,
@@ -27,8 +28,10 @@ from tests.unit.broker.network.conftest import (
     connection_of,
     connections_of,
     framed,
+    turns,
     until,
 )
+from tests.unit.broker.network.virtual_time import VirtualTime
 
 
 async def test_pipelined_requests_are_answered_in_order(rig: Rig):
@@ -50,7 +53,7 @@ async def test_a_parked_request_pauses_reading_only_when_more_bytes_come(rig: Ri
     await until(lambda: connection_of(server).core.paused)
     # However much the peer sends now, we take no more of it.
     client.writer.write(framed(bytes(50_000_000)))
-    await asyncio.sleep(0.05)
+    await turns()
     assert connection_of(server).received_bytes < 300_000
     parking.responders[0](framed(b"done"))
     assert await client.receive() == b"done"
@@ -233,7 +236,7 @@ async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
             payload = bytes(frame)
             p.append((payload, respond))
             answer = framed(payload)
-            rig.pools[-1].submit(lambda: g.wait(10), lambda _r, _e: respond(answer))
+            rig.pools[-1].submit(lambda: g.wait(LIMIT_S), lambda _r, _e: respond(answer))
 
         server = await rig.serve(handle, num_io_threads=1, queued_max_requests=limit)
         clients = [await rig.client(server) for _ in range(6)]
@@ -251,7 +254,7 @@ async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
         assert stalled_of(server) == 5 - limit
         for client in clients:
             client.writer.write(framed(bytes(5_000_000)))
-        await asyncio.sleep(0.02)
+        await turns()
         held = [c.received_bytes for c in connections_of(server)]
         assert max(held) < 300_000
         assert server.channel.queue_size == limit
@@ -263,18 +266,19 @@ async def test_full_channel_stops_reading_until_it_drains(rig: Rig):
         assert stalled_of(server) == 0
 
 
-async def test_idle_connections_are_closed_and_busy_ones_are_not(rig: Rig):
-    server = await rig.serve(connections_max_idle_ms=150)
+async def test_idle_connections_are_closed_and_busy_ones_are_not(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
+    server = await rig.serve(connections_max_idle_ms=60_000)
+    time = VirtualTime(server, monkeypatch)
     idle, busy = await rig.client(server), await rig.client(server)
-    await idle.ask(b"x")
-    loop = asyncio.get_running_loop()
-    start = loop.time()
-    closed = asyncio.ensure_future(idle.closed_by_server())
-    while not closed.done():
-        await busy.ask(b"x")
-        await asyncio.sleep(0.01)
-    assert await closed
-    assert loop.time() - start >= 0.14
+    for client in (idle, busy):
+        await client.ask(b"x")
+    time.run_for(59_000)
+    assert await busy.ask(b"x") == b"x"
+    assert server.connection_count == 2
+    time.run_for(4_000)  # its deadline, and a tick of the wheel
+    assert await idle.closed_by_server()
     assert await busy.ask(b"still here") == b"still here"
 
 
@@ -287,27 +291,34 @@ async def test_idle_forever_when_the_key_is_negative(rig: Rig):
 
 @pytest.mark.parametrize("data", [b"\0", b"\0\0\0\x64", b"\0\0\0\x64half"])
 async def test_an_incomplete_frame_is_closed_at_its_deadline(
-    rig: Rig, data: bytes, caplog: pytest.LogCaptureFixture
+    rig: Rig, data: bytes, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     caplog.set_level("INFO")
-    server = await rig.serve(ottla_partial_frame_timeout_ms=60)
+    server = await rig.serve(ottla_partial_frame_timeout_ms=6_000)
+    time = VirtualTime(server, monkeypatch)
     client = await rig.client(server)
     client.writer.write(framed(b"x") + data)
     assert await client.receive() == b"x"
+    time.run_for(5_900)
+    assert server.connection_count == 1
+    time.run_for(600)  # its deadline, and a tick of the wheel
     assert await client.closed_by_server()
-    assert "a frame was incomplete for 60 ms" in caplog.text
+    assert "a frame was incomplete for 6000 ms" in caplog.text
 
 
 async def test_a_buffer_of_a_large_frame_is_given_back_when_idle(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("broker.network.processor._RELEASE_AFTER_S", 0.05)
     server = await rig.serve(lambda c, f, respond: respond(framed(b"%d" % len(f))))
+    time = VirtualTime(server, monkeypatch)
     client = await rig.client(server)
     assert await client.ask(bytes(3_000_000)) == b"3000000"
     reader = connection_of(server).reader
     assert reserved_bytes(reader) >= 3_000_000
-    await until(lambda: reserved_bytes(reader) == 0)
+    time.run_for(9_900)
+    assert reserved_bytes(reader) >= 3_000_000
+    time.run_for(1_000)
+    assert reserved_bytes(reader) == 0
     assert await client.ask(bytes(3_000_000)) == b"3000000"
 
 
@@ -348,11 +359,13 @@ async def test_no_descriptor_is_left_behind(rig: Rig, tmp_path: Path):
         await until(lambda: any(c.pending_bytes for c in connections_of(server)))
         client.writer.transport.abort()
         await until(lambda: server.connection_count == 0)
-        await asyncio.sleep(0.01)
+        await turns()
     await until(lambda: len(os.listdir("/proc/self/fd")) == before)
 
 
-async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(rig: Rig):
+async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
     """Seen at the socket: what it sends next stays in the kernel, and nobody else waits."""
     taken: list[bytes] = []
 
@@ -363,9 +376,9 @@ async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(rig: Rig)
         respond(framed(bytes(frame)))
 
     server = await rig.serve(handle)
+    time = VirtualTime(server, monkeypatch)
     client, other = await rig.client(server), await rig.client(server)
     assert await client.ask(b"too much") == b"too much"
-    began_s = asyncio.get_running_loop().time()
     muted = next(one for one in connections_of(server) if one.core.state is State.MUTED)
     assert muted.core.paused
     read = muted.received_bytes
@@ -374,9 +387,11 @@ async def test_who_has_taken_too_much_is_not_read_while_its_time_lasts(rig: Rig)
     assert muted.received_bytes == read
     assert muted.socket is not None
     await until(lambda: unread(muted.socket) > 0)
-    assert taken == [b"too much", b"served"]
+    time.run_for(149)
+    await turns()
+    assert taken == [b"too much", b"served"] and muted.received_bytes == read
+    time.run_for(1)
     assert len(await client.receive()) == 3_000_000
-    assert asyncio.get_running_loop().time() - began_s > 0.1
     assert muted.core.state is State.READY
 
 

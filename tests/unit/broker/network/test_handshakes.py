@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
-from broker.network.handshakes import PER_TURN, Handshakes
+from broker.network.handshakes import PATIENCE_S, PER_TURN, Handshakes
+from broker.testing.simulation.sim_scheduler import SimScheduler, SimTimer
+from tests.tools.waiting import LIMIT_S
 
 
 async def turn() -> None:
     """One turn of the loop, with what it calls."""
     for _ in range(2):
         await asyncio.sleep(0)
+
+
+class VirtualLoop(SimScheduler):
+    """The loop's, but for its time, which passes when a test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        loop = asyncio.get_running_loop()
+        self.create_future = loop.create_future
+        self.call_soon = loop.call_soon  # type: ignore[assignment, method-assign]
+
+    def time(self) -> float:
+        return self.now_ms / 1000
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> SimTimer:
+        return super().call_later(delay_s * 1000, callback)
 
 
 class Peer:
@@ -43,7 +62,7 @@ async def begin(handshakes: Handshakes, count: int) -> list[Peer]:
 async def end(peers: list[Peer]) -> None:
     for peer in peers:
         peer.end()
-    await asyncio.wait([peer.task for peer in peers], timeout=5)
+    await asyncio.wait([peer.task for peer in peers], timeout=LIMIT_S)
 
 
 async def test_a_few_begin_in_a_turn_and_others_have_theirs_between() -> None:
@@ -103,27 +122,31 @@ async def test_who_goes_just_as_it_has_its_place_gives_it_back() -> None:
 
 
 async def test_who_does_not_go_on_makes_way_for_those_who_wait() -> None:
-    handshakes = Handshakes(asyncio.get_running_loop(), 2, patience_s=0.05)
+    loop = VirtualLoop()
+    handshakes = Handshakes(loop, 2)  # type: ignore[arg-type]
     told: list[str] = []
 
     async def silent(name: str) -> None:
         await handshakes.begin()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             told.append(f"{name} {'makes way' if handshakes.makes_way() else 'is cancelled'}")
         finally:
             handshakes.ended()
 
     tasks = [asyncio.create_task(silent(name)) for name in "abcd"]
-    await asyncio.sleep(0.01)
+    await turn()
+    loop.run_for(PATIENCE_S * 1000 - 1)
+    await turn()
     assert handshakes.under_way == 2 and told == []
-    async with asyncio.timeout(5):
-        while len(told) < 2:
-            await asyncio.sleep(0.01)
+    loop.run_for(1)
+    for _ in range(3):
+        await turn()
     assert told == ["a makes way", "b makes way"]
-    await asyncio.sleep(0.1)
-    assert handshakes.under_way == 2, "nobody waits: those keep their places"
+    loop.run_for(PATIENCE_S * 1000)
+    await turn()
+    assert handshakes.under_way == 2 and len(told) == 2, "nobody waits: those keep their places"
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)

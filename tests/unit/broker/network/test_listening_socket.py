@@ -12,6 +12,7 @@ from broker.config.endpoints import ListenerLimits
 from broker.network.listening_socket import Listener, limited
 from broker.network.request_channel import ConnectionContext, Responder
 from tests.tools.free_ports import free_base
+from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import CONFIG, Rig, framed
 
 IN_FULL = {"::1": "0:0:0:0:0:0:0:1"}
@@ -36,7 +37,7 @@ class Served:
             reader, writer = await asyncio.open_connection(host, port)
             try:
                 writer.write(framed(b"x"))
-                await asyncio.wait_for(reader.readexactly(4), 5)
+                await asyncio.wait_for(reader.readexactly(4), LIMIT_S)
             finally:
                 writer.close()
 

@@ -35,7 +35,16 @@ from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from storage.ports import NoAnswer
-from tests.unit.broker.network.conftest import Client, Rig, connection_of, framed, until
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.network.conftest import (
+    Client,
+    Rig,
+    connection_of,
+    framed,
+    turns,
+    until,
+)
+from tests.unit.broker.network.virtual_time import VirtualTime
 
 JAAS = JaasEntry("PlainLoginModule", {"user_alice": Secret("secret")})
 GOOD, WRONG = b"\0alice\0secret", b"\0alice\0wrong"
@@ -169,17 +178,22 @@ async def test_a_request_behind_a_wrong_password_is_not_handled(
     assert "wrong" not in line and "secret" not in line
 
 
-async def test_a_refusal_is_delayed_and_holds_nobody_else_up(rig: Rig) -> None:
+async def test_a_refusal_is_delayed_and_holds_nobody_else_up(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server, requests = await serve(rig, guard(delay_ms=300))
+    clock = VirtualTime(server, monkeypatch)
     wrong, right = await rig.client(server, "SASL"), await rig.client(server, "SASL")
-    began_s = time.monotonic()
     wrong.send(handshake(), token(WRONG))
     await wrong.receive()
     await log_in(right)
-    assert await right.ask(METADATA) == METADATA
-    assert time.monotonic() - began_s < 0.3, "it had to wait for another one's delay"
-    await wrong.receive()
-    assert time.monotonic() - began_s >= 0.3
+    assert await right.ask(METADATA) == METADATA, "it does not wait for another client's delay"
+    clock.run_for(299)
+    refusal = asyncio.ensure_future(wrong.receive())
+    await turns()
+    assert not refusal.done()
+    clock.run_for(1)
+    assert answer_of(await refusal).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert await wrong.closed_by_server()
     assert requests.principals == ["User:alice"]
 
@@ -196,22 +210,32 @@ async def test_a_frame_larger_than_a_login_needs_is_refused(rig: Rig) -> None:
     assert requests.principals == ["User:alice"]
 
 
-async def test_who_does_not_log_in_in_time_is_closed(rig: Rig) -> None:
-    server, _ = await serve(rig, guard(), ottla_authentication_timeout_ms=300)
+async def test_who_does_not_log_in_in_time_is_closed(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, _ = await serve(rig, guard(), ottla_authentication_timeout_ms=3_000)
+    clock = VirtualTime(server, monkeypatch)
     silent, good = await rig.client(server, "SASL"), await rig.client(server, "SASL")
     await log_in(good)
+    clock.run_for(2_900)
+    assert server.connection_count == 2
+    clock.run_for(300)  # its deadline, and a tick of the wheel
     assert await silent.closed_by_server()
     assert await good.ask(METADATA) == METADATA
 
 
-async def test_after_the_end_of_a_login_only_another_one_is_taken(rig: Rig) -> None:
+async def test_after_the_end_of_a_login_only_another_one_is_taken(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     door = guard(max_reauth_ms=500)
     server, requests = await serve(rig, door)
+    clock = VirtualTime(server, monkeypatch)
     client, late = await rig.client(server, "SASL"), await rig.client(server, "SASL")
     assert (await log_in(client)).session_lifetime_ms == 500
     await log_in(late)
+    clock.run_for(499)
     assert await client.ask(METADATA) == METADATA
-    await asyncio.sleep(0.6)
+    clock.run_for(2)
     late.send(METADATA)
     assert await late.closed_by_server()
     assert (await log_in(client)).session_lifetime_ms == 500
@@ -291,9 +315,7 @@ class Directory:
         self.waiting.append((job, done))
 
     async def asked(self) -> None:
-        async with asyncio.timeout(5):
-            while not self.waiting:
-                await asyncio.sleep(0.001)
+        await until(lambda: bool(self.waiting))
 
     def answer(self, error: Exception | None = None) -> None:
         job, done = self.waiting.pop(0)
@@ -365,9 +387,7 @@ async def test_an_answer_for_one_who_has_gone_is_dropped(rig: Rig) -> None:
     await client.receive()
     await directory.asked()
     client.writer.close()
-    async with asyncio.timeout(5):
-        while server.connection_count:
-            await asyncio.sleep(0.001)
+    await until(lambda: not server.connection_count)
     directory.answer()
     assert (door.logins.succeeded, door.logins.failed) == (0, 0)
 
@@ -411,8 +431,8 @@ async def test_a_stop_waits_for_nobody_who_is_asked(rig: Rig) -> None:
     client.send(handshake(), token(GOOD))
     await client.receive()
     await directory.asked()
-    async with asyncio.timeout(5):
-        await server.stop(5)
+    async with asyncio.timeout(LIMIT_S):
+        await server.stop(10 * LIMIT_S)
     directory.answer()
 
 

@@ -17,6 +17,8 @@ from protocol.messages.fetch import (
 )
 from protocol.messages.vote import VoteRequest, VoteResponse, VoteResponseTopicData
 from storage.ports import ChannelFailure
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.network.conftest import turns
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LIMIT = 1_000_000
@@ -75,7 +77,7 @@ class Outcomes:
     async def wait(self, count: int) -> list[Any]:
         while len(self.told) < count:
             self._more.clear()
-            await asyncio.wait_for(self._more.wait(), 5)
+            await asyncio.wait_for(self._more.wait(), LIMIT_S)
         return self.told
 
 
@@ -96,7 +98,7 @@ async def client() -> AsyncIterator[NetworkClient]:
     made.close()
 
 
-def send(channel: SocketChannel, outcomes: Outcomes, timeout_ms: float = 5_000) -> None:
+def send(channel: SocketChannel, outcomes: Outcomes, timeout_ms: float = 60_000) -> None:
     before = len(outcomes.told)
     channel.send(VoteRequest(), outcomes.done, timeout_ms)
     assert len(outcomes.told) == before, "nothing is told from within send()"
@@ -142,9 +144,9 @@ async def test_a_given_version_is_used_and_records_may_be_large_and_are_kept(
         if len(got) == 2:
             both.set_result(None)
 
-    channel.send(FetchRequest(), done, 5_000, version=12)
-    channel.send(FetchRequest(), done, 5_000)
-    await asyncio.wait_for(both, 5)
+    channel.send(FetchRequest(), done, 60_000, version=12)
+    channel.send(FetchRequest(), done, 60_000)
+    await asyncio.wait_for(both, LIMIT_S)
     assert seen == [12, FetchRequest.MAX_VERSION]
     assert [bytes(one) == records for one in got] == [True, True]
 
@@ -159,7 +161,7 @@ async def test_a_small_answer_behind_a_large_one_in_pieces(
             out = bytes(encode_response(large, version, correlation))
             for piece in (out[:1_000], out[1_000:200_000], out[200_000:]):
                 writer.write(piece)
-                await asyncio.sleep(0.01)
+                await turns(10)
             version, correlation = await next_request(reader)
             await answer(writer, version, correlation, -code)
         await reader.read()
@@ -190,9 +192,9 @@ async def test_an_unknown_host_is_lost(client: NetworkClient, host: str) -> None
 
 async def looked(client: NetworkClient, host: str, port: int) -> ChannelFailure | None:
     told: asyncio.Future[ChannelFailure | None] = asyncio.get_running_loop().create_future()
-    client.look(host, port, told.set_result, 5_000)
+    client.look(host, port, told.set_result, 60_000)
     assert not told.done()
-    return await asyncio.wait_for(told, 10)
+    return await asyncio.wait_for(told, LIMIT_S)
 
 
 async def test_who_looks_is_told_whether_anybody_listens(
@@ -240,7 +242,7 @@ async def test_a_late_answer_is_none(peer: tuple[Peer, int], client: NetworkClie
 
     peer[0].behaviour = behave
     channel, outcomes = client.channel("127.0.0.1", peer[1], "node-1"), Outcomes()
-    send(channel, outcomes, timeout_ms=5_000)
+    send(channel, outcomes)
     send(channel, outcomes, timeout_ms=20)
     assert await outcomes.wait(2) == [ChannelFailure.TIMED_OUT, ChannelFailure.LOST]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -17,6 +16,8 @@ from broker.security.client_guard import ClientGuard
 from protocol.frames.message_codec import encode_response
 from protocol.messages.vote import VoteRequest, VoteResponse
 from storage.ports import ChannelFailure
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.network.conftest import until
 
 LIMIT = 1_000_000
 TOKENS = (b"first", b"second")
@@ -100,7 +101,7 @@ class Asked:
         self.told: list[Any] = []
         self._more = asyncio.Event()
 
-    def send(self, timeout_ms: float = 5_000) -> None:
+    def send(self, timeout_ms: float = 60_000) -> None:
         self.channel.send(VoteRequest(), self._done, timeout_ms)
 
     def _done(self, response: Any, failure: ChannelFailure | None) -> None:
@@ -110,7 +111,7 @@ class Asked:
     async def wait(self, count: int) -> list[Any]:
         while len(self.told) < count:
             self._more.clear()
-            await asyncio.wait_for(self._more.wait(), 5)
+            await asyncio.wait_for(self._more.wait(), LIMIT_S)
         return self.told
 
 
@@ -189,8 +190,9 @@ async def test_a_login_that_is_not_answered_takes_no_longer_than_a_request(
     listener: tuple[Listener, int], asked: Asked
 ) -> None:
     listener[0].answers = [SILENCE]
-    asked.send(timeout_ms=20)
     asked.send()
+    await until(lambda: bool(listener[0].seen))
+    asked.send(timeout_ms=20)
     assert await asked.wait(2) == [ChannelFailure.TIMED_OUT, ChannelFailure.LOST]
     asked.send()
     assert (await asked.wait(3))[2] == 1
@@ -236,20 +238,25 @@ async def test_a_login_is_made_again_between_requests_and_none_is_lost(
 async def test_a_login_is_not_made_again_sooner_than_listeners_let_it(
     listener: tuple[Listener, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    peer, least_s = listener[0], 0.2
-    monkeypatch.setattr(network_client, "_RENEWED_AGAIN_S", least_s)
-    client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(1))
+    peer = listener[0]
+    now_s = [1_000.0]
+    pauses_s: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses_s.append(seconds)
+        now_s[0] += seconds
+
+    monkeypatch.setattr(network_client.asyncio, "sleep", sleep)
+    client = NetworkClient(asyncio.get_running_loop(), LIMIT, Guard(1), lambda: now_s[0])
     asked = Asked(client, listener[1])
-    told_s = []
     for count in range(1, 5):
         asked.send()
         await asked.wait(count)
-        told_s.append(time.monotonic())
-        await asyncio.sleep(0.002)
+        now_s[0] += 0.25
     assert peer.seen.count("first") == 4, "the life of each login was over"
     assert peer.connections == 1
-    assert told_s[1] - told_s[0] < least_s, "the first one after a connection may come at once"
-    assert min(told_s[2] - told_s[1], told_s[3] - told_s[2]) > 0.9 * least_s
+    # The first login after that of the connection may come at once.
+    assert pauses_s == [pytest.approx(network_client._RENEWED_AGAIN_S - 0.25)] * 2
     client.close()
 
 
@@ -297,7 +304,6 @@ async def test_closing_in_the_midst_of_a_login_tells_who_waits(
 ) -> None:
     listener[0].answers = [SILENCE]
     asked.send()
-    while not listener[0].seen:
-        await asyncio.sleep(0.001)
+    await until(lambda: bool(listener[0].seen))
     asked.channel.close()
     assert asked.told == [ChannelFailure.LOST]

@@ -10,8 +10,10 @@ import pytest
 
 from broker.network import processor as processor_module
 from broker.network.connection import Connection
+from broker.network.connection_state import State
 from broker.network.file_slice import CHUNK_BYTES
-from tests.unit.broker.network.conftest import Rig, framed, until
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.network.conftest import Rig, connection_of, framed, turns, until
 
 
 async def test_counts_follow_connections(rig: Rig):
@@ -67,9 +69,9 @@ async def test_a_connection_that_opens_while_stopping_is_closed(rig: Rig, turns:
         processor.adopt(accepted, "127.0.0.1", 1)
         for _ in range(turns):
             await asyncio.sleep(0)
-        await server.stop(timeout_s=2)
+        await server.stop(timeout_s=LIMIT_S)
         assert processor.connection_count == 0
-        client.settimeout(5)
+        client.settimeout(LIMIT_S)
         assert client.recv(1) == b""
         client.close()
 
@@ -94,10 +96,8 @@ async def test_the_transports_way_of_sending_keeps_order_and_back_pressure(
     client = await rig.client(server)
     client.writer.transport.pause_reading()
     client.send(*[b"%d" % (n % 10) for n in range(100)])
-    before = -1
-    while before != handled or not handled:
-        before = handled
-        await asyncio.sleep(0.02)
+    await until(lambda: connection_of(server).core.state is State.SENDING)
+    await turns()
     assert handled < 90
     client.writer.transport.resume_reading()
     for n in range(100):

@@ -6,14 +6,23 @@ import asyncio
 import errno
 import socket
 import threading
-import time
 
 import pytest
 
 from broker.config.endpoints import ListenerLimits
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
-from tests.unit.broker.network.conftest import Client, Parking, Rig, framed, until, waits_of
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.network.conftest import (
+    Client,
+    Parking,
+    Rig,
+    framed,
+    turns,
+    until,
+    waits_of,
+)
+from tests.unit.broker.network.virtual_time import VirtualTime
 
 
 @pytest.mark.parametrize(("threads", "expected"), [(1, [6]), (2, [3, 3]), (3, [2, 2, 2])])
@@ -66,7 +75,7 @@ async def test_connections_wait_until_accepting_begins(rig: Rig):
     server = await rig.serve(accept=False)
     client = await rig.client(server)
     client.send(b"early")
-    await asyncio.sleep(0.01)
+    await turns()
     assert server.connection_count == 0
     server.accept()
     assert await client.receive() == b"early"
@@ -256,9 +265,9 @@ async def test_num_network_threads_changes_and_no_connection_is_lost(rig: Rig):
 async def test_accept_without_descriptors_waits_and_goes_on(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr("broker.network.acceptor._ACCEPT_PAUSE_S", 0.02)
     server = await rig.serve()
     acceptor = server.acceptors[0]
+    time = VirtualTime(server, monkeypatch)
     real = acceptor._socket
 
     class Exhausted:
@@ -275,11 +284,14 @@ async def test_accept_without_descriptors_waits_and_goes_on(
 
     exhausted = Exhausted()
     monkeypatch.setattr(acceptor, "_socket", exhausted)
-    began = time.monotonic()
     client = await rig.client(server)
-    assert await client.ask(b"x") == b"x"
-    # One try a pause, not a busy loop; one line, not one a try.
-    assert exhausted.calls > 3 and time.monotonic() - began > 0.05
+    client.send(b"x")
+    for tries in range(1, 4):
+        await until(lambda tries=tries: exhausted.calls == tries)
+        await turns()
+        assert exhausted.calls == tries and time.pending() == 1, "one try a pause, no busy loop"
+        time.step()
+    assert await client.receive() == b"x"
     assert len([r for r in caplog.records if "Too many open files" in r.message]) == 1
 
 
@@ -297,20 +309,19 @@ async def test_an_error_of_one_connection_does_not_hold_up_others(
     assert await (await rig.client(server)).ask(b"x") == b"x"
 
 
-async def test_quiet_since_the_last_bytes_of_any_connection(rig: Rig):
+async def test_quiet_since_the_last_bytes_of_any_connection(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+):
     listeners = [Listener("A", "127.0.0.1", 0), Listener("B", "127.0.0.1", 0)]
     server = await rig.serve(listeners=listeners)
-    assert server.quiet_s > 0
+    time = VirtualTime(server, monkeypatch)
+    assert server.quiet_s == time.seconds(), "nothing has come yet"
     one, other = await rig.client(server, "A"), await rig.client(server, "B")
     for client in (one, other, one):
-        began = time.monotonic()
         await client.ask(b"x")
-        answered = time.monotonic()
-        # A sleep of the loop may be a little short by this clock, and a busy machine's long.
-        assert server.quiet_s <= time.monotonic() - began
-        await asyncio.sleep(0.05)
-        slept = time.monotonic() - answered
-        assert server.quiet_s >= slept
+        assert server.quiet_s == 0
+        time.run_for(1_000)
+        assert server.quiet_s == 1
 
 
 async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
@@ -327,7 +338,7 @@ async def test_stop_answers_what_is_under_way_and_refuses_the_rest(rig: Rig):
     await idle.ask(b"x")
     busy.send(b"park", b"never taken")
     await until(lambda: len(parked) == 1)
-    stopping = asyncio.ensure_future(server.stop(timeout_s=5))
+    stopping = asyncio.ensure_future(server.stop(timeout_s=LIMIT_S))
     assert await idle.closed_by_server()
     with pytest.raises(ConnectionError):
         await Client.connect(_port_of(busy))
@@ -380,7 +391,7 @@ async def test_num_io_threads_is_how_many_jobs_run_at_once(rig: Rig, threads: in
         with lock:
             running += 1
             most = max(most, running)
-        go.wait(10)
+        go.wait(LIMIT_S)
         with lock:
             running -= 1
         return framed(b"ok")
