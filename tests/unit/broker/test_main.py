@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from broker.__main__ import main
+from tests.tools.waiting import LIMIT_S
 
 
 def test_main_ends_with_the_exit_code(
@@ -36,7 +37,7 @@ builtins.__import__ = importing
 sys.argv = ["ottla", "serve"]
 main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=LIMIT_S)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -61,6 +62,6 @@ try:
 finally:
     print(seen)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=LIMIT_S)
     last = done.stdout.decode().splitlines()[-1:]
     assert last == ["[(False, False), (True, True)]"], done.stderr.decode()

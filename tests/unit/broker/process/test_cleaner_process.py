@@ -7,17 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from broker.process.cleaner_process import ProcessRunner
+from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.records import Record, iterate_records
+from storage.cleaning import cleaner_worker
 from storage.cleaning.cleaner_job import (
     CleaningFailed,
     CleanJob,
@@ -28,6 +30,7 @@ from storage.cleaning.cleaner_ports import CleanerDied
 from storage.cleaning.cleaner_worker import IoThrottle
 from storage.log.cleaned_group import CleanedGroup
 from tests.batches import build_batch
+from tests.tools.waiting import LIMIT_S, wait_until, wait_until_async
 
 JOB = CleanJob(
     directory="",
@@ -79,10 +82,7 @@ async def result_of(one: ProcessRunner, job: CleanJob) -> CleanResult:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "it does not come"
-        await asyncio.sleep(0.01)
+    await wait_until_async(condition, "what the runner is to do", pause_s=0.01)
 
 
 async def test_a_process_does_the_job_and_is_gone(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_a_process_does_the_job_and_is_gone(tmp_path: Path) -> None:
         written = (tmp_path / f"{0:020d}.log.cleaned").read_bytes()
         assert [(r.offset, r.key) for r in iterate_records(written)] == [(1, b"b"), (2, b"a")]
         assert one._running == {}
-        assert await one.close(5)
+        assert await one.close(LIMIT_S)
 
 
 async def test_what_it_cannot_do_is_told_as_what_it_is(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_so_many_rounds_run_at_once_as_there_are_threads_now() -> None:
         assert one._pool.size == 3
         one.resize(0)
         assert one._pool.size == 1, "what is under way may end"
-        assert await one.close(5)
+        assert await one.close(LIMIT_S)
 
 
 async def test_one_that_is_killed_has_died_and_the_next_job_gets_another(tmp_path: Path) -> None:
@@ -146,20 +146,23 @@ def test_it_dies_when_its_input_ends_and_is_of_the_lowest_priority(tmp_path: Pat
     with worker:
         worker.stdin.write(encode_job(job_in(tmp_path, slow=True)).encode() + b"\n")
         worker.stdin.flush()
-        end = time.monotonic() + 20
-        while os.getpriority(os.PRIO_PROCESS, worker.pid) != 19:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, worker.pid) == 19, "the lowest priority")
         worker.stdin.close()
-        assert worker.wait(20) == 1
+        assert worker.wait(LIMIT_S) == 1
         assert worker.stdout.read() == b""
 
 
-def test_the_throttle_waits_for_what_is_too_much() -> None:
+def test_the_throttle_waits_for_what_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimScheduler()
+    time = SimpleNamespace(
+        monotonic=lambda: clock.now_ms / 1000, sleep=lambda s: clock.run_for(s * 1000)
+    )
+    monkeypatch.setattr(cleaner_worker, "time", time)
     throttle = IoThrottle(1_000_000)
-    began = time.monotonic()
+    clock.run_for(10_000)  # of which it keeps 0.3 s
     for _ in range(50):
         throttle(10_000)
-    assert 0.15 < time.monotonic() - began < 5
+    assert clock.now_ms == pytest.approx(10_000 + 500 - 300)
     free = IoThrottle(1.7976931348623157e308)
     free(1 << 40)
+    assert clock.now_ms == pytest.approx(10_000 + 500 - 300)

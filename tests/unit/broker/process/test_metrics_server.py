@@ -18,10 +18,11 @@ from broker.config.start_error import StartError
 from broker.metrics import STARTING, Family, Metrics
 from broker.process import metrics_server, port_holder
 from broker.process.metrics_server import MetricsServer
+from tests.tools.waiting import LIMIT_S
 
 
 def fetch(port: int) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=LIMIT_S) as answer:
         return str(answer.read().decode())
 
 
@@ -146,7 +147,7 @@ def test_without_descriptors_a_connection_is_not_tried_in_a_busy_loop(
 
 def answered(port: int, path: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=LIMIT_S) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker.process import read_ahead
+from tests.tools.waiting import LIMIT_S
 
 LOADED = """
 import broker.command.cli, broker.process.server, sys, uvloop
@@ -60,7 +61,7 @@ def test_modules_out_of_the_page_cache_are_asked_for(
     monkeypatch.setattr(read_ahead, "_ask_for", ask_for)
     reader = read_ahead.read_modules_ahead()
     assert reader is not None
-    reader.join(10)
+    reader.join(LIMIT_S)
     assert str(path) in asked
 
 

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from signal import SIGTERM
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,13 +18,8 @@ from broker.config.start_error import StartError
 from broker.network.blocking_client import BlockingClient
 from broker.node.lifecycle import BrokerLifecycle
 from broker.process import port_holder
-from broker.process.server import (
-    CLIENTS_LEAVE_S,
-    CLIENTS_QUIET_S,
-    Server,
-    _serve,
-    format_folders,
-)
+from broker.process import server as process_server
+from broker.process.server import CLIENTS_QUIET_S, Server, _serve, format_folders
 from controller.storage_format import read_bootstrap
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
@@ -38,13 +34,13 @@ from protocol.messages.incremental_alter_configs import (
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.filesystem import LocalFilesystem
+from tests.tools.waiting import LIMIT_S, wait_until_async
+from tests.unit.broker.network.virtual_time import VirtualTime
 from tests.unit.broker.process.server_fixture import config
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await asyncio.sleep(0.001)
+    await wait_until_async(holds, "what the server is to do", pause_s=0.001)
 
 
 async def ask(port: int, request: Any, version: int) -> Any:
@@ -147,8 +143,10 @@ async def test_an_address_that_connects_too_often_is_sent_away(tmp_path: Path) -
     (endpoint,) = await server.start()
     quotas = server.node.shared.quotas
     quotas.follow({(("ip", "127.0.0.1"),): {"connection_creation_rate": 2.0}})
-    made = [await asyncio.open_connection("127.0.0.1", endpoint.port) for _ in range(3)]
-    async with asyncio.timeout(10):
+    # All three are there when the server looks: it takes them in one turn.
+    waiting = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(3)]
+    made = [await asyncio.open_connection(sock=one) for one in waiting]
+    async with asyncio.timeout(LIMIT_S):
         with contextlib.suppress(ConnectionError):
             assert await made[2][0].read() == b""
     quotas.follow({})
@@ -164,14 +162,13 @@ async def test_a_stop_answers_parked_requests_first(tmp_path: Path) -> None:
     (endpoint,) = await server.start()
     port = endpoint.port
     await ask(port, MetadataRequest([MetadataRequestTopic(name="t")]), 9)
-    while server.node.broker.parts.replicas.partition("t", 0) is None:
-        await asyncio.sleep(0.005)
+    replicas = server.node.broker.parts.replicas
+    await until(lambda: replicas.partition("t", 0) is not None)
     wanted = FetchTopic("t", partitions=[FetchPartition(0, partition_max_bytes=100)])
-    poll = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=100, topics=[wanted])
+    poll = FetchRequest(max_wait_ms=3_600_000, min_bytes=1, max_bytes=100, topics=[wanted])
     asked = asyncio.create_task(ask(port, poll, 11))
-    while not len(server.node.broker.parts.replicas.fetch_purgatory):
-        await asyncio.sleep(0.005)
-    async with asyncio.timeout(5):
+    await until(lambda: len(replicas.fetch_purgatory) > 0)
+    async with asyncio.timeout(LIMIT_S):
         await server.stop()
     assert (await asked).responses[0].partitions[0].error_code == 0
 
@@ -191,12 +188,25 @@ async def test_a_broker_with_others_serves_on_until_its_clients_are_quiet(
     await answered()
     monkeypatch.setattr(server.node.broker, "others_may_lead", lambda: True)
     monkeypatch.setattr(server.node.broker, "hand_over", lambda done: done())
-    stopping = asyncio.create_task(server.stop())
-    for _ in range(4):
-        await asyncio.sleep(CLIENTS_QUIET_S / 2)
-        await answered()
-    async with asyncio.timeout(CLIENTS_LEAVE_S):
-        await stopping
+    assert server.sockets is not None
+    clock = VirtualTime(server.sockets, monkeypatch)
+    pauses_s: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        """Let the client ask in the midst of each of the first four pauses, which are a little
+        longer than they should be."""
+        pauses_s.append(seconds)
+        clock.run_for(seconds * 500 + 1)
+        if len(pauses_s) <= 4:
+            await answered()
+        clock.run_for(seconds * 500)
+
+    of_server = SimpleNamespace(**{**vars(asyncio), "sleep": sleep})
+    monkeypatch.setattr(process_server, "asyncio", of_server)
+    monkeypatch.setattr(process_server, "time", SimpleNamespace(monotonic=clock.seconds))
+    await answered()
+    await server.stop()
+    assert len(pauses_s) == 5 and pauses_s[0] == pytest.approx(CLIENTS_QUIET_S)
     assert await reader.read() == b""
     writer.close()
 
@@ -210,19 +220,23 @@ async def test_no_client_keeps_a_broker_for_long(
     monkeypatch.setattr(server.node.broker, "others_may_lead", lambda: True)
     monkeypatch.setattr(server.node.broker, "hand_over", lambda done: done())
 
-    async def ask_on() -> int:
-        count = 0
+    answered = asyncio.Event()
+    reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port)
+    question = encode_request(MetadataRequest(topics=[]), 9, 1, "test")
+
+    async def ask_on() -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             while True:
-                await ask(endpoint.port, MetadataRequest(topics=[]), 9)
-                count += 1
-        return count
+                writer.write(question)
+                await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+                answered.set()
 
     asking = asyncio.create_task(ask_on())
-    await asyncio.sleep(0.05)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT_S):
+        await answered.wait()
         await server.stop()
-        assert await asking > 0
+        await asking
+    writer.close()
 
 
 async def test_a_port_in_use_stops_the_start_in_one_line(tmp_path: Path) -> None:
@@ -275,7 +289,7 @@ async def test_a_controller_registers_where_it_is_advertised(tmp_path: Path) -> 
         lambda _delta, image: registered.set() if image.controllers else None
     )
     await server.start()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_S):
         await registered.wait()
     endpoint = server.node.image.controllers[1].endpoints["CONTROLLER"]
     assert (endpoint.host, endpoint.port) == ("outside", 19093)
@@ -395,7 +409,7 @@ async def test_a_signal_before_the_node_is_up_stops_it(
     """A start that never ends: the controller does not answer."""
     monkeypatch.setattr(BrokerLifecycle, "register", lambda *_: os.kill(os.getpid(), SIGTERM))
     said: list[object] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT_S):
         await _serve(config(tmp_path), said.append)
     assert said == []
     assert not (tmp_path / ".kafka_cleanshutdown").exists(), "its logs were never opened"
@@ -410,7 +424,7 @@ async def test_a_stop_is_told_once_it_begins(tmp_path: Path) -> None:
         told.append("ready")
         os.kill(os.getpid(), SIGTERM)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT_S):
         await _serve(
             config(tmp_path),
             ready,
@@ -426,7 +440,7 @@ async def test_a_start_tells_what_the_one_before_has_left(tmp_path: Path) -> Non
     topics = CreateTopicsRequest([CreatableTopic(name, 2, 1) for name in ("a", "b")])
 
     def create() -> None:
-        with BlockingClient("127.0.0.1", endpoint.port, 10.0) as client:
+        with BlockingClient("127.0.0.1", endpoint.port, LIMIT_S) as client:
             client.call(topics)
 
     await asyncio.to_thread(create)
@@ -439,7 +453,7 @@ async def test_a_start_tells_what_the_one_before_has_left(tmp_path: Path) -> Non
     def ready(_endpoints: object) -> None:
         os.kill(os.getpid(), SIGTERM)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT_S):
         await _serve(config(tmp_path), ready, on_found=lambda *one: found.append(one))
     assert found == [(2, 0)]
 

@@ -26,6 +26,7 @@ from broker.process.trace_socket import (
 from broker.requests.request_trace import StationName
 from broker.requests.tracer import Tracer
 from controller.storage_format import LogDirectories
+from tests.tools.waiting import LIMIT_S, wait_until_async
 from tests.unit.broker.process.server_fixture import config
 from tests.unit.broker.requests.trace_fixture import traced, tracer
 
@@ -119,9 +120,7 @@ async def test_a_few_may_look_at_once(tmp_path: Path) -> None:
     for _, writer in silent:
         writer.close()
         await writer.wait_closed()
-    async with asyncio.timeout(30):
-        while not await lines(tmp_path):
-            await asyncio.sleep(0.01)
+    await wait_until_async(lambda: lines(tmp_path), "room for another reader")
     shown.stop()
 
 
@@ -130,7 +129,7 @@ async def test_who_says_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest.Mo
     shown = await started(tmp_path)
     with address_in(str(tmp_path), SOCKET_NAME) as address:
         reader, writer = await asyncio.open_unix_connection(address)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_S):
         assert await reader.read() == b""
     writer.close()
     await writer.wait_closed()

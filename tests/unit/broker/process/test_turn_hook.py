@@ -10,6 +10,7 @@ import uvloop
 
 from broker.process import turn_hook
 from broker.process.turn_hook import TurnHook
+from tests.tools.waiting import LIMIT_S
 
 
 def test_each_turn_is_told_until_it_is_removed() -> None:
@@ -20,11 +21,13 @@ def test_each_turn_is_told_until_it_is_removed() -> None:
         for _ in range(10):
             await asyncio.sleep(0)
         busy = len(turned)
-        await asyncio.sleep(0.02)
+        for _ in range(3):
+            await asyncio.sleep(0.005)
         slept = len(turned)
         await hook.remove()
         removed = len(turned)
-        await asyncio.sleep(0.001)
+        for _ in range(3):
+            await asyncio.sleep(0)
         await hook.remove()
         assert len(turned) == removed
         return busy, slept, removed
@@ -37,7 +40,7 @@ def test_each_turn_is_told_until_it_is_removed() -> None:
 
 def test_it_keeps_no_loop_running() -> None:
     loop = uvloop.new_event_loop()
-    loop.run_until_complete(asyncio.wait_for(_hooked_for_a_moment(), 5))
+    loop.run_until_complete(asyncio.wait_for(_hooked_for_a_moment(), LIMIT_S))
     loop.close()
 
 
