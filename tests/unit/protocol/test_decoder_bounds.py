@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -95,12 +94,11 @@ def test_one_byte_too_many_is_always_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("message", cases(), ids=lambda c: c.name)
-def test_lies_cost_neither_memory_nor_time(message: Case) -> None:
+def test_lies_cost_no_memory(message: Case) -> None:
     version = message.versions[-1]
     data, fields = recorded(message.instance(version, "random-2"), version)
     refused(message.cls, data, version)
     tracemalloc.start()
-    started = time.process_time()
     try:
         for field in fields:
             for lie in lies(data, field):
@@ -108,7 +106,6 @@ def test_lies_cost_neither_memory_nor_time(message: Case) -> None:
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
-    assert time.process_time() - started < 10
 
 
 # --- mutated traffic -----------------------------------------------------------------------------

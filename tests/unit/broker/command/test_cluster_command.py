@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -26,6 +25,7 @@ from broker.command.nodes.running import ask_to_start, is_asked_to_start
 from broker.config.start_error import StartError
 from ottla.__main__ import READY
 from tests.tools.free_ports import free_base
+from tests.tools.waiting import wait_until
 
 SERVES = (
     "import os, signal; signal.signal(15, lambda *_: os._exit(0)); "
@@ -35,7 +35,6 @@ REFUSES = "print('ottla: log.dirs is on fire'); raise SystemExit(2)"
 STUBBORN = (
     f"import signal; signal.signal(15, lambda *_: 0); print('{READY}')\nwhile 1: signal.pause()"
 )
-DEADLINE_S = 20
 
 
 @pytest.fixture
@@ -72,10 +71,11 @@ class Said:
         return False
 
     def wait_for(self, words: str) -> None:
-        deadline = time.monotonic() + DEADLINE_S
-        while words not in self.text:
-            assert time.monotonic() < deadline, f"{words!r} never came; it said:\n{self.text}"
-            time.sleep(0.01)
+        try:
+            wait_until(lambda: words in self.text, repr(words), pause_s=0.01)
+        except AssertionError as never:
+            never.add_note(f"it said:\n{self.text}")
+            raise
 
 
 @pytest.fixture
@@ -170,16 +170,24 @@ def test_a_secured_cluster_without_the_file_of_its_administrator(tmp_path: Path)
 
 
 def test_a_node_that_dies_is_shown_and_not_started_again(
-    nodes: Callable[..., None], said: Said, tmp_path: Path
+    nodes: Callable[..., None], said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "c" / "broker-2.properties"
+    looked_at: list[int] = []
+
+    def look(folder: Path, node_id: int) -> bool:
+        looked_at.append(node_id)
+        return is_asked_to_start(folder, node_id)
+
+    monkeypatch.setattr(cluster_command, "is_asked_to_start", look)
 
     def story() -> None:
         said.wait_for("the cluster is ready")
         os.kill(pid_of(2, said), signal.SIGKILL)
         said.wait_for("node 2 is dead (killed by SIGKILL, see ")
         said.wait_for(f"serve --config {file}")
-        time.sleep(0.3)
+        looked_at.clear()
+        wait_until(lambda: looked_at.count(2) >= 5, "looks at the node that died")
         interrupt()
 
     assert run_while(said, story, tmp_path / "c", 3) == 1

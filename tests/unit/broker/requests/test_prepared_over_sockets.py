@@ -6,7 +6,6 @@ fail, as the mutants of the key show.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Hashable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from protocol.rights import Rights, Verdict
 from tests.unit.broker.apis.produce.produce_fixture import Broker, request
-from tests.unit.broker.network.conftest import Client, Rig
+from tests.unit.broker.network.conftest import Client, Rig, until
 from tests.unit.broker.replica_fixture import topic_id_of
 from tests.unit.broker.sliced_fixture import Turns
 
@@ -78,9 +77,7 @@ class Brokers:
         )
         client = await Client.connect(server.ports[listener], local_addr=(address, 0))
         self.rig.clients.append(client)
-        async with asyncio.timeout(10):
-            while not server.processors[0]._connections:
-                await asyncio.sleep(0.001)
+        await until(lambda: bool(server.processors[0]._connections))
         (connection,) = server.processors[0]._connections
         self.contexts.append(connection.context)
         return client
@@ -205,9 +202,7 @@ async def revoked_while_it_waits(brokers: Brokers, known: bool) -> tuple[int, bo
 
     async def replicated(offset: int) -> bytes:
         client.send(frame)
-        async with asyncio.timeout(10):
-            while not replicas.manager.produce_purgatory.waiting:
-                await asyncio.sleep(0.001)
+        await until(lambda: bool(replicas.manager.produce_purgatory.waiting))
         if offset == (2 if known else 1):
             brokers.authorizer.forbidden.append(brokers.contexts[-1].principal)
             brokers.handler.admission.changed()
@@ -217,14 +212,14 @@ async def revoked_while_it_waits(brokers: Brokers, known: bool) -> tuple[int, bo
 
     for offset in (1, 2) if known else (1,):
         assert error_of(await replicated(offset)) == 0
+    before = len(brokers.authorizer.asked)
+
+    def was_asked() -> bool:
+        return len(brokers.authorizer.asked) > before
+
     client.send(frame)
-    async with asyncio.timeout(10):
-        before = len(brokers.authorizer.asked)
-        while not replicas.manager.produce_purgatory.waiting:
-            await asyncio.sleep(0.001)
-            if len(brokers.authorizer.asked) > before:
-                return error_of(await client.receive()), True
-    return 0, False
+    await until(lambda: was_asked() or bool(replicas.manager.produce_purgatory.waiting))
+    return (error_of(await client.receive()), True) if was_asked() else (0, False)
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -313,9 +308,7 @@ class Reader:
         """Send one at the log's end, which waits."""
         purgatory = self.brokers.broker.replicas.manager.fetch_purgatory
         client.send(self.frame(self.partition.log.log_end_offset))
-        async with asyncio.timeout(10):
-            while not purgatory.waiting:
-                await asyncio.sleep(0.001)
+        await until(lambda: bool(purgatory.waiting))
 
     def write(self) -> None:
         """What it waits for."""

@@ -55,7 +55,7 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tests]:
 
 
 def sleeping(tests: Tests, log: Path) -> int:
-    command = [sys.executable, "-c", "import time; print('there', flush=True); time.sleep(60)"]
+    command = [sys.executable, "-c", "import signal; print('there', flush=True); signal.pause()"]
     return int(tests.ask("run", command=command, log=str(log), environment={}))
 
 

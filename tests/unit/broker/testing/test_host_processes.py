@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from broker.testing.host_processes import UNKNOWN, HostProcesses
+from tests.tools.waiting import wait_until
 
 # Of Python 3.12, where pytest has threads.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
@@ -27,10 +27,13 @@ def processes() -> Iterator[HostProcesses]:
 
 
 def code_of(processes: HostProcesses, pid: int) -> int:
-    deadline = time.monotonic() + 20
-    while (code := processes.code(pid)) is None:
-        assert time.monotonic() < deadline
+    def ended() -> bool:
         processes.reap()
+        return processes.code(pid) is not None
+
+    wait_until(ended, f"the end of process {pid}", pause_s=0.002)
+    code = processes.code(pid)
+    assert code is not None
     return code
 
 

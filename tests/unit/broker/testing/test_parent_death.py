@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from broker.testing.parent_death import die_with_parent
+from tests.tools.waiting import wait_until
 
 ROOT = Path(__file__).parents[4]
 PARENT = """
 import os, subprocess, sys
+waits = [sys.executable, "-c", "import signal; signal.pause()"]
 from broker.testing.parent_death import die_with_parent
 arrange = die_with_parent(os.getpid())
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], preexec_fn=arrange)
+child = subprocess.Popen(waits, preexec_fn=arrange)
 print(child.pid, flush=True)
 os.kill(os.getpid(), 9)
 """
@@ -29,10 +30,7 @@ def test_it_ends_with_its_parent() -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-c", PARENT], env={"PYTHONPATH": str(ROOT)}, stdout=-1, text=True
     )
-    deadline = time.monotonic() + 20
-    while psutil.pid_exists(int(done.stdout)):
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
+    wait_until(lambda: not psutil.pid_exists(int(done.stdout)), "the end of the child")
 
 
 def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

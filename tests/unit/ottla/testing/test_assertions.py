@@ -11,6 +11,7 @@ from ottla.testing import assertions
 from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
 from ottla.testing.topic import NotAsExpected, Topic
+from tests.tools.waiting import LIMIT_S
 from tests.unit.ottla.testing.asked import Asked, Log, group, partition
 
 
@@ -60,8 +61,8 @@ def test_another_record_is_not(how: dict[str, Any]) -> None:
 
 def test_it_is_waited_for() -> None:
     log = Log(b"a", comes=(b"b", b"c", b"d"))
-    assert produced(log, value="c", timeout=5) == [b"c"]
-    assert produced(Log(b"a", comes=(b"a",)), value="a", count=2, timeout=5) == [b"a", b"a"]
+    assert produced(log, value="c", timeout=LIMIT_S) == [b"c"]
+    assert produced(Log(b"a", comes=(b"a",)), value="a", count=2, timeout=LIMIT_S) == [b"a", b"a"]
     assert produced(Log(b"a"), value="x", count=0) == []
 
 
@@ -122,7 +123,7 @@ def test_a_group_becomes_idle() -> None:
     busy = group(partition(0, 1, 2, 1))
     moving = group(partition(0, 2, 2, 0), state="PreparingRebalance")
     groups = Groups(busy, moving, group(partition(0, 2, 2, 0)))
-    assertions.idle(groups.call, "app", [groups.topic], timeout=5)
+    assertions.idle(groups.call, "app", [groups.topic], timeout=LIMIT_S)
     assert len(groups.call.calls) == 3
 
 
@@ -147,7 +148,7 @@ def test_what_keeps_it_from_that_is_said() -> None:
 
 def test_a_group_is_waited_for() -> None:
     groups = Groups(group(state="CompletingRebalance"), group(), group(members=2))
-    assertions.group_state(groups.call, "app", members=2, state="Stable", timeout=5)
+    assertions.group_state(groups.call, "app", members=2, state="Stable", timeout=LIMIT_S)
     assertions.group_state(groups.call, "app", members=None, state="Stable", timeout=0)
     with pytest.raises(NotAsExpected) as told:
         assertions.group_state(groups.call, "app", members=1, state="Empty", timeout=0)

@@ -11,6 +11,7 @@ import pytest
 
 from ottla.__main__ import READY
 from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from tests.tools.waiting import LIMIT_S
 
 # Takes the port as the broker does, says so, ends cleanly on SIGTERM unless told to be stubborn.
 STAND_IN = f"""
@@ -42,7 +43,7 @@ class StandIn(BrokerProcess):
 
 @pytest.fixture
 def process() -> Iterator[StandIn]:
-    one = StandIn(start_timeout_s=20)
+    one = StandIn(start_timeout_s=LIMIT_S)
     yield one
     one.close()
 

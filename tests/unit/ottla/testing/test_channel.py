@@ -15,6 +15,7 @@ import pytest
 from ottla.testing.channel import Channel
 from ottla.testing.errors import BrokerGone, DeadlinePassed, Misuse, StartFailed
 from ottla.testing.frames import HELLO, FrameReader, Message, encode
+from tests.tools.waiting import LIMIT_S
 
 Serve = Callable[[socket.socket, Message], None]
 
@@ -132,10 +133,10 @@ def test_a_broker_that_ends_is_told_to_all_who_wait(start: Callable[..., Pair]) 
     channel = start(die).channel
 
     def wait() -> str:
-        number = channel.begin("wait", {}, time.monotonic() + 20)
+        number = channel.begin("wait", {}, time.monotonic() + LIMIT_S)
         waiting.wait()
         with pytest.raises(BrokerGone) as raised:
-            channel.result(number, "wait", time.monotonic() + 20)
+            channel.result(number, "wait", time.monotonic() + LIMIT_S)
         return str(raised.value)
 
     with ThreadPoolExecutor(2) as pool:
@@ -161,7 +162,7 @@ def test_descriptors_go_with_a_call() -> None:
     ours, theirs = socket.socketpair()
     channel = Channel(ours, "the host")
     reading, writing = os.pipe()
-    channel.begin("start", {}, time.monotonic() + 5, (writing,))
+    channel.begin("start", {}, time.monotonic() + LIMIT_S, (writing,))
     data, fds, _, _ = socket.recv_fds(theirs, 1000, 4)
     *_, message = FrameReader().feed(data)
     assert message == {"id": 1, "op": "start", "args": {}, "fds": 1}

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from pipeline.spark.waiting import busy, teller
+from tests.tools.waiting import LIMIT_S
 
 
 def test_a_long_wait_is_told_again_and_again() -> None:
@@ -20,7 +21,7 @@ def test_a_long_wait_is_told_again_and_again() -> None:
             twice.set()
 
     with busy(say, "starting Spark", every_s=0.01):
-        assert twice.wait(30)
+        assert twice.wait(LIMIT_S)
     assert all(re.fullmatch(r"  … starting Spark, \d+ s", one) for one in said)
     assert not [one for one in threading.enumerate() if one.name == "tells"]
 

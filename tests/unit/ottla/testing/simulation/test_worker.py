@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -14,22 +14,20 @@ import pytest
 
 from ottla.testing.errors import OttlaError
 from ottla.testing.simulation.worker import WorkerProcess, the_worker
+from tests.tools.waiting import wait_until
 
 STARTS = """
-import time
+import signal
 from ottla.testing.simulation.worker import the_worker
 print(the_worker().pid, flush=True)
-time.sleep(60)
+signal.pause()
 """
 ROOT = Path(__file__).parents[5]
 
 
 def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 20
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     return True
 
 
@@ -46,7 +44,8 @@ def test_there_is_one_and_another_where_that_has_ended() -> None:
 def test_a_closed_one_has_ended() -> None:
     worker = WorkerProcess()
     worker.close()
-    assert gone(worker.pid) and not worker.running
+    wait_until(lambda: gone(worker.pid), "the end of the worker")
+    assert not worker.running
 
 
 def test_it_ends_with_its_parent_however_that_ends() -> None:
@@ -57,4 +56,4 @@ def test_it_ends_with_its_parent_however_that_ends() -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert gone(pid)
+    wait_until(lambda: gone(pid), "the end of the worker")

@@ -23,7 +23,7 @@ from broker.security.sasl.oauthbearer.endpoint import (
 from broker.security.tls.contexts import client_context, server_context
 from tests import certificates
 
-LIMITS = Limits(2000, 2000, 1000)
+LIMITS = Limits(60_000, 60_000, 1000)
 CREDENTIALS = ClientCredentials("ottla", "s3cret:ä", "kafka other")
 
 
@@ -165,7 +165,7 @@ def test_answers_of_no_use(base: str, path: str, why: str) -> None:
 
 @pytest.mark.parametrize("path", ["drip", "drip?sized"])
 def test_an_answer_that_drips_has_a_deadline(base: str, path: str) -> None:
-    assert fault(f"{base}/{path}", Limits(2000, 200, 1000)) == "no answer in time"
+    assert fault(f"{base}/{path}", Limits(60_000, 200, 1000)) == "no answer in time"
 
 
 def test_nobody_there() -> None:

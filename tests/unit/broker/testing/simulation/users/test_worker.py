@@ -14,6 +14,7 @@ from broker.testing.simulation.users.worker import Worker
 from ottla.testing.channel import Channel
 from ottla.testing.errors import OttlaError
 from ottla.testing.frames import Json
+from tests.tools.waiting import LIMIT_S
 
 BEGIN = {"seed": 1, "brokers": 1, "faults": "none", "properties": {}, "limit_ms": 60_000.0,
          "keep_trace": True}  # fmt: skip
@@ -28,7 +29,7 @@ def channel() -> Iterator[Channel]:
     channel = Channel(ours, "the worker")
     yield channel
     channel.close()
-    thread.join(10)
+    thread.join(LIMIT_S)
     assert not thread.is_alive(), "it ends with its channel"
 
 
