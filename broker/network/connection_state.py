@@ -25,6 +25,8 @@ mutes the channel for each request.)
 
 Whatever the state, reading is also paused while there is no memory for a frame that has begun
 (`request_memory`). A connection that ends lets go of all its bytes at once.
+
+Each rule is shown by a transcript in `tests/unit/broker/network/testdata/`.
 """
 
 from __future__ import annotations

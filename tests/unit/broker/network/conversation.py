@@ -1,44 +1,47 @@
-"""A connection's core in a conversation without sockets: lines in, the same lines out.
+"""A connection's core in a conversation without sockets, told what happens by commands of one line.
 
-A line with `>>` tells the core what happens, one with `<<` is what it wants done:
+Requests are words: `2`, `big*5000000` (so long), `2[:3]` (a part of its bytes, its size included).
+What is called "now…" is answered while it is handled, "nowfile…" by parts, "nowfull…" by the last
+handler that was free; "bye…" is answered by leaving, "lost…" loses the connection, "again…" is a
+login that is refused. Before it is known who is there, a frame is checked: "good…" is enough,
+"bad…" is refused, "ask…" has to be asked about, and anything else is answered with itself.
 
-    >> bytes now1 2         requests, whole or in parts: `2[:3]`, `big*5000000`, `wrong=ffffffff`
-    << handle now1          what is called "now…" is answered while it is handled
-    << handle 2
-    << send now1
-    >> answered 2           or `answered nothing`; `throttled 2`: it has to wait, until `unmuted`
-    << send 2
+    open login limit=1000 memory=5000    a listener with SASL; bytes of a frame; of all requests
+    bytes 1 now2[:6] wrong=ffffffff      the peer sends
+    under way                            a request that was tried at once is answered later
+    answered 1, throttled 1              the answer to the request under way, or `nothing`
+    unmuted                              the throttled client has waited long enough
+    told good                            the answer to what the authenticator had asked
+    said wrong                           what it says behind a refusal
+    slow, quick, drained                 the peer takes no answers; does so; has taken all
+    others, ours, full, free             the turn of the loop; the room of the request channel
+    turn, room                           the turn has come; the channel says that it has room
+    hold 5000, return 5000               bytes of other connections' requests
+    idle                                 memory is short: what is kept for the next frame goes
+    seconds 3                            time passes
+    leave, end of input, abort, lost     the node stops; the peer ends; a failure; it is gone
+    show                                 what is held, waits, or is due, where a frame has 10 s
 
-What is called "nowfile…" is answered by parts, "bye…" by leaving, and "lost…" loses the connection.
-Before it is known who is there, a frame is checked: "good…" is enough, "bad…" is refused, and
-anything else is answered with itself.
-`slow` and `quick` say whether the peer takes answers, `full` and `free` whether the request channel
-has room, `others` and `ours` which turn of the loop it is. Bytes wait in the kernel while the
-connection does not read, as they would; and others receive into the same scratch buffer whenever it
-has nothing to do.
+Bytes wait at the socket while the connection does not read, as they would; and others receive into
+the same scratch buffer whenever it has nothing to do.
 """
 
 from __future__ import annotations
 
 import re
-from textwrap import dedent
+from collections.abc import Callable
 from typing import Any
 
-from broker.network.connection_state import (
-    AUTHENTICATING,
-    CLOSING,
-    READY,
-    ConnectionCore,
-    State,
-    Step,
-)
+from broker.network.connection_state import AUTHENTICATING, CLOSING, READY, ConnectionCore, Step
+from broker.network.request_memory import RequestMemory
 from protocol.errors import ProtocolError
-from protocol.frames.frame_memory import UNCOUNTED, Memory
 from protocol.frames.framing import FrameReader
+from tests.received_frames import reserved_bytes
 from tests.unit.broker.network.conftest import framed
 
 _TOKEN = re.compile(r"(?P<name>\w+)(\*(?P<size>\d+))?(\[(?P<start>\d*):(?P<end>\d*)\])?")
 SCRATCH_BYTES = 128 * 1024
+FRAME_TIMEOUT_S = 10.0
 
 
 class Channel:
@@ -61,121 +64,170 @@ def bytes_of(token: str) -> bytes:
 
 
 def name_of(payload: Any) -> str:
-    """A request, or an answer, as it is called in a script."""
+    """A request, or an answer, as it is called in a transcript."""
     whole = payload[0] if isinstance(payload, tuple) else payload
     return bytes(whole[:100]).decode().rstrip(".")
 
 
 class Conversation:
-    """One connection. To be called with a script, several times if a test likes."""
+    """One connection."""
 
-    def __init__(
-        self, memory: Memory = UNCOUNTED, max_bytes: int = 100_000_000, state: State = READY
-    ) -> None:
-        self.channel = Channel()
+    def __init__(self) -> None:
         self._scratch = bytearray(SCRATCH_BYTES)
-        self.reader = FrameReader(max_bytes, self._scratch, memory)
-        self.core = ConnectionCore(self.reader, self.channel, state)
-        self.now_s = 0.0
-        self.received_bytes = 0
-        self.kernel = b""
-        """Bytes that the peer has sent and that have not been read."""
+        self._now_s = 0.0
+        self._kernel = b""  # what the peer has sent and nobody has read
         self._slow = False
-        self._lines: list[str] = []
+        self._soon: list[Callable[[], None]] = []
+        self._effects: list[str] = []
+        self._open()
 
-    def __call__(self, script: str) -> None:
-        """Play it: each output has to stand where it comes."""
-        wanted = [line.strip() for line in dedent(script).strip().splitlines()]
-        self._lines = []
-        for line in wanted:
-            if line.startswith(">>"):
-                self._lines.append(line)
-                self._tell(line.removeprefix(">>").strip())
-                self._go_on()
-        assert self._lines == wanted
+    def run(self, command: str) -> tuple[str, list[str]]:
+        """Carry one line out. Return the state that it leaves, and what is done."""
+        self._effects = []
+        for part in command.split("; "):
+            self._tell(part)
+        self._go_on()
+        return self._core.state.name, self._effects
 
-    @property
-    def state(self) -> str:
-        """The name of the core's state."""
-        return self.core.state.name
+    def _open(self, *options: str) -> None:
+        given = dict(option.split("=") for option in options if "=" in option)
+        limit = int(given.get("limit", 100_000_000))
+        held = int(given.get("memory", 1_000_000_000))
+        self._channel = Channel()
+        self._memory = RequestMemory(held, held, self._soon.append)
+        self._reader = FrameReader(limit, self._scratch, self._memory)
+        state = AUTHENTICATING if "login" in options else READY
+        self._core = ConnectionCore(self._reader, self._channel, state)  # type: ignore[arg-type]
+
+    # --- what happens --------------------------------------------------------------------------
 
     def _tell(self, what: str) -> None:
-        verb, _, rest = what.partition(" ")
-        if verb == "bytes":
-            self.kernel += b"".join(map(bytes_of, rest.split()))
-        elif verb == "answered":
-            self.core.answered(None if rest == "nothing" else rest.encode())
-        elif verb == "throttled":
-            self.core.answered(None if rest == "nothing" else rest.encode(), True)
+        verb, *words = what.split()
+        if verb == "open":
+            self._open(*words)
+        elif verb == "bytes":
+            self._kernel += b"".join(map(bytes_of, words))
+        elif verb in ("answered", "throttled"):
+            parts = None if words == ["nothing"] else words[0].encode()
+            self._note_vain(self._core.answered(parts, verb == "throttled"))
         elif verb == "said":
-            self.core.said(rest.encode())
+            self._core.said(words[0].encode())
+        elif verb == "told":
+            if self._note_vain(self._core.told()):
+                self._check(words[0])
         elif verb in ("slow", "quick"):
             self._slow = verb == "slow"
-        elif verb in ("full", "free"):
-            self.channel.full = verb == "full"
         elif verb in ("others", "ours"):
-            self.channel.turn_is_over = verb == "others"
+            self._channel.turn_is_over = verb == "others"
+        elif verb == "hold":
+            self._memory.hold(int(words[0]))
+        elif verb == "return":
+            self._memory.free(int(words[0]))
+        elif verb in ("full", "free"):
+            self._channel.full = verb == "full"
+        elif verb == "idle":
+            self._reader.release()
         elif verb == "seconds":
-            self.now_s += float(rest)
+            self._now_s += float(words[0])
+        elif verb == "show":
+            self._show()
+        elif verb == "abort":
+            self._note_vain(self._core.abort())
         else:
-            getattr(self.core, what.replace(" ", "_"))()
+            getattr(self._core, what.replace(" ", "_"))()
+
+    def _note_vain(self, done: bool) -> bool:
+        if not done:
+            self._effects.append("in vain")
+        return done
+
+    def _show(self) -> None:
+        until_s = self._core.incomplete_until(self._now_s, FRAME_TIMEOUT_S)
+        facts = {
+            "at the socket": len(self._kernel),
+            "held": self._memory.held_bytes,
+            "kept by the reader": reserved_bytes(self._reader),
+        }
+        shown = [f"{count} {what}" for what, count in facts.items() if count]
+        shown += [] if until_s is None else [f"due at {until_s:g} s"]
+        self._effects += shown or ["nothing"]
+
+    # --- what the shell does, and the transport after it ---------------------------------------
 
     def _go_on(self) -> None:
-        """What the shell does, and the transport after it."""
         self._pull()
-        while self.kernel and not self.core.paused and self.core.state is not CLOSING:
-            room = self.reader.get_buffer()
-            count = min(len(room), len(self.kernel))
-            room[:count], self.kernel = self.kernel[:count], self.kernel[count:]
-            self.received_bytes += count
-            self.core.received(count)
+        while self._soon or (self._kernel and not self._core.paused):
+            if self._soon:
+                self._soon.pop(0)()
+            else:
+                room = self._reader.get_buffer()
+                count = min(len(room), len(self._kernel))
+                room[:count], self._kernel = self._kernel[:count], self._kernel[count:]
+                self._core.received(count)
             self._pull()
 
     def _pull(self) -> None:
         while True:
             try:
-                todo = self.core.next()
+                todo = self._core.next()
             except ProtocolError as error:
-                self._lines.append(f"<< error {error}")
-                self.core.abort()
+                self._effects.append(f"error {error}")
+                self._core.abort()
                 continue
             if todo is None:
                 self._scratch[:] = b"x" * SCRATCH_BYTES
+                if self._core.state is CLOSING:
+                    self._memory.forget(self._core.memory_granted)
                 return
-            self._do(todo)
+            if isinstance(todo, Step):
+                self._do(todo)
+            elif self._core.state is AUTHENTICATING:
+                self._note_frame("check", name_of(todo))
+                self._check(name_of(todo))
+            else:
+                self._handle(todo)
 
-    def _do(self, todo: Step | memoryview) -> None:
-        if isinstance(todo, memoryview):
-            name = name_of(todo)
-            if self.core.state is AUTHENTICATING:
-                self._check(name)
-                return
-            self._lines.append(f"<< handle {name}")
-            if name.startswith("now"):
-                whole = bytes(todo)
-                self.core.answered((whole,) if name.startswith("nowfile") else whole)
-            elif name.startswith("bad"):
-                self.core.refused()
-            elif name.startswith("bye"):
-                self.core.leave()
-                self.core.answered(None)
-            elif name.startswith("lost"):
-                self.core.lost()
-            return
-        words = [todo.name.lower().replace("_", " ")]
-        if todo is Step.SEND:
-            words += map(name_of, self.core.take_answers())
+    def _do(self, step: Step) -> None:
+        words = [step.name.lower().replace("_", " ")]
+        if step is Step.SEND:
+            words += map(name_of, self._core.take_answers())
             if self._slow:
-                self.core.blocked()
-        elif todo is Step.AWAIT_REST:
-            self.core.rest_awaited(self.now_s)
-        self._lines.append(f"<< {' '.join(words)}")
+                self._core.blocked()
+        elif step is Step.AWAIT_REST:
+            self._core.rest_awaited(self._now_s)
+        elif step is Step.AWAIT_MEMORY:
+            self._memory.wait(self._reader.wanted_bytes, self._core.memory_granted)
+        self._effects.append(" ".join(words))
+        assert len(self._effects) < 100, f"it never rests: {self._effects[-4:]}"
+
+    def _handle(self, frame: memoryview) -> None:
+        name = name_of(frame)
+        self._note_frame("handle", name)
+        if name.startswith("now"):
+            whole = bytes(frame)
+            self._channel.full = self._channel.full or name.startswith("nowfull")
+            self._core.answered((whole,) if name.startswith("nowfile") else whole)
+        elif name.startswith("again"):
+            self._core.refused()
+        elif name.startswith("bye"):
+            self._core.leave()
+            self._core.answered(None)
+        elif name.startswith("lost"):
+            self._core.lost()
 
     def _check(self, name: str) -> None:
-        self._lines.append(f"<< check {name}")
         if name.startswith("bad"):
-            self.core.refused()
-            return
-        self.core.said(name.encode())
-        if name.startswith("good"):
-            self.core.authenticated()
+            self._core.refused()
+        elif name.startswith("ask"):
+            self._core.asks()
+        else:
+            self._core.said(name.encode())
+            if name.startswith("good"):
+                self._core.authenticated()
+
+    def _note_frame(self, verb: str, name: str) -> None:
+        """Note what is done with a frame, beside what was just done so with those before."""
+        if self._effects and self._effects[-1].startswith(f"{verb} "):
+            self._effects[-1] += f" {name}"
+        else:
+            self._effects.append(f"{verb} {name}")
