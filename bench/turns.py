@@ -31,6 +31,7 @@ from bench.wire import (
     produce_frame,
     produce_one,
 )
+from tests.kept_json import write_json
 
 WARM_UP = "warm-up"
 WARM_UP_S = 240.0
@@ -76,7 +77,7 @@ class Run:
         """Whole or not at all: a kill in the middle leaves the one before."""
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
+        write_json(beside, asdict(self))
         beside.replace(path)
 
     @classmethod

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from tests.kept_json import write_json
+
 GIVEN_UP_AFTER = 2
 
 ByMeasure = dict[str, dict[str, list[float]]]
@@ -59,7 +61,7 @@ class Results:
     def save(self, path: Path) -> None:
         """Every value, as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        write_json(path, asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> Results:

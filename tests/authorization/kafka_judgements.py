@@ -29,6 +29,7 @@ from tests.authorization.random_acls import ALLOW, HOSTS, entry
 from tests.authorization.reference import Entry
 from tests.authorization.secured_kafka import ADMIN, secured_kafka, until
 from tests.clients.wire_client import WireClient
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "judgements_kafka_4_3_0.json"
 SEED, SETS = 43, 20
@@ -90,8 +91,7 @@ def recorded() -> Iterator[tuple[list[Entry], bool, str | None, str, list[int]]]
 def record() -> None:
     """Ask two of them."""
     kept = [one for everyone in (False, True) for one in _ask_kafka(everyone)]
-    lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in kept)
-    RECORDED.write_text(f"[\n{lines}\n]\n")
+    write_json(RECORDED, kept)
 
 
 def _ask_kafka(everyone: bool) -> Iterator[dict[str, Any]]:

@@ -15,6 +15,7 @@ from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.clients.wire_client import WireClient
+from tests.kept_json import write_json
 from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
@@ -61,11 +62,7 @@ def record() -> None:
             with WireClient(port, host=HOST) as client:
                 ranges = _ranges(client.call(ASKED, VERSION))
             told[listener] = {key.name: list(versions) for key, versions in ranges.items()}
-    lines = []
-    for listener, apis in told.items():
-        rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(v)}" for name, v in apis.items())
-        lines.append(f' "{listener}": {{\n{rows}\n }}')
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, told, line_max=100)
 
 
 def _ranges(response: ApiVersionsResponse) -> Ranges:

@@ -9,7 +9,6 @@ matters. An answer that is the text `closed` is none: the connection was closed.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from itertools import product
@@ -22,6 +21,7 @@ from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
 from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from tests.golden.controller_cases import ask
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "acl_answers_kafka_4_3_0.json"
 CLOSED = "closed"
@@ -305,11 +305,7 @@ def record() -> None:
         answers |= _asked(kafka.port, cases_without_authorizer())
         off = cases_of_controller_without_authorizer()
         answers |= _asked(kafka.controller_port, off)
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(answer, ensure_ascii=False)}"
-        for name, answer in answers.items()
-    ]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

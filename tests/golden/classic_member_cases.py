@@ -8,7 +8,6 @@ member comes within that time, and is there when further consumers come within i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.sync_group import SyncGroupRequest
 from tests.golden.group_change_cases import TOPIC, Conversation
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "classic_members_kafka_4_3_0.json"
 GROUP = "mixed"
@@ -109,8 +109,8 @@ def record() -> None:
     port = free_port()
     with ApacheKafka(port=port, jvm_options=FAST_START, heap="512m", properties=PROPERTIES):
         said = MixedGroup(lambda request, version: ask(port, request, version))
-        lines = [f" {json.dumps(name)}: {json.dumps(told)}" for name, told in said.answers()]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        answers = dict(said.answers())
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Ottla's controller. The requests build on each other: order matters.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from protocol.messages.list_partition_reassignments import (
 from protocol.messages.unregister_broker import UnregisterBrokerRequest
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.golden.controller_cases import Case, ask, comparable, sorted_answer
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "cluster_answers_kafka_4_3_0.json"
 
@@ -154,7 +154,7 @@ def record() -> None:
             answer = sorted_answer(comparable(ask(kafka.port, request, version)))
             assert name not in answers, name
             answers[name] = answer
-    RECORDED.write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
+    write_json(RECORDED, answers, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from protocol.messages.create_acls import AclCreation
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.golden.group_rights_cases import Case, acls
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "consumer_group_rights_kafka_4_3_0.json"
 
@@ -165,8 +165,7 @@ def record() -> None:
         assert not any(one.error_code for one in made.results), made
         time.sleep(0.5)
         answers = dict(Conversation(ask).answers())
-    lines = [f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ from protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "controller_answers_kafka_4_3_0.json"
 
@@ -333,7 +334,7 @@ def record() -> None:
             answer = sorted_answer(comparable(ask(kafka.port, request, version)))
             assert name not in answers, name
             answers[name] = answer
-    RECORDED.write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
+    write_json(RECORDED, answers, sort_keys=True)
 
 
 if __name__ == "__main__":

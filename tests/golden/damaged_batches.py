@@ -8,7 +8,6 @@ cases; `tests/chaos/test_damaged_batches.py` gives the same ones to Ottla.
 
 from __future__ import annotations
 
-import json
 import socket
 import struct
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from protocol.frames.message_codec import decode_response, encode_request
 from protocol.record_batch import crc_of
 from protocol.records import Record
 from tests.batches import build_batch
+from tests.kept_json import write_json
 
 ANSWERS = Path(__file__).resolve().parent / "damaged_batches_kafka_4_3_0.json"
 TOPIC = "damaged"
@@ -273,7 +273,7 @@ def main() -> None:
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka:
         answers = answers_of(kafka.port)
-    ANSWERS.write_text(json.dumps(answers, indent=1) + "\n")
+    write_json(ANSWERS, answers)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ from tests.golden.group_rights_cases import (
     topics_now,
     users,
 )
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "data_rights_answers_kafka_4_3_0.json"
 
@@ -345,7 +346,7 @@ def record() -> None:
                     kept[case.name] = plain(case, wire.call(case.request, case.version))
                 except ConnectionError:
                     kept[case.name] = "closed"
-    RECORDED.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n")
+    write_json(RECORDED, kept, sort_keys=True)
 
 
 if __name__ == "__main__":

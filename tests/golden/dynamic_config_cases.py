@@ -22,6 +22,7 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from storage.config_def import ConfigKey, ConfigType
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "dynamic_configs_kafka_4_3_0.json"
 
@@ -320,7 +321,7 @@ def record() -> None:
         "described": first,
         "described_settled": then,
     }
-    RECORDED.write_text(json.dumps(plain, indent=1, sort_keys=True) + "\n")
+    write_json(RECORDED, plain, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ other groups commit at second 0 and are empty since second 30; the topic of one 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,6 +40,7 @@ from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import MessageBuffer
 from protocol.record_batch import iterate_batches
 from protocol.records import iterate_records
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "group_changes_kafka_4_3_0.json"
 TOPIC, OTHER = "changes-t", "changes-u"
@@ -280,8 +280,7 @@ def record() -> None:
         for name, answer in conversation.answers():
             print(name, answer, flush=True)
             answers[name] = answer
-    lines = [f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_config_resources import ListConfigResourcesRequest
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "group_configs_kafka_4_3_0.json"
 
@@ -161,7 +162,7 @@ def record() -> None:
         listed = ask(port, ListConfigResourcesRequest([GROUP]), 1)
     resources = [[one.resource_name, one.resource_type] for one in listed.config_resources]
     plain = {"answers": answers, "described": rows, "listed": resources}
-    RECORDED.write_text(json.dumps(plain, indent=1, sort_keys=True) + "\n")
+    write_json(RECORDED, plain, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ same. Each case is asked by a user of its own, who has the rights that stand in 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
@@ -65,6 +64,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from tests.golden.controller_cases import comparable
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "group_rights_answers_kafka_4_3_0.json"
 
@@ -527,7 +527,7 @@ def record() -> None:
         ids = topics_now(admin.call)
         for name, case in list(users(before_cases(), cases(ids)))[first:]:
             as_user(name, case)
-    RECORDED.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n")
+    write_json(RECORDED, kept, sort_keys=True)
 
 
 if __name__ == "__main__":

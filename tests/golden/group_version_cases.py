@@ -7,7 +7,6 @@ with a member while the feature `group.version` goes to 0 and back, and a broker
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +31,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "group_version_kafka_4_3_0.json"
 
@@ -158,8 +158,7 @@ def record() -> None:
         with ApacheKafka(port=port, properties=properties, jvm_options=FAST_START, heap="512m"):
             said = Conversation(lambda request, version, port=port: ask(port, request, version))
             answers |= said.answers_of_classic_only() if properties else said.answers()
-    lines = [f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

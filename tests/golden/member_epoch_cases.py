@@ -8,7 +8,6 @@ a while, `m2` has 4 and 5.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +42,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "member_epochs_kafka_4_3_0.json"
 
@@ -270,8 +270,7 @@ def record() -> None:
     with ApacheKafka(port=port, jvm_options=FAST_START, heap="512m"):
         conversation = Conversation(lambda request, version: ask(port, request, version))
         answers = dict(conversation.answers())
-    lines = [f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

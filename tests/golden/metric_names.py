@@ -33,6 +33,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
+from tests.kept_json import write_json
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START, java_home_bin, kafka_classpath
 
@@ -149,7 +150,7 @@ def main() -> None:
         tool += ["--one-time", "--report-format", "properties"]
         listing = subprocess.run(tool, capture_output=True, text=True, timeout=120, check=True)
     rows = rows_of(listing.stdout)
-    RECORDED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+    write_json(RECORDED, rows)
 
 
 if __name__ == "__main__":

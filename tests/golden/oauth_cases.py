@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.oauth_issuer import Keys, base64url
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "oauth_answers_kafka_4_3_0.json"
 AUDIENCE = "kafka"
@@ -469,8 +470,8 @@ def record() -> None:
             jvm_options=(*FAST_START, allowed),
             heap="512m",
         ):
-            rows = ",\n".join(json.dumps(row) for row in _rows(keys, ports))
-    RECORDED.write_text(f'{{"jwks": {json.dumps(jwks)},\n"cases": [\n{rows}\n]}}\n')
+            rows = list(_rows(keys, ports))
+    write_json(RECORDED, {"jwks": jwks, "cases": rows})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ its error alone: in which order they come is told by nothing.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,6 +31,7 @@ from tests.golden.produce_conversation import (
     partition_data,
     with_attributes,
 )
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "produce_answers_kafka_4_3_0.json"
 ADMIN = "__admin_client"
@@ -260,7 +260,7 @@ def record() -> None:
                     return CLOSED
 
         answers = converse(call, lambda: time.sleep(0.05))
-    RECORDED.write_text(json.dumps(answers, indent=0, sort_keys=True) + "\n")
+    write_json(RECORDED, answers, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from protocol.messages.alter_client_quotas import (
 from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from tests.golden.controller_cases import ask
 from tests.golden.quota_cases import comparable as comparable_description
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "quota_alteration_answers_kafka_4_3_0.json"
 EVERYTHING = DescribeClientQuotasRequest([], False)
@@ -196,11 +197,7 @@ def record() -> None:
             told = after(ask(kafka.port, EVERYTHING, 1))
             answers[name] = [answer, None if told == before else told]
             before = told
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(answer, ensure_ascii=False)}"
-        for name, answer in answers.items()
-    ]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

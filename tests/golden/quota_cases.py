@@ -25,6 +25,7 @@ from protocol.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
 )
 from tests.golden.controller_cases import ask
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "quota_answers_kafka_4_3_0.json"
 
@@ -119,7 +120,7 @@ def record() -> None:
         while len(ask(kafka.port, everything, 1).entries) < len(QUOTAS):
             time.sleep(0.05)
         answers = {n: comparable(ask(kafka.port, one, 1)) for n, one in cases().items()}
-    RECORDED.write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
+    write_json(RECORDED, answers, sort_keys=True)
 
 
 if __name__ == "__main__":

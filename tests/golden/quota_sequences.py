@@ -19,6 +19,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from tests.kept_json import write_json
+
 RECORDED = Path(__file__).parent / "quota_sequences_kafka_4_3_0.json"
 START_MS = 1_000_000_000_000
 
@@ -140,11 +142,7 @@ def record() -> None:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(answer)}"
-        for name, answer in zip(asked, answers, strict=True)
-    ]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, dict(zip(asked, answers, strict=True)))
 
 
 if __name__ == "__main__":

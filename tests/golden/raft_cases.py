@@ -7,7 +7,6 @@ gives the same requests to Ottla's and compares. None of them changes the quorum
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from protocol.messages import end_quorum_epoch as end
 from protocol.messages import fetch as fetching
 from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "raft_answers_kafka_4_3_0.json"
 CLUSTER_ID = "raft-golden-cluster-id"
@@ -183,7 +183,7 @@ def record() -> None:
         client = WireClient(kafka.controller_port)
         for name, request, version in cases():
             answers[name] = comparable(client.call(request, version))
-    RECORDED.write_text(json.dumps(answers, indent=1) + "\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

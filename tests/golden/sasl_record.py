@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.golden.sasl_cases import REAUTH_MS, RECORDED, cases
 from tests.golden.sasl_talk import DELAY_MS, PLAIN_USERS, Talk, users_request
+from tests.kept_json import write_json
 
 
 def _properties(ports: dict[str, int], kafka: Any) -> dict[str, str]:
@@ -75,7 +76,7 @@ def record(only: str = "") -> None:
     if only:
         print(json.dumps(kept, indent=1, ensure_ascii=False))
     else:
-        RECORDED.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n")
+        write_json(RECORDED, kept, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from tests.clients.wire_client import WireClient
 from tests.golden import token_cases as given
 from tests.golden.sasl_talk import DELAY_MS, ITERATIONS, SALT, Talk, salted
 from tests.golden.token_logins import LOGINS, ORDINARY, REAUTH_MS
+from tests.kept_json import write_json
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START
 
@@ -237,7 +238,7 @@ def record(only: str = "") -> None:
     if only:
         print(json.dumps(kept, indent=1))
     else:
-        given.RECORDED.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n")
+        write_json(given.RECORDED, kept, sort_keys=True)
 
 
 if __name__ == "__main__":

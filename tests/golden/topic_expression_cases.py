@@ -6,10 +6,11 @@ why an expression is refused (KIP-848: INVALID_REGULAR_EXPRESSION), or which of 
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
+
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "topic_expressions_kafka_4_3_0.json"
 
@@ -160,7 +161,7 @@ def record() -> None:
                 (member,) = described.groups[0].members
                 found = member.target_assignment.topic_partitions
                 answers[expression] = sorted(one.topic_name for one in found)
-    RECORDED.write_text(json.dumps(answers, indent=1) + "\n")
+    write_json(RECORDED, answers)
 
 
 if __name__ == "__main__":

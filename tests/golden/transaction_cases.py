@@ -8,7 +8,6 @@ there is one.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +26,7 @@ from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "transaction_answers_kafka_4_3_0.json"
 
@@ -368,7 +368,7 @@ def record() -> None:
 
     with ApacheKafka(jvm_options=FAST_START, heap="512m") as kafka, WireClient(kafka.port) as wire:
         answers = converse(wire.call, lambda: time.sleep(0.02))
-    RECORDED.write_text(json.dumps(answers, indent=0, sort_keys=True) + "\n")
+    write_json(RECORDED, answers, sort_keys=True)
 
 
 if __name__ == "__main__":

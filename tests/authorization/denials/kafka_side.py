@@ -19,6 +19,7 @@ from tests.authorization.denials.rows import BROKER, cases
 from tests.authorization.reference import Entry
 from tests.authorization.secured_kafka import SecuredKafka, secured_kafka
 from tests.clients.wire_client import WireClient
+from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "denials_kafka_4_3_0.json"
 WAIT_S = 2.0
@@ -92,9 +93,4 @@ def record(only: str = "", *, missing: bool = False) -> None:
             kept[case.name] = conversations.run(case)
         side.close()
     names = [case.name for case in cases(ROWS)]
-    lines = [
-        f"{json.dumps(name)}:{json.dumps(kept[name], separators=(',', ':'))}"
-        for name in names
-        if name in kept
-    ]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_json(RECORDED, {name: kept[name] for name in names if name in kept})
