@@ -13,7 +13,8 @@ from broker.network import processor
 from broker.network.connection_state import INCOMPLETE_PROGRESS_BYTES
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
-from tests.unit.broker.network.conftest import Client, Rig, connections_of, framed, until
+from tests.unit.broker.network.conftest import Client, Rig, connections_of, framed, turns, until
+from tests.unit.broker.network.virtual_time import VirtualTime
 
 MIB = 1024 * 1024
 LARGE = 9 * MIB
@@ -154,20 +155,29 @@ async def test_unfinished_frames_stay_within_the_bound_and_all_finish(
     assert server.memory.held_bytes == buffers.live_bytes <= 600_000
 
 
-async def test_who_stops_in_the_middle_loses_its_place(rig: Rig, buffers: Buffers) -> None:
+async def test_who_stops_in_the_middle_loses_its_place(
+    rig: Rig, buffers: Buffers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = await rig.serve(
         answers_its_size,
         queued_max_request_bytes=0,
         socket_request_max_bytes=10 * MIB,
-        ottla_partial_frame_timeout_ms=50,
+        ottla_partial_frame_timeout_ms=60_000,
     )
+    time = VirtualTime(server, monkeypatch)
     stalled = [await rig.client(server) for _ in range(3)]
     for client in stalled:
         client.writer.write(framed(bytes(LARGE))[:INCOMPLETE_PROGRESS_BYTES])
     await until(lambda: server.memory.waiting_count == 2)
     patient: Client = await rig.client(server)
     patient.send(bytes(LARGE))
-    assert await patient.receive() == str(LARGE).encode()
+    answered = asyncio.ensure_future(patient.receive())
+    await turns()
+    assert not answered.done() and server.connection_count == 4
+    while not answered.done():
+        time.run_for(5_000)
+        await turns()
+    assert await answered == str(LARGE).encode()
     for client in stalled:
         assert await client.closed_by_server()
     assert buffers.live_bytes == server.memory.held_bytes == 0

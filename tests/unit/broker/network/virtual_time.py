@@ -36,7 +36,7 @@ class VirtualTime(SimScheduler):
 
 
 class _Loop:
-    """A loop whose timers are of virtual time."""
+    """A loop whose clock and timers are of virtual time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, time: VirtualTime) -> None:
         self._loop = loop
@@ -44,6 +44,9 @@ class _Loop:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._loop, name)
+
+    def time(self) -> float:
+        return self._time.seconds()
 
     def call_later(self, delay_s: float, callback: Callable[..., None], *args: object) -> SimTimer:
         return self._time.call_later(delay_s * 1000, partial(callback, *args))

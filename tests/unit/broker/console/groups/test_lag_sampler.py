@@ -15,10 +15,9 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.broker.console.one_console import OneCluster
-
-DEADLINE_S = 30.0
 
 
 def cluster_of(**answers: Any) -> ScriptedCluster:
@@ -61,7 +60,7 @@ def test_no_groups_ask_for_no_offsets() -> None:
 def test_the_sampler_looks_at_once_and_then_rests() -> None:
     sampler = LagSampler(OneCluster(cluster_of()))
     try:
-        sampler.wait_for_first(DEADLINE_S)
+        sampler.wait_for_first(LIMIT_S)
         assert sampler.read(lambda history: history.lag("g")) == 6
         assert sampler.error is None
         assert sampler.every_s >= EVERY_S
@@ -79,7 +78,7 @@ def test_a_look_that_fails_is_told_and_leaves_what_was_seen() -> None:
 
     sampler = LagSampler(Console())  # type: ignore[arg-type]
     try:
-        sampler.wait_for_first(DEADLINE_S)
+        sampler.wait_for_first(LIMIT_S)
         assert failed.is_set()
         assert sampler.error == "no broker answers"
         assert sampler.read(lambda history: history.groups) == []
