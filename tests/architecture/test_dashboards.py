@@ -15,6 +15,7 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.process.server import Server, loop_factory
 from tests.architecture.sources import ROOT
+from tests.tools.waiting import LIMIT_S
 
 GRAFANA = ROOT / "docs" / "grafana"
 ALERT = re.compile(r"^ +expr: '(.*)'$", re.MULTILINE)
@@ -45,7 +46,9 @@ def used_and_scraped(port: int, metrics_port: int) -> str:
     ottla(port, "topic", "create", "t")
     ottla(port, "produce", "t", given="a record\n")
     ottla(port, "group", "reset", "g", "--topic", "t", "--to", "start", "--execute")
-    with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:{metrics_port}/metrics", timeout=LIMIT_S
+    ) as answer:
         return str(answer.read().decode())
 
 

@@ -31,6 +31,7 @@ from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import ClusterProcesses
 from tests.tools.cluster_security import MECHANISM, NODE, NODE_PASSWORD, PASSWORD, USER
+from tests.tools.waiting import LIMIT_S, wait_until
 
 SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -38,7 +39,6 @@ SETTINGS = {
     "min.insync.replicas": "2",
 }
 TOPIC, PARTITIONS = "guarded", 3
-WITHIN_S = 20.0
 ASKED = 5
 """How often a node is asked once it has refused."""
 
@@ -56,14 +56,23 @@ class GuardedCluster:
 
     def connect(self, node_id: int) -> None:
         """Anew, as after the node's death."""
-        assert self.cluster.login is not None
         for mine, name, password in (
             (self.admins, NODE, NODE_PASSWORD),
             (self.clients, USER, PASSWORD),
         ):
-            port = self.cluster.nodes[node_id].client_port
-            mine[node_id] = WireClient(port, tls=self.cluster.login.tls)
-            mine[node_id].log_in(MECHANISM, name, password)
+            mine[node_id] = self._logged_in(node_id, name, password)
+
+    def another_client(self, node_id: int) -> WireClient:
+        """Of the user who is to be refused."""
+        return self._logged_in(node_id, USER, PASSWORD)
+
+    def _logged_in(self, node_id: int, name: str, password: str) -> WireClient:
+        assert self.cluster.login is not None
+        client = WireClient(
+            self.cluster.nodes[node_id].client_port, tls=self.cluster.login.tls, timeout_s=LIMIT_S
+        )
+        client.log_in(MECHANISM, name, password)
+        return client
 
     def live(self) -> list[int]:
         return [one for one, node in self.cluster.nodes.items() if node.running]
@@ -121,8 +130,10 @@ class GuardedCluster:
         request.topics = [FetchTopic(TOPIC, partitions=[part])]
         return request
 
-    def fetch(self, partition: int, offset: int = 0) -> int:
-        client = self.clients[self.leaders[partition]]
+    def fetch(
+        self, partition: int, offset: int = 0, who: dict[int, WireClient] | None = None
+    ) -> int:
+        client = (who or self.clients)[self.leaders[partition]]
         return fetched(client.call(self.fetch_request(partition, offset, 0), 12))
 
     def create(self, node_id: int) -> int:
@@ -142,9 +153,7 @@ def fetched(answer: Any) -> int:
 def until(there: Callable[[], bool]) -> float:
     """Wait for it; how long that took."""
     begun = time.monotonic()
-    while not there():
-        assert time.monotonic() < begun + WITHIN_S, "it does not come"
-        time.sleep(0.002)
+    wait_until(there, "what the nodes are to do", pause_s=0.002)
     return time.monotonic() - begun
 
 
@@ -186,10 +195,13 @@ def _parked(story: GuardedCluster) -> None:
     partition = 0
     until(lambda: story.fetch(partition) == 0)
     client = story.clients[story.leaders[partition]]
-    client.send(story.fetch_request(partition, _end(story, partition), 10_000), 12)
-    time.sleep(0.2)
+    end = _end(story, partition)
+    client.send(story.fetch_request(partition, end, 600_000), 12)
+    for _ in range(2):  # the second is behind what the node found with the first
+        story.fetch(partition, end, story.admins)
     story.take_away(Operation.READ)
-    time.sleep(0.5)
+    with story.another_client(story.leaders[partition]) as other:
+        until(lambda: story.fetch(partition, end, {story.leaders[partition]: other}) == 29)
     assert story.produce(partition, story.admins) == 0
     told = fetched(client.receive())
     assert told == 29, told

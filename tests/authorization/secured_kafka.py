@@ -7,7 +7,6 @@ logs in as. Owns the settings, and the changes of ACLs by raw requests. Never as
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -19,11 +18,11 @@ from tests.authorization.reference import Entry
 from tests.clients.wire_client import WireClient
 from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
 from tests.tools.java_tools import FAST_START
+from tests.tools.waiting import LIMIT_S, wait_until
 
 ADMIN = "admin"
 USERS = (ADMIN, "alice", "bob")
 ANY = 1
-SEEN_S = 10.0
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 PROTOCOLS = {
@@ -48,7 +47,7 @@ class SecuredKafka:
         listener: str,
         user: str | None = None,
         source: str = HOST,
-        timeout_s: float = 15,
+        timeout_s: float = LIMIT_S,
     ) -> WireClient:
         """A connection; without a user, nobody has logged in."""
         client = WireClient(self.ports[listener], source=source, timeout_s=timeout_s)
@@ -85,10 +84,7 @@ class SecuredKafka:
 
 def until(there: Callable[[], bool]) -> None:
     """Wait for it."""
-    deadline = time.monotonic() + SEEN_S
-    while not there():
-        assert time.monotonic() < deadline, "it does not come"
-        time.sleep(0.005)
+    wait_until(there, "what Apache Kafka is to show", pause_s=0.005)
 
 
 def _of(acl: Any) -> tuple[str, str, int, int]:

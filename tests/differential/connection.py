@@ -12,6 +12,7 @@ import time
 from enum import Enum
 
 from broker.network.readiness import readable
+from tests.tools.waiting import LIMIT_S
 
 
 class Outcome(Enum):
@@ -27,7 +28,7 @@ class Connection:
     """Blocking, one frame at a time."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._data = bytearray()
         self.correlation = 0

@@ -25,9 +25,10 @@ from tests.differential.comparison import Comparable
 from tests.differential.connection import Connection, Outcome
 from tests.differential.learning import learn
 from tests.differential.sequence import Learned, Resolver, Step, frame_of
+from tests.tools.waiting import LIMIT_S
 
 ANSWER_S = 3.0
-REST_S = 5.0
+REST_S = LIMIT_S
 POLL_S = 0.003
 # Before it Metadata makes a topic that is not there, whatever the request's field says.
 MAY_FORBID_CREATION_FROM = 4
@@ -44,7 +45,7 @@ COMES_LATER = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-RETRIED_S = 1.0
+RETRIED_S = LIMIT_S
 
 
 @dataclass

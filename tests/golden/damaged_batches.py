@@ -22,6 +22,7 @@ from protocol.record_batch import crc_of
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.kept_json import write_json
+from tests.tools.waiting import LIMIT_S
 
 ANSWERS = Path(__file__).resolve().parent / "damaged_batches_kafka_4_3_0.json"
 TOPIC = "damaged"
@@ -157,7 +158,7 @@ CASES: dict[str, tuple[int, bytes | None]] = {
 class Asker:
     """One blocking connection to a broker; each question is one request."""
 
-    def __init__(self, port: int, timeout_s: float = 3) -> None:
+    def __init__(self, port: int, timeout_s: float = LIMIT_S) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s)
         self._correlation_id = 0
 

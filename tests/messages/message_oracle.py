@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.tools.java_tools import java_command, program_classpath
+from tests.tools.waiting import LIMIT_S
 
 
 class OracleRefusal(Exception):
@@ -65,7 +66,7 @@ class MessageOracle:
         """End the process."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(LIMIT_S)
         self._process.stdout.close()
 
     def __enter__(self) -> MessageOracle:

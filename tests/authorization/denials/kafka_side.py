@@ -23,6 +23,7 @@ from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "denials_kafka_4_3_0.json"
 WAIT_S = 2.0
+POLL_S = 0.01
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -64,7 +65,7 @@ class KafkaSide:
         self._kafka.set_acls(entries)
 
     def wait(self) -> None:
-        time.sleep(0.01)
+        time.sleep(POLL_S)
 
     def close(self) -> None:
         for client in self._clients.values():
