@@ -30,7 +30,7 @@ from tests.authorization.random_acls import ALLOW, LITERAL
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import ClusterProcesses
-from tests.tools.cluster_security import MECHANISM, NODE, NODE_PASSWORD, PASSWORD, USER
+from tests.tools.cluster_security import MECHANISM, NODE, NODE_PASSWORD, STRANGER, STRANGER_PASSWORD
 from tests.tools.waiting import LIMIT_S, wait_until
 
 SETTINGS = {
@@ -39,6 +39,7 @@ SETTINGS = {
     "min.insync.replicas": "2",
 }
 TOPIC, PARTITIONS = "guarded", 3
+PRINCIPAL = f"User:{STRANGER}"
 ASKED = 5
 """How often a node is asked once it has refused."""
 
@@ -58,13 +59,13 @@ class GuardedCluster:
         """Anew, as after the node's death."""
         for mine, name, password in (
             (self.admins, NODE, NODE_PASSWORD),
-            (self.clients, USER, PASSWORD),
+            (self.clients, STRANGER, STRANGER_PASSWORD),
         ):
             mine[node_id] = self._logged_in(node_id, name, password)
 
     def another_client(self, node_id: int) -> WireClient:
         """Of the user who is to be refused."""
-        return self._logged_in(node_id, USER, PASSWORD)
+        return self._logged_in(node_id, STRANGER, STRANGER_PASSWORD)
 
     def _logged_in(self, node_id: int, name: str, password: str) -> WireClient:
         assert self.cluster.login is not None
@@ -99,14 +100,12 @@ class GuardedCluster:
         return self.leaders
 
     def allow(self, operation: Operation) -> None:
-        made = AclCreation(Resource.TOPIC, TOPIC, LITERAL, f"User:{USER}", "*", operation, ALLOW)
+        made = AclCreation(Resource.TOPIC, TOPIC, LITERAL, PRINCIPAL, "*", operation, ALLOW)
         (one,) = self.admin().call(CreateAclsRequest([made]), 3).results
         assert one.error_code == 0, one.error_message
 
     def take_away(self, operation: Operation) -> None:
-        gone = DeleteAclsFilter(
-            Resource.TOPIC, TOPIC, LITERAL, f"User:{USER}", "*", operation, ALLOW
-        )
+        gone = DeleteAclsFilter(Resource.TOPIC, TOPIC, LITERAL, PRINCIPAL, "*", operation, ALLOW)
         (one,) = self.admin().call(DeleteAclsRequest([gone]), 3).filter_results
         assert len(one.matching_acls) == 1, one.error_message
 
