@@ -20,7 +20,7 @@ ARGS ?=
 COMPILE = $(BIN)/python -m compileall -q broker controller log_format ottla protocol storage
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
+.PHONY: help setup run demo test test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -36,8 +36,12 @@ setup: $(VENV)/.tests-installed ## the virtual environment with all that the tes
 test: $(VENV)/.tests-installed ## every test; those that need Java, Go or Chromium are skipped where it is missing
 	$(PYTEST) -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
+test-long: $(VENV)/.tests-installed ## the suites that take too long for make test: hours; ARGS="--list", "--within 60", "--suites a,b"
+	@exec $(BIN)/python -m tests.long $(ARGS)
+
 check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit tests: about a minute
 	@$(MAKE) --no-print-directory -j $(JOBS) check-types check-style check-tests
+	@$(BIN)/python -m tests.long --warn 200
 
 # One thread of mypy beside the others: it takes as long as they do together.
 check-types: $(VENV)/.tests-installed
