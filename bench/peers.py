@@ -19,8 +19,9 @@ from bench.secured import Secured
 from bench.wire import Wire, create_topic, produce_one
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 from protocol.messages.metadata import MetadataRequest
-from tests.tools.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions, free_port
+from tests.tools.apache_kafka import JVM_OPTIONS, ApacheKafka, answers_api_versions
 from tests.tools.cluster_processes import KAFKA, OTTLA, ClusterProcesses
+from tests.tools.ports import Ports
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAP = "1G"
@@ -87,6 +88,7 @@ class Peer:
         self.prepare: Callable[[], object] = nothing
         self.secured: Secured | None = None
         self.metrics_port: int | None = None
+        self._held = Ports()
 
     @property
     def nodes(self) -> int:
@@ -120,7 +122,8 @@ class Peer:
         return None
 
     def stop(self) -> None:
-        """End its processes and remove its data."""
+        """End its processes, remove its data and give its ports back."""
+        self._held.close()
         if self.secured is not None:
             self.secured.close()
 
@@ -132,18 +135,18 @@ class OttlaPeer(Peer):
         self, name: str, checkout: Path, secured: Secured | None = None, metrics: bool = False
     ) -> None:
         super().__init__(name)
-        port = free_port()
+        port, controller_port = self._held.take(), self._held.take()
         self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-"))
         self._log = self._folder / "broker.log"
         properties = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{free_port()}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
             "log.dirs": str(self._folder / "data"),
             **PROPERTIES,
         }
         if secured is not None:
             properties.update(secured.properties(properties["listeners"]))
         if metrics:
-            self.metrics_port = free_port()
+            self.metrics_port = self._held.take()
             properties["ottla.metrics.port"] = str(self.metrics_port)
         overrides = [word for key, value in properties.items() for word in _override(key, value)]
         self.flags = "python -m broker serve"
@@ -190,7 +193,7 @@ class KafkaPeer(Peer):
 
     def __init__(self, name: str, secured: Secured | None = None) -> None:
         super().__init__(name)
-        port, controller_port = free_port(), free_port()
+        port, controller_port = self._held.take(), self._held.take()
         properties = dict(PROPERTIES)
         if secured is not None:
             listeners = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}"

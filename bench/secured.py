@@ -23,7 +23,8 @@ from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from tests.tools.apache_kafka import HOST, free_port
+from tests.tools.apache_kafka import HOST
+from tests.tools.ports import Ports
 
 USER = "alice"
 PASSWORD = "alice-secret"
@@ -41,7 +42,8 @@ class Secured:
         # Imported here: what measures no TLS needs no library for certificates.
         certificates = import_module("tests.certificates")
         self._folder = Path(tempfile.mkdtemp(prefix="ottla-bench-tls-"))
-        self.tls_port, self.mtls_port, self.scram_port = free_port(), free_port(), free_port()
+        self._held = Ports()
+        self.tls_port, self.mtls_port, self.scram_port = (self._held.take() for _ in range(3))
         self._keystore = self._folder / "keystore.pem"
         self.authority = self._folder / "authority.pem"
         self.client = self._folder / "client.pem"
@@ -90,5 +92,6 @@ class Secured:
             raise RuntimeError(f"the user {USER} is refused: {result.error_message}")
 
     def close(self) -> None:
-        """Remove its files."""
+        """Remove its files, and give the ports back."""
+        self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -6,7 +6,6 @@ started by the host (`ottla.testing.host`), with which it ends.
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -133,11 +132,3 @@ class BrokerProcess:
         }
         overrides = [("--override", f"{key}={value}") for key, value in keys.items()]
         return ottla_command("serve", *(word for override in overrides for word in override))
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -19,12 +19,16 @@ _SHARED = sys.platform.startswith("linux")
 
 
 class HeldPort:
-    """One port of 127.0.0.1. Raises OSError where a number that was chosen is taken."""
+    """One port of 127.0.0.1. Raises OSError where a number that was chosen is taken.
 
-    def __init__(self, number: int = 0) -> None:
+    `alone`  nobody else may hold the number either. Connections that ended a minute ago may still
+             have it: this is for numbers that are drawn, not for those that a user chose.
+    """
+
+    def __init__(self, number: int = 0, *, alone: bool = False) -> None:
         self._socket: socket.socket | None = None
         self.number = number
-        self._take()
+        self._take(alone)
 
     def lend(self) -> None:
         """A broker is about to listen on it."""
@@ -43,11 +47,13 @@ class HeldPort:
             self._socket.close()
             self._socket = None
 
-    def _take(self) -> None:
+    def _take(self, alone: bool = False) -> None:
         one = socket.socket()
         try:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if not alone:  # of two sockets that both say it beforehand, each gets the number
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             one.bind((HOST, self.number))
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         except OSError:
             one.close()
             raise

@@ -16,8 +16,9 @@ from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
 from tests.authorization.reference import Entry
 from tests.clients.wire_client import WireClient
-from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START
+from tests.tools.ports import free_port
 from tests.tools.waiting import LIMIT_S, wait_until
 
 ADMIN = "admin"

@@ -29,9 +29,9 @@ from broker.command.cluster_layout import PORTS as PORTS_EACH
 from broker.command.cluster_layout import with_keys
 from broker.config.properties import parse_properties
 from ottla.__main__ import READY
-from tests.tools.free_ports import free_base
 from tests.tools.java_tools import TOOLS
 from tests.tools.kafka_tools import KafkaTools
+from tests.tools.ports import free_base
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"```(console|properties|python|log)\n(.*?)```", re.DOTALL)

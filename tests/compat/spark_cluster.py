@@ -19,8 +19,8 @@ from types import TracebackType
 
 from pipeline.spark.jars import jar_settings
 from pipeline.tables.delta_table import PACKAGES
-from tests.tools.apache_kafka import free_port
 from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.ports import Ports
 
 START_S = 120
 WORKERS = 2
@@ -42,7 +42,8 @@ class SparkCluster:
         self._home = Path(spec.origin).parent
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
-        self.master = f"spark://127.0.0.1:{free_port()}"
+        self._held = Ports()
+        self.master = f"spark://127.0.0.1:{self._held.take()}"
         self._environment = {
             **{name: text for name, text in os.environ.items() if name != "PYSPARK_GATEWAY_PORT"},
             "SPARK_HOME": str(self._home),
@@ -154,3 +155,4 @@ class SparkCluster:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+        self._held.close()

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-from tests.tools.apache_kafka import free_port
+from tests.tools.ports import Ports
 
 START_S = 120
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -31,7 +31,8 @@ class ConnectServer:
         assert spec is not None and spec.origin is not None
         self._home = Path(spec.origin).parent
         self._folder = folder
-        self._port = free_port()
+        self._held = Ports()
+        self._port = self._held.take()
         self._settings = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self._port),
@@ -97,3 +98,4 @@ class ConnectServer:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        self._held.close()

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from ottla.__main__ import READY, ottla_command
-from ottla.testing.broker_process import HOST, free_port
+from ottla.testing.broker_process import HOST
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
 from tests.clients.wire_client import WireClient
+from tests.tools.ports import free_port
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 DEADLINE_S = 30

@@ -21,8 +21,8 @@ from confluent_kafka.admin import AdminClient
 
 from broker.command.cluster_folder import open_folder
 from broker.config.properties import parse_properties
-from tests.tools.free_ports import free_base
 from tests.tools.java_tools import PROJECT_DIR, java_command
+from tests.tools.ports import free_base
 
 DEADLINE_S = 60
 

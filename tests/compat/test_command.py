@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from ottla.__main__ import READY
-from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from ottla.testing.broker_process import HOST, BrokerProcess
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.clients.wire_client import WireClient
+from tests.tools.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ottla.__main__ import ottla_command
-from ottla.testing.broker_process import HOST, free_port
+from ottla.testing.broker_process import HOST
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import answers_api_versions
-from tests.tools.free_ports import free_base
+from tests.tools.ports import free_base, free_port
 from tests.tools.waiting import wait_until
 
 DEADLINE_S = 90

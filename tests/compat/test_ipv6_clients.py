@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient
 
 from controller.metadata.acl_filter import AclFilter
 from ottla.plugins.authorizer import Operation, Resource
-from ottla.testing.broker_process import free_port
 from tests.acls import add, allow, deny, described, remove
 from tests.clients.wire_client import WireClient
+from tests.tools.ports import free_port
 
 IN_FULL = "0:0:0:0:0:0:0:1"
 ANYBODY = "User:*"

@@ -22,8 +22,9 @@ from tests import acls
 from tests.acls import allow, deny
 from tests.clients.wire_client import WireClient
 from tests.golden import raft_cases
-from tests.tools.apache_kafka import HOST, free_port
+from tests.tools.apache_kafka import HOST
 from tests.tools.java_tools import FAST_START, JAVA_DIR, PROJECT_DIR, java_home_bin, kafka_classpath
+from tests.tools.ports import free_port
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 

@@ -20,7 +20,7 @@ from ottla.testing.broker_process import HOST
 from tests.architecture.sources import ROOT
 from tests.compat.ottla_command import Ottla
 from tests.tools.cluster_processes import answers_api_versions
-from tests.tools.free_ports import free_base
+from tests.tools.ports import free_base
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.compat.pipeline_jobs import jobs
-from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START, java_home_bin
+from tests.tools.ports import free_port
 
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka

@@ -19,9 +19,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from ottla.__main__ import ottla_command
-from ottla.testing.broker_process import HOST, free_port
+from ottla.testing.broker_process import HOST
 from tests.portable import FOLDER, environment
 from tests.tools.cluster_processes import answers_api_versions
+from tests.tools.ports import free_port
 
 DEADLINE_S = 30
 KEYS = 20

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.compat.page_reader import BLOCK, Reader, is_in
-from tests.tools.free_ports import free_base
+from tests.tools.ports import free_base
 
 pytestmark = pytest.mark.timeout(400)
 

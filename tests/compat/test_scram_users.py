@@ -37,9 +37,10 @@ from tests.acls import allow, deny
 from tests.clients.wire_client import WireClient
 from tests.compat.admin_words import add_user, check_acls, check_acls_beside_tools, remove_user
 from tests.compat.folder_tokens import SECRET, Owner
-from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
+from tests.tools.ports import free_port
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 

@@ -21,7 +21,7 @@ import pytest
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.security.sasl.server_mechanism import SaslRefused
 from ottla.__main__ import ottla_command
-from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from ottla.testing.broker_process import HOST, BrokerProcess
 from protocol.messages import alter_configs as replacing
 from protocol.messages import describe_configs as describing
 from protocol.messages import incremental_alter_configs as incremental
@@ -29,6 +29,7 @@ from protocol.messages.create_delegation_token import CreateDelegationTokenReque
 from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.clients.wire_client import WireClient
 from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.ports import free_port
 
 MARKER = "Kn0tenMarker"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

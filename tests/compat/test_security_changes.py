@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from ottla.testing.broker_process import HOST, BrokerProcess
 from protocol.messages import incremental_alter_configs as incremental
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.certificates import authority, pem_files
 from tests.clients.wire_client import WireClient
+from tests.tools.ports import free_port
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 USERS = "listener.name.users.plain.sasl.jaas.config"

@@ -22,8 +22,9 @@ from tests.differential.matchers import Met
 from tests.differential.probes import probes_for
 from tests.differential.sequence import Sequence, Step
 from tests.differential.side import Connections, Sent, Side, Undecodable
-from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START
+from tests.tools.ports import free_port
 from tests.tools.waiting import wait_until
 
 HELD_S = 0.015

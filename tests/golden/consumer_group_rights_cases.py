@@ -148,8 +148,9 @@ def record() -> None:
     from protocol.messages.create_acls import CreateAclsRequest
     from tests.clients.wire_client import WireClient
     from tests.golden.group_rights_cases import properties_with_users
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
     port = free_port()

@@ -323,8 +323,9 @@ def _without_places(value: Any) -> Any:
 def record() -> None:
     """Ask a real broker."""
     from tests.clients.wire_client import WireClient
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
     port = free_port()

@@ -286,8 +286,9 @@ def rows(response: Any) -> dict[str, list[Any]]:
 def record() -> None:
     """Ask a real broker."""
     from tests.golden.controller_cases import ask
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     port, controller, external = free_port(), free_port(), free_port()
     addresses = (

@@ -149,8 +149,9 @@ class Conversation:
 def record() -> None:
     """Ask real brokers."""
     from tests.golden.controller_cases import ask
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     answers: dict[str, Any] = {}
     for properties in ({}, CLASSIC_ONLY):

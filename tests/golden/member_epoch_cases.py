@@ -263,8 +263,9 @@ class Conversation:
 def record() -> None:
     """Ask a real broker."""
     from tests.golden.controller_cases import ask
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     port = free_port()
     with ApacheKafka(port=port, jvm_options=FAST_START, heap="512m"):

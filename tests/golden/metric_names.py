@@ -34,8 +34,9 @@ from protocol.records import Record
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.kept_json import write_json
-from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START, java_home_bin, kafka_classpath
+from tests.tools.ports import free_port
 
 RECORDED = Path(__file__).parent / "metric_names_kafka_4_3_0.json"
 TYPES = (

@@ -450,8 +450,9 @@ def _rows(keys: Keys, ports: dict[str, int]) -> Iterator[dict[str, Any]]:
 
 def record() -> None:
     """Ask a real Apache Kafka, and write its answers down."""
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     keys = Keys()
     jwks = keys.jwks()

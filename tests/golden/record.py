@@ -20,8 +20,9 @@ from protocol.compression import Codec
 from protocol.frames.message_codec import decode, read_request_header, skip_header_tags
 from protocol.record_batch import read_header
 from tests.golden.recording_proxy import RecordingProxy
-from tests.tools.apache_kafka import ApacheKafka, free_port
+from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START, run_tool
+from tests.tools.ports import free_port
 
 HERE = Path(__file__).resolve().parent
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]

@@ -50,8 +50,9 @@ def _properties(ports: dict[str, int], kafka: Any) -> dict[str, str]:
 def record(only: str = "") -> None:
     """Ask a real broker; `only` those whose names begin so, to look at."""
     from tests.clients.wire_client import WireClient
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
     ports = {"PLAINTEXT": kafka.port, "SASL": free_port(), "REAUTH": free_port()}

@@ -30,8 +30,9 @@ from tests.golden import token_cases as given
 from tests.golden.sasl_talk import DELAY_MS, ITERATIONS, SALT, Talk, salted
 from tests.golden.token_logins import LOGINS, ORDINARY, REAUTH_MS
 from tests.kept_json import write_json
-from tests.tools.apache_kafka import HOST, ApacheKafka, free_port
+from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START
+from tests.tools.ports import free_port
 
 _PACKAGE = "org.apache.kafka.common.security"
 _AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"

@@ -122,8 +122,9 @@ def record() -> None:
     from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
     from protocol.messages.find_coordinator import FindCoordinatorRequest
     from tests.golden.controller_cases import ask
-    from tests.tools.apache_kafka import ApacheKafka, free_port
+    from tests.tools.apache_kafka import ApacheKafka
     from tests.tools.java_tools import FAST_START
+    from tests.tools.ports import free_port
 
     def heartbeat(group: str, epoch: int, expression: str | None = None) -> Any:
         joins = epoch == 0

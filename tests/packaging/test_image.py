@@ -24,8 +24,8 @@ from pathlib import Path
 import pytest
 
 from ottla.__main__ import READY
-from ottla.testing.broker_process import free_port
 from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.ports import free_port
 
 DOCKERFILE = PROJECT_DIR / "Dockerfile"
 KNOWN = ("FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK")

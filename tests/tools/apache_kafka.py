@@ -24,6 +24,7 @@ from types import TracebackType
 
 from tests.tools.java_tools import JAVA_DIR, java_home_bin, kafka_classpath, run_tool
 from tests.tools.kafka_log import errors_in
+from tests.tools.ports import Ports
 
 HOST = "127.0.0.1"
 
@@ -50,14 +51,6 @@ SINGLE_NODE = {
 
 # ApiVersions v0, correlation id 1, no client id: a server that answers it serves.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def answers_api_versions(
@@ -126,8 +119,9 @@ class ApacheKafka:
         self.node_id = node_id
         self._classpath = classpath
         self.cluster_id = cluster_id
-        self.port = port or free_port()
-        self.controller_port = controller_port or free_port()
+        self._held = Ports()
+        self.port = port or self._held.take()
+        self.controller_port = controller_port or self._held.take()
         self._static_voters = static_voters
         self._features = dict(features or {})
         self._format_options = list(format_options)
@@ -275,6 +269,7 @@ class ApacheKafka:
     def close(self) -> None:
         """Stop and remove the temporary folder (never a `data_dir` that was given)."""
         self.stop()
+        self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> ApacheKafka:

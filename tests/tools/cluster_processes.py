@@ -25,7 +25,8 @@ from types import TracebackType
 from tests.tools.apache_kafka import HOST, answers_api_versions, fresh_id, listens
 from tests.tools.cluster_security import CLIENTS, ClusterLogin, ClusterSecurity
 from tests.tools.java_tools import FAST_START, JAVA_DIR, java_home_bin, kafka_classpath, run_tool
-from tests.tools.link_proxy import LinkProxy, lasting_port
+from tests.tools.link_proxy import LinkProxy
+from tests.tools.ports import Ports
 
 OTTLA = "ottla"
 KAFKA = "kafka"
@@ -132,6 +133,7 @@ class ClusterProcesses:
         self._keeps_folder = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix=f"{peer}-cluster-"))
         self._start_timeout_s = start_timeout_s
+        self._ports = Ports()
         self._security: ClusterSecurity | None = None
         self.login: ClusterLogin | None = None
         """How clients come to be let in, where that is asked."""
@@ -297,6 +299,7 @@ class ClusterProcesses:
         if self.links is not None:
             self.links.close()
             self.links = None
+        self._ports.close()
         if not self._keeps_folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -316,7 +319,7 @@ class ClusterProcesses:
     def _add(self, node_id: int, roles: str) -> NodeProcess:
         folder = self._folder / f"node-{node_id}"
         folder.mkdir(parents=True, exist_ok=True)
-        ports = [lasting_port() for _ in range(3)]
+        ports = [self._ports.take() for _ in range(3)]
         doors = ports
         if self.links is not None:
             doors = [self.links.door(node_id, ports[0], for_clients=True)]

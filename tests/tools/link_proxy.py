@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import re
 import socket
 import struct
@@ -24,6 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from tests.tools.ports import Ports
 
 HOST = "127.0.0.1"
 CLIENT = "client"
@@ -35,18 +36,6 @@ End: TypeAlias = int | str
 Link: TypeAlias = tuple[End, End]
 
 
-def lasting_port() -> int:
-    """A free port below those that the system gives to outgoing connections.
-
-    Whoever stops listening on it and comes back later finds it free.
-    """
-    while True:
-        port = random.randrange(10_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind((HOST, port))
-            return port
-
-
 @dataclass
 class _Door:
     """One listener of a node behind the proxy."""
@@ -54,7 +43,6 @@ class _Door:
     node: int
     target: int
     port: int
-    listener: socket.socket | None
     for_clients: bool
     server: asyncio.Server | None = None
     connections: dict[asyncio.Task[None], asyncio.StreamWriter] = field(default_factory=dict)
@@ -99,6 +87,7 @@ class LinkProxy:
         self._pid_of = pid_of
         self._opaque = opaque
         self._doors: list[_Door] = []
+        self._ports = Ports()
         self._cut: set[Link] = set()
         self._delay_s: dict[Link, float] = {}
         self._held: set[int] = set()
@@ -144,11 +133,8 @@ class LinkProxy:
 
         `for_clients`: no node ever comes through it, so that nobody is looked up.
         """
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port = lasting_port()
-        listener.bind((HOST, port))
-        self._doors.append(_Door(node, target, port, listener, for_clients))
+        port = self._ports.take()
+        self._doors.append(_Door(node, target, port, for_clients))
         return port
 
     def open(self, node: int) -> None:
@@ -163,9 +149,7 @@ class LinkProxy:
         """End everything."""
         for node in {door.node for door in self._doors}:
             self.refuse(node)
-        for door in self._doors:
-            if door.listener is not None:
-                door.listener.close()
+        self._ports.close()
         self._call(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
@@ -174,9 +158,6 @@ class LinkProxy:
     async def _open(self, node: int) -> None:
         for door in self._doors:
             if door.node == node and door.server is None:
-                if door.listener is not None:
-                    door.listener.close()  # it only kept the port
-                    door.listener = None
                 door.server = await asyncio.start_server(
                     lambda r, w, door=door: self._accept(door, r, w),
                     HOST,
@@ -193,11 +174,6 @@ class LinkProxy:
                     self._loop.remove_reader(listener.fileno())
                 await _accepts_end()
                 server.close()
-                # The port stays ours: bound, and nobody listens.
-                door.listener = socket.socket()
-                door.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                with contextlib.suppress(OSError):
-                    door.listener.bind((HOST, door.port))
 
     async def _end(self) -> None:
         await _accepts_end()

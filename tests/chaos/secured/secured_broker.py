@@ -21,13 +21,14 @@ import psutil
 
 from broker.security.tls.contexts import client_context
 from controller.metadata.scram_credential import SCRAM_MECHANISMS, salted_password
-from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from ottla.testing.broker_process import HOST, BrokerProcess
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
 from tests import certificates
 from tests.clients.wire_client import WireClient
+from tests.tools.ports import Ports
 
 LISTENERS = {
     "PLAINTEXT": "PLAINTEXT",
@@ -50,8 +51,9 @@ class SecuredBroker(BrokerProcess):
     """See the module. To be started by `with`; then `add_users`."""
 
     def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
-        self.ports = {name: free_port() for name in LISTENERS}
-        self._metrics_port = free_port()
+        self._held = Ports()
+        self.ports = {name: self._held.take() for name in LISTENERS}
+        self._metrics_port = self._held.take()
         keys = {**self._keys(folder), **(properties or {})}
         super().__init__(keys, port=self.ports["PLAINTEXT"])
 
@@ -87,6 +89,11 @@ class SecuredBroker(BrokerProcess):
             for name in MECHANISMS[1:]:
                 keys[f"{prefix}.{name.lower()}.sasl.jaas.config"] = f"{_SCRAM} required;"
         return keys
+
+    def close(self) -> None:
+        """As a `BrokerProcess` does, and give the ports back."""
+        super().close()
+        self._held.close()
 
     def add_users(self) -> None:
         """`alice` of SCRAM; PLAIN has her from the start."""

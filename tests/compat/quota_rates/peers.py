@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ottla.testing.broker_process import BrokerProcess, free_port
+from ottla.testing.broker_process import BrokerProcess
 from protocol.errors import ErrorCode
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -31,6 +31,7 @@ from tests.compat.quota_rates.cells import VALUE_BYTES
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, Way
 from tests.retriable import RETRIABLE
 from tests.tools.apache_kafka import HOST, ApacheKafka
+from tests.tools.ports import free_port
 
 Entity = Mapping[str, str | None]
 """`user` and `client-id`, or one of them; None is the default."""

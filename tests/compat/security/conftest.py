@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from tests.compat.security.secured_broker import SecuredBroker
 @pytest.fixture(scope="session")
 def secured(
     ottla_broker_factory: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
-) -> SecuredBroker:
+) -> Iterator[SecuredBroker]:
     """A running broker with a listener of each kind."""
-    return SecuredBroker(ottla_broker_factory, tmp_path_factory.mktemp("secured"))
+    folder = tmp_path_factory.mktemp("secured")
+    with closing(SecuredBroker(ottla_broker_factory, folder)) as running:
+        yield running

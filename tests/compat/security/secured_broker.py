@@ -27,7 +27,7 @@ from confluent_kafka.admin import (
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
-from ottla.testing.broker_process import HOST, free_port
+from ottla.testing.broker_process import HOST
 from tests import certificates
 from tests.compat.security.ways import (
     OAUTHBEARER,
@@ -41,6 +41,7 @@ from tests.compat.security.ways import (
     Way,
     librdkafka,
 )
+from tests.tools.ports import Ports
 
 if TYPE_CHECKING:
     from ottla.testing.broker_process import BrokerProcess
@@ -73,17 +74,22 @@ _POLL_S = 0.01
 
 
 class SecuredBroker:
-    """See the module."""
+    """See the module. `close` gives its ports back; the process is for `start`'s owner to end."""
 
     def __init__(self, start: Callable[..., BrokerProcess], folder: Path) -> None:
         """`start`: the factory of the pytest plugin."""
         self.folder = folder
-        self.ports = {name: free_port() for name in LISTENERS}
-        self._metrics_port = free_port()
+        self._held = Ports()
+        self.ports = {name: self._held.take() for name in LISTENERS}
+        self._metrics_port = self._held.take()
         self._write_stores()
         self._write_tokens()
         self.process = start(self._properties())
         self._add_users()
+
+    def close(self) -> None:
+        """Give the ports back."""
+        self._held.close()
 
     def way(self, protocol: str, mechanism: str = "", listener: str = "", **changed: Any) -> Way:
         """As ann comes in; `changed`: fields of `Way` that are otherwise."""

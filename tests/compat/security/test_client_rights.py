@@ -14,7 +14,7 @@ import pytest
 
 from controller.metadata.acl import Acl
 from ottla.plugins.authorizer import Operation, Resource
-from ottla.testing.broker_process import HOST, free_port
+from ottla.testing.broker_process import HOST
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -24,6 +24,7 @@ from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.compat.security.python_tasks import COPIES, READS
 from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, Way
+from tests.tools.ports import free_port
 
 if TYPE_CHECKING:
     from ottla.testing.broker_process import BrokerProcess

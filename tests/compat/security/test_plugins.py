@@ -25,7 +25,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from ottla.testing.broker_process import HOST, BrokerProcess
 from tests.compat.security.ways import (
     OAUTHBEARER,
     PLAIN,
@@ -34,6 +34,7 @@ from tests.compat.security.ways import (
     Way,
     librdkafka,
 )
+from tests.tools.ports import free_port
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGES = "".join((DOCS / name).read_text() for name in ("security.md", "groups.md"))

@@ -12,7 +12,7 @@ Everything listens on 127.0.0.1 and ends with its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,10 +79,11 @@ def secured(folder: Path) -> Iterator[Place]:
         return started[0].start()
 
     try:
-        way = SecuredBroker(start, folder).way(SASL_SSL, SHA_512)
-        reach = ("--command-config", str(java_properties(way, folder)))
-        reach += ("--bootstrap-server", way.servers)
-        yield Place(reach, (), started[0].data_dir, str(folder))
+        with closing(SecuredBroker(start, folder)) as running:
+            way = running.way(SASL_SSL, SHA_512)
+            reach = ("--command-config", str(java_properties(way, folder)))
+            reach += ("--bootstrap-server", way.servers)
+            yield Place(reach, (), started[0].data_dir, str(folder))
     finally:
         for one in started:
             one.close()

@@ -26,7 +26,7 @@ from protocol.messages.describe_delegation_token import DescribeDelegationTokenR
 from tests.clients.transactional_clients import open_producer, open_reader
 from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.clients.wire_client import WireClient
-from tests.tools.apache_kafka import free_port
+from tests.tools.ports import free_port
 
 WITHIN_S = 20.0
 SESSION_MS = 10_000

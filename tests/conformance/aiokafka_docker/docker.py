@@ -42,10 +42,12 @@ OF_ZOOKEEPER = {
 """What the tests' commands have in place of `--bootstrap-server`."""
 
 
-def properties(environment: dict[str, Any], certificates: str, folder: str) -> dict[str, Any]:
+def properties(
+    environment: dict[str, Any], certificates: str, folder: str, controller_port: int
+) -> dict[str, Any]:
     """The broker's configuration, for the image's environment."""
     listeners = [f"{name}://{HOST}:{environment[key]}" for name, key in PORTS.items()]
-    controller = f"{HOST}:{free_port()}"
+    controller = f"{HOST}:{controller_port}"
     return {
         "process.roles": "broker,controller",
         "node.id": 0,
@@ -99,11 +101,12 @@ def sasl(mechanisms: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+def held_port() -> socket.socket:
+    """A port of its own for the controller: it is bound and never listens, and the broker may."""
+    held = socket.socket()
+    held.bind((HOST, 0))
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return held
 
 
 def one_mechanism_each(words: list[str]) -> list[list[str]]:
@@ -123,9 +126,12 @@ class Container:
         self._working = mounted.get(working, ".")
         self._folder = tempfile.mkdtemp(prefix="aiokafka-tests-")
         self._process: subprocess.Popen[bytes] | None = None
+        self._held: socket.socket | None = None
         if environment:
             self._bootstrap = f"{HOST}:{environment['ADVERTISED_PORT']}"
-            self._start(properties(environment, mounted["/ssl_cert"], self._folder))
+            self._held = held_port()
+            port: int = self._held.getsockname()[1]
+            self._start(properties(environment, mounted["/ssl_cert"], self._folder, port))
 
     def _start(self, settings: dict[str, Any]) -> None:
         config = Path(self._folder) / "server.properties"
@@ -157,6 +163,8 @@ class Container:
         if self._process is not None:
             self._process.terminate()
             self._process.wait()
+        if self._held is not None:
+            self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -24,7 +24,7 @@ from broker.command.cluster_folder import open_folder
 from broker.command.nodes.running import ask_to_start, is_asked_to_start
 from broker.config.start_error import StartError
 from ottla.__main__ import READY
-from tests.tools.free_ports import free_base
+from tests.tools.ports import free_base, give_back
 from tests.tools.waiting import wait_until
 
 SERVES = (
@@ -35,6 +35,13 @@ REFUSES = "print('ottla: log.dirs is on fire'); raise SystemExit(2)"
 STUBBORN = (
     f"import signal; signal.signal(15, lambda *_: 0); print('{READY}')\nwhile 1: signal.pause()"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ports_end_here() -> Iterator[None]:
+    """Ports that the module took are free again after it."""
+    yield
+    give_back()
 
 
 @pytest.fixture

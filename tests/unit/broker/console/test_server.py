@@ -9,6 +9,7 @@ import pytest
 from broker.config.start_error import StartError
 from broker.console.options import ConsoleOptions
 from broker.console.server import link, listening_at, run
+from tests.tools.ports import free_port
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,5 @@ def test_a_port_that_is_taken_is_told() -> None:
 
 
 def test_without_a_broker_it_does_not_start() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
     with pytest.raises(StartError, match="no broker answers"):
-        run(ConsoleOptions(f"127.0.0.1:{port}", port=0))
+        run(ConsoleOptions(f"127.0.0.1:{free_port()}", port=0))

@@ -11,7 +11,7 @@ import pytest
 from broker.config.endpoints import ListenerLimits
 from broker.network.listening_socket import Listener, limited
 from broker.network.request_channel import ConnectionContext, Responder
-from tests.tools.free_ports import free_base
+from tests.tools.ports import free_port
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import CONFIG, Rig, framed
 
@@ -71,7 +71,7 @@ async def test_forms_of_a_listener_and_the_families_that_they_serve(rig: Rig):
 @pytest.mark.parametrize("wild", [False, True])
 async def test_one_port_for_a_listener_of_each_family(rig: Rig, four: str, six: str, wild: bool):
     served = Served()
-    port = free_base()
+    port = free_port()
     listeners = [Listener("FOUR", four, port), Listener("SIX", "::" if wild else six, port)]
     await rig.serve(served.handle, listeners=listeners)
     for host in ("127.0.0.1", "::1"):

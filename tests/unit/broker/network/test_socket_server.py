@@ -12,6 +12,7 @@ import pytest
 from broker.config.endpoints import ListenerLimits
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext, Responder
+from tests.tools.ports import free_port
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import (
     Client,
@@ -57,18 +58,14 @@ async def test_listeners_have_processors_of_their_own(rig: Rig):
 
 
 async def test_a_taken_port_is_one_clear_error_and_binds_nothing(rig: Rig):
-    with socket.socket() as taken, socket.socket() as free:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        free.bind(("127.0.0.1", 0))
-        port, free_port = taken.getsockname()[1], free.getsockname()[1]
-        free.close()
-        listeners = [Listener("A", "127.0.0.1", free_port), Listener("B", "127.0.0.1", port)]
+    free = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        listeners = [Listener("A", "127.0.0.1", free), Listener("B", "127.0.0.1", port)]
         with pytest.raises(OSError, match=f"cannot listen on B://127.0.0.1:{port}") as caught:
             await rig.serve(listeners=listeners)
         assert caught.value.errno == errno.EADDRINUSE
-        with socket.socket() as again:
-            again.bind(("127.0.0.1", free_port))
+        socket.create_server(("127.0.0.1", free)).close()
 
 
 async def test_connections_wait_until_accepting_begins(rig: Rig):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ottla.__main__ import READY
-from ottla.testing.broker_process import HOST, BrokerProcess, free_port
+from ottla.testing.broker_process import HOST, BrokerProcess
 from tests.tools.waiting import LIMIT_S
 
 # Takes the port as the broker does, says so, ends cleanly on SIGTERM unless told to be stubborn.
@@ -115,4 +115,3 @@ def test_the_command_carries_listener_folder_and_properties() -> None:
     assert f"listeners=PLAINTEXT://{HOST}:5" in arguments
     assert "log.dirs=/x" in arguments and "num.partitions=3" in arguments
     one.close()
-    assert free_port() > 0

@@ -41,14 +41,42 @@ def test_nobody_else_gets_it() -> None:
     port = HeldPort()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind((HOST, port.number))
-    port.release()
-    port.release()
     with listening(port.number):
+        port.release()
+        port.release()
         port.take_again()  # too late, and no error
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="two sockets at one port")
+def test_of_two_who_hold_it_alone_the_second_is_refused() -> None:
+    port = HeldPort()
+    with pytest.raises(OSError, match="in use"):
+        HeldPort(port.number, alone=True)
+    user = HeldPort(port.number)  # who chose the number may hold it too
+    port.release()
+    with pytest.raises(OSError, match="in use"):
+        HeldPort(port.number, alone=True)
+    user.release()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="two sockets at one port")
+def test_a_number_that_a_user_chose_is_held_right_after_a_broker_that_had_connections() -> None:
+    first = HeldPort()
+    with listening(first.number) as broker:
+        client = socket.create_connection((HOST, first.number))
+        served, _ = broker.accept()
+        served.close()  # the end that is closed first keeps the number for a minute
+        assert client.recv(1) == b""
+        client.close()
+    chosen = HeldPort(first.number)
+    first.release()
+    with listening(chosen.number):
+        pass
+    chosen.release()
 
 
 def test_one_that_is_taken_is_told() -> None:
     free = held(0)
-    free.release()
     with listening(free.number), pytest.raises(StartFailed, match=f"port {free.number} is not"):
         held(free.number)
+    free.release()
