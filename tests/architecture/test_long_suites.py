@@ -16,6 +16,7 @@ from tests.long import passed
 from tests.long import suites as suites_file
 from tests.long.passed import Pass
 from tests.long.suites import Suite, fitting, suites, unpassed_for
+from tests.plugins import toolchains
 
 NO_SUITES = ("tests/conformance", "tests/differential/document.py", "tests/long", "tests/tools")
 """Commands that write a page, the runner of the suites, and tools."""
@@ -29,7 +30,7 @@ def test_a_suite_runs_and_guards_what_is_there() -> None:
         assert program != "python" or find_spec(words[1]), suite
         paths = [word for word in words if word.startswith("tests/")]
         assert all(any(ROOT.glob(path)) for path in (*suite.guards, *paths)), suite
-        assert suite.guards and set(suite.needs) <= set(command.NEEDS), suite
+        assert suite.guards and set(suite.needs) <= set(toolchains.MARKERS), suite
 
 
 def test_each_command_with_options_is_a_suite() -> None:

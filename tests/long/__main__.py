@@ -10,20 +10,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 
 from tests.long import passed
 from tests.long.suites import Suite, fitting, suites, unpassed_for
-from tests.tools.console import why_no_browser
-from tests.tools.java_tools import java_available
+from tests.plugins import toolchains
 
 LOGS = Path(".cache/long")
 LAST_LINES = 30
@@ -106,24 +103,8 @@ def _status(words: list[str], log: Path) -> int:
 
 def why_not(suite: Suite) -> str:
     """Return what a suite lacks on this machine, empty for nothing."""
-    lacks = (NEEDS[need]() for need in suite.needs)
+    lacks = (toolchains.why_not(need) for need in suite.needs)
     return next((reason for reason in lacks if reason), "")
-
-
-def _java() -> str | None:
-    return java_available().reason
-
-
-def _spark() -> str | None:
-    return _java() if find_spec("pyspark") else "PySpark is not installed"
-
-
-def _go() -> str | None:
-    return None if shutil.which("go") else "Go is not installed"
-
-
-NEEDS = {"java": _java, "spark": _spark, "go": _go, "browser": why_no_browser}
-"""What a suite may need: why the machine has not got it, None where it has."""
 
 
 def warning(unpassed: Sequence[Suite], commits: int) -> str:
