@@ -10,14 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from protocol.messages.create_acls import AclCreation
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
-from tests.golden.group_rights_cases import Case, acls
+from tests.golden.few_rights import ADMIN, Ask, GuardedKafka
 from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "consumer_group_rights_kafka_4_3_0.json"
@@ -39,20 +38,16 @@ RIGHTS = {
     "describes-both": (*_DESCRIBE, _A, _B),
 }
 
-Ask: TypeAlias = Callable[[Any, int, str], Any]
-"""The answer to a request in a version, by a user."""
+
+def answers(ask: Ask, pause: Callable[[float], None]) -> dict[str, Any]:
+    """Ask a broker that has none of these topics and groups yet; `pause` waits some seconds."""
+    return dict(_Conversation(ask, pause).answers())
 
 
-def entries() -> list[AclCreation]:
-    """The ACLs of all users."""
-    return [acl for user, rights in RIGHTS.items() for acl in acls(user, Case("", rights, None, 0))]
+class _Conversation:
+    """Users with few rights, who join and describe two groups."""
 
-
-class Conversation:
-    """With one broker that has none of these topics and groups yet."""
-
-    def __init__(self, ask: Ask, pause: Callable[[float], None] = time.sleep) -> None:
-        """`pause` waits some seconds."""
+    def __init__(self, ask: Ask, pause: Callable[[float], None]) -> None:
         self._ask = ask
         self._pause = pause
         self._epochs: dict[str, int] = {}
@@ -62,7 +57,7 @@ class Conversation:
         self._create(A, B)
         for group in (GROUP, NAMED):
             found = FindCoordinatorRequest(coordinator_keys=[group])
-            while self._ask(found, 4, "admin").coordinators[0].error_code:
+            while self._ask(found, 4, ADMIN).coordinators[0].error_code:
                 self._pause(0.1)
         self._pause(2)
         for user in RIGHTS:
@@ -92,7 +87,7 @@ class Conversation:
 
     def _create(self, *names: str) -> None:
         topics = [CreatableTopic(name, 1, 1) for name in names]
-        self._ask(CreateTopicsRequest(topics, 10_000), 7, "admin")
+        self._ask(CreateTopicsRequest(topics, 10_000), 7, ADMIN)
 
     def _join(
         self, user: str, group: str, names: list[str] | None = None, expression: str | None = None
@@ -125,7 +120,7 @@ class Conversation:
     def _found(self, user: str) -> list[str]:
         """What the group has after a heartbeat of `user`."""
         self._beat(user, GROUP, self._epochs[f"{GROUP} {user}"])
-        (group,) = self._ask(ConsumerGroupDescribeRequest([GROUP]), 1, "admin").groups
+        (group,) = self._ask(ConsumerGroupDescribeRequest([GROUP]), 1, ADMIN).groups
         return sorted(
             one.topic_name
             for member in group.members
@@ -145,28 +140,9 @@ class Conversation:
 
 def record() -> None:
     """Ask a real broker."""
-    from protocol.messages.create_acls import CreateAclsRequest
-    from tests.clients.wire_client import WireClient
-    from tests.golden.group_rights_cases import properties_with_users
-    from tests.tools.apache_kafka import ApacheKafka
-    from tests.tools.java_tools import FAST_START
-    from tests.tools.ports import free_port
-
-    kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
-    port = free_port()
-    kafka._extra.update(properties_with_users(kafka, port, list(RIGHTS)))
-
-    def ask(request: Any, version: int, user: str) -> Any:
-        with WireClient(port) as wire:
-            wire.log_in("PLAIN", user, user)
-            return wire.call(request, version)
-
-    with kafka:
-        made = ask(CreateAclsRequest(entries()), 3, "admin")
-        assert not any(one.error_code for one in made.results), made
-        time.sleep(0.5)
-        answers = dict(Conversation(ask).answers())
-    write_json(RECORDED, answers)
+    with GuardedKafka(RIGHTS) as kafka:
+        kept = answers(kafka.ask, time.sleep)
+    write_json(RECORDED, kept)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 requests with their answers as Apache Kafka 4.3.0 gave them.
 
 `python -m tests.golden.data_rights_cases` records `data_rights_answers_kafka_4_3_0.json` anew from
-a real broker; `tests/unit/broker/node/test_authorization_of_data_kafka.py` asks Ottla the same.
+a real broker; `tests/unit/broker/node/test_few_rights_kafka.py` asks Ottla the same.
 Each case is asked by a user of its own, who has the rights that stand in it and no others.
 """
 
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from protocol.errors import ErrorCode
-from protocol.messages.create_acls import CreateAclsRequest
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -46,22 +44,26 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from tests.batches import build_batch
 from tests.golden.controller_cases import comparable
-from tests.golden.group_rights_cases import (
-    Call,
+from tests.golden.few_rights import (
+    NO_SUCH_ID,
+    Ask,
     Case,
-    acls,
-    properties_with_users,
+    GuardedKafka,
+    Ids,
+    answered,
+    as_admin,
+    make_topics,
+    rights_of,
     topics_now,
     users,
+    without_places,
 )
 from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "data_rights_answers_kafka_4_3_0.json"
 
 TOPICS = {"a": 2, "b": 1, "c": 1, "d": 1}
-NO_SUCH_ID = bytes(range(16))
 MIB = 1 << 20
-Ids = Mapping[str, bytes]
 
 
 # --- the requests ------------------------------------------------------------------------------
@@ -270,11 +272,18 @@ def cases(ids: Ids) -> list[Case]:
     ]
 
 
-def make_topics(call: Call) -> None:
-    """What the cases speak of."""
-    topics = [CreatableTopic(name, count, 1) for name, count in TOPICS.items()]
-    made = call(CreateTopicsRequest(topics, 30_000, False), 7)
-    assert {topic.error_code for topic in made.topics} == {0}
+RIGHTS = rights_of(cases(dict.fromkeys(TOPICS, bytes(16))))
+
+
+def answers(ask: Ask, pause: Callable[[float], None]) -> dict[str, Any]:
+    """Ask a broker that has no topics yet; `pause` waits some seconds."""
+    admin, kept = as_admin(ask), dict[str, Any]()
+    make_topics(admin, TOPICS)
+    pause(0.5)
+    for user, case in users(cases(topics_now(admin))):
+        assert case.name not in kept, case.name
+        kept[case.name] = answered(case, user, ask, plain)
+    return kept
 
 
 def plain(case: Case, answer: Any) -> Any:
@@ -282,7 +291,7 @@ def plain(case: Case, answer: Any) -> Any:
     those who are denied stay behind."""
     if answer is None:
         return "closed"
-    found: dict[str, Any] = _without_places(comparable(answer))
+    found: dict[str, Any] = without_places(comparable(answer), _DRAWN)
     key = {"MetadataResponse": "topics", "DescribeTopicPartitionsResponse": "topics"}.get(
         type(answer).__name__
     )
@@ -300,21 +309,6 @@ def _named(one: dict[str, Any]) -> str:
 _DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _UNORDERED = {"ProduceResponse": ("responses",), "DeleteRecordsResponse": ("topics",)}
 _DRAWN = ("session_id",)
-_ELSEWHERE = ("host", "port", "cluster_id")
-
-
-def _without_places(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_places(item) for item in value]
-    if isinstance(value, memoryview):
-        return f"{len(value)} bytes"
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: item > 0 if key in _DRAWN else _without_places(item)
-        for key, item in value.items()
-        if key not in _ELSEWHERE
-    }
 
 
 # --- recording ----------------------------------------------------------------------------------
@@ -322,31 +316,8 @@ def _without_places(value: Any) -> Any:
 
 def record() -> None:
     """Ask a real broker."""
-    from tests.clients.wire_client import WireClient
-    from tests.tools.apache_kafka import ApacheKafka
-    from tests.tools.java_tools import FAST_START
-    from tests.tools.ports import free_port
-
-    kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
-    port = free_port()
-    asked = list(users([], cases(dict.fromkeys(TOPICS, bytes(16)))))
-    kafka._extra.update(properties_with_users(kafka, port, [name for name, _ in asked]))
-    kept: dict[str, Any] = {}
-    with kafka, WireClient(port) as admin:
-        admin.log_in("PLAIN", "admin", "admin")
-        made = [acl for name, case in asked for acl in acls(name, case)]
-        answer = admin.call(CreateAclsRequest(made), 3)
-        assert not any(one.error_code for one in answer.results), answer
-        make_topics(admin.call)
-        time.sleep(0.5)
-        for name, case in users([], cases(topics_now(admin.call))):
-            with WireClient(port) as wire:
-                wire.log_in("PLAIN", name, name)
-                assert case.name not in kept, case.name
-                try:
-                    kept[case.name] = plain(case, wire.call(case.request, case.version))
-                except ConnectionError:
-                    kept[case.name] = "closed"
+    with GuardedKafka(RIGHTS) as kafka:
+        kept = answers(kafka.ask, time.sleep)
     write_json(RECORDED, kept, sort_keys=True)
 
 

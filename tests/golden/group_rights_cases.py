@@ -2,19 +2,18 @@
 their answers as Apache Kafka 4.3.0 gave them.
 
 `python -m tests.golden.group_rights_cases` records `group_rights_answers_kafka_4_3_0.json` anew
-from a real broker; `tests/unit/broker/node/test_authorization_of_groups_kafka.py` asks Ottla the
-same. Each case is asked by a user of its own, who has the rights that stand in it and no others.
+from a real broker; `tests/unit/broker/node/test_few_rights_kafka.py` asks Ottla the same. Each case
+is asked by a user of its own, who has the rights that stand in it and no others.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from protocol.messages.add_partitions_to_txn import (
@@ -22,8 +21,6 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -35,7 +32,6 @@ from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProto
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.list_groups import ListGroupsRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
-from protocol.messages.metadata import MetadataRequest
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -64,6 +60,21 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from tests.golden.controller_cases import comparable
+from tests.golden.few_rights import (
+    NO_SUCH_ID,
+    Ask,
+    Call,
+    Case,
+    GuardedKafka,
+    Ids,
+    answered,
+    as_admin,
+    make_topics,
+    rights_of,
+    topics_now,
+    users,
+    without_places,
+)
 from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "group_rights_answers_kafka_4_3_0.json"
@@ -75,30 +86,7 @@ RETRIED = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.CONCURRENT_TRANSACTIONS,
 )
-NO_SUCH_ID = bytes(range(16))
 IMAGE_TOPICS = {"a": 2, "b": 1}
-Ids = Mapping[str, bytes]
-Call = Callable[[Any, int], Any]
-
-
-class Case(NamedTuple):
-    """One request, by somebody who has just these rights (`READ GROUP g`)."""
-
-    name: str
-    rights: tuple[str, ...]
-    request: Any
-    version: int
-
-
-def acls(user: str, case: Case) -> list[AclCreation]:
-    """Entries that give `user` the rights of the case."""
-    made = []
-    for right in case.rights:
-        operation, resource, *names = right.split(" ")
-        name = names[0] if names else CLUSTER_NAME
-        kind, what = Resource[resource], Operation[operation]
-        made.append(AclCreation(kind, name, 3, f"User:{user}", "*", what, 3))
-    return made
 
 
 # --- the requests ------------------------------------------------------------------------------
@@ -405,23 +393,10 @@ def prepare(call: Call, pause: Callable[[], None]) -> None:
     until_good(adding, 3, added)
 
 
-def make_topics(call: Call) -> None:
-    """`a` and `b`."""
-    topics = [CreatableTopic(name, count, 1) for name, count in IMAGE_TOPICS.items()]
-    made = call(CreateTopicsRequest(topics, 30_000, False), 7)
-    assert [topic.error_code for topic in made.topics] == [0, 0]
-
-
-def topics_now(call: Call) -> dict[str, bytes]:
-    """Names and ids, as one who may do all sees them."""
-    answer = call(MetadataRequest(None), 12)
-    return {topic.name: topic.topic_id for topic in answer.topics}
-
-
 def plain(case: Case, answer: Any) -> Any:
     """An answer, comparable between brokers: what Kafka keeps in hash maps is sorted, but so that
     those who are denied stay behind or before the others."""
-    found = _without_places(comparable(answer))
+    found = without_places(comparable(answer), _DRAWN)
     for key in ("groups", "transaction_states", "results"):
         if case.name.startswith(("list", "describe", "delete")) and key in found:
             runs = groupby(found[key], lambda one: one.get("error_code", 0) in _DENIED)
@@ -434,18 +409,6 @@ def plain(case: Case, answer: Any) -> Any:
     return found
 
 
-def _without_places(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_places(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: item > 0 if key in _DRAWN and isinstance(item, int) else _without_places(item)
-        for key, item in value.items()
-        if key not in ("host", "port")
-    }
-
-
 _DENIED = (
     ErrorCode.GROUP_AUTHORIZATION_FAILED,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -453,81 +416,36 @@ _DENIED = (
 _DRAWN = ("producer_id", "transaction_start_time_ms")
 
 
-def users(before: list[Case], after: list[Case]) -> Iterator[tuple[str, Case]]:
-    """Each case with who asks it."""
-    for number, case in enumerate([*before, *after]):
-        yield f"c{number}", case
+def all_cases(ids: Ids) -> list[Case]:
+    """The cases in the order in which they are asked."""
+    return [*before_cases(), *cases(ids)]
+
+
+RIGHTS = rights_of(all_cases(dict.fromkeys(IMAGE_TOPICS, bytes(16))))
+
+
+def answers(ask: Ask, pause: Callable[[float], None]) -> dict[str, Any]:
+    """Ask a broker that has no topics yet; `pause` waits some seconds."""
+    admin, kept = as_admin(ask), dict[str, Any]()
+    make_topics(admin, IMAGE_TOPICS)
+    pause(0.5)
+    ids, first = topics_now(admin), len(before_cases())
+    for number, (user, case) in enumerate(users(all_cases(ids))):
+        if number == first:
+            kept["topics"] = sorted(topics_now(admin))
+            prepare(admin, lambda: pause(0.02))
+        assert case.name not in kept, case.name
+        kept[case.name] = answered(case, user, ask, plain)
+    return kept
 
 
 # --- recording ----------------------------------------------------------------------------------
 
 
-def properties_with_users(kafka: Any, sasl_port: int, names: list[str]) -> dict[str, str]:
-    """Settings of a broker that lets these users in, each by its name as password."""
-    controller = f"127.0.0.1:{kafka.controller_port}"
-    listeners = (
-        f"PLAINTEXT://127.0.0.1:{kafka.port},SASL://127.0.0.1:{sasl_port},CONTROLLER://{controller}"
-    )
-    known = " ".join(f'user_{name}="{name}"' for name in ("admin", *names))
-    jaas = (
-        "org.apache.kafka.common.security.plain.PlainLoginModule required "
-        f'username="admin" password="admin" {known};'
-    )
-    return {
-        "listeners": listeners,
-        "advertised.listeners": listeners,
-        "listener.security.protocol.map": (
-            "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"
-        ),
-        "inter.broker.listener.name": "SASL",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "sasl.mechanism.controller.protocol": "PLAIN",
-        "listener.name.sasl.plain.sasl.jaas.config": jaas,
-        "listener.name.controller.plain.sasl.jaas.config": jaas,
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:admin",
-    }
-
-
 def record() -> None:
     """Ask a real broker."""
-    from tests.clients.wire_client import WireClient
-    from tests.tools.apache_kafka import ApacheKafka
-    from tests.tools.java_tools import FAST_START
-    from tests.tools.ports import free_port
-
-    kafka = ApacheKafka(jvm_options=FAST_START, heap="512m")
-    port = free_port()
-    ids: dict[str, bytes] = {"a": bytes(16), "b": bytes(16)}
-    asked = list(users(before_cases(), cases(ids)))
-    kafka._extra.update(properties_with_users(kafka, port, [name for name, _ in asked]))
-    kept: dict[str, Any] = {}
-
-    def as_user(name: str, case: Case) -> None:
-        with WireClient(port) as wire:
-            wire.log_in("PLAIN", name, name)
-            assert case.name not in kept, case.name
-            try:
-                kept[case.name] = plain(case, wire.call(case.request, case.version))
-            except ConnectionError:
-                kept[case.name] = "closed"
-
-    with kafka, WireClient(port) as admin:
-        admin.log_in("PLAIN", "admin", "admin")
-        made = [acl for name, case in asked for acl in acls(name, case)]
-        answer = admin.call(CreateAclsRequest(made), 3)
-        assert not any(one.error_code for one in answer.results), answer
-        make_topics(admin.call)
-        time.sleep(0.5)
-        first = len(before_cases())
-        for name, case in asked[:first]:
-            as_user(name, case)
-        kept["topics"] = sorted(topics_now(admin.call))
-        prepare(admin.call, lambda: time.sleep(0.02))
-        ids = topics_now(admin.call)
-        for name, case in list(users(before_cases(), cases(ids)))[first:]:
-            as_user(name, case)
+    with GuardedKafka(RIGHTS) as kafka:
+        kept = answers(kafka.ask, time.sleep)
     write_json(RECORDED, kept, sort_keys=True)
 
 
