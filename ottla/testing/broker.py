@@ -32,7 +32,7 @@ from ottla.testing.time_travel import advance, in_ms
 
 __tracebackhide__ = SHOW_THE_CALLER
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 90.0
 
 
 @dataclass(frozen=True)

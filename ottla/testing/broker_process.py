@@ -33,7 +33,7 @@ class BrokerProcess:
         *,
         data_dir: Path | str | None = None,
         port: int = 0,
-        start_timeout_s: float = 30,
+        start_timeout_s: float = 90,
     ) -> None:
         self.properties = dict(properties or {})
         ports = [] if port else [held(0)]

@@ -19,7 +19,7 @@ from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message,
 
 __tracebackhide__ = SHOW_THE_CALLER
 
-CALL_TIMEOUT_S = 30.0
+CALL_TIMEOUT_S = 60.0
 _READ_BYTES = 1 << 18
 _GONE = "its process is gone"
 

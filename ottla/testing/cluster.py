@@ -187,7 +187,7 @@ class Cluster(Contents):
 
     @property
     def controller(self) -> Broker:
-        """The node that is the active controller. Raises DeadlinePassed where none is within 30 s:
+        """The node that is the active controller. Raises DeadlinePassed where none is within 60 s:
         most controllers have to run, and to reach each other."""
         return self._controller(-1)
 

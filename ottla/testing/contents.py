@@ -20,9 +20,9 @@ from ottla.testing.topic import CALL_MARGIN_S, TIMEOUT_S, Topic
 
 __tracebackhide__ = SHOW_THE_CALLER
 
-GROUP_TIMEOUT_S = 10.0
-REBALANCE_TIMEOUT_S = 30.0
-_CREATE_TIMEOUT_S = 30.0
+GROUP_TIMEOUT_S = 30.0
+REBALANCE_TIMEOUT_S = 60.0
+_CREATE_TIMEOUT_S = 60.0
 
 
 class Contents(ABC):

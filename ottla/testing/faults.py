@@ -117,7 +117,7 @@ class Fault:
         """How many requests were meant, met or not."""
         return self._count()[0]
 
-    def wait(self, count: int = 1, timeout: float = 10.0) -> None:
+    def wait(self, count: int = 1, timeout: float = 30.0) -> None:
         """Return when it has met so many requests. Raises DeadlinePassed, with how many it met."""
         deadline = time.monotonic() + timeout
         while (met := self.met) < count:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ottla.testing.errors import BrokerGone
 from ottla.testing.led_process import LedProcess, OnePerProcess
 
-_END_TIMEOUT_S = 10.0
+_END_TIMEOUT_S = 60.0
 _DROP_TIMEOUT_S = 300.0
 
 

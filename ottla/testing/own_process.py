@@ -17,9 +17,9 @@ from ottla.testing.host import the_host
 from ottla.testing.log_lines import last_lines
 from ottla.testing.ports import HeldPort
 
-STOP_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 60.0
 _CLOSE_TIMEOUT_S = 10.0
-_END_TIMEOUT_S = 5.0
+_END_TIMEOUT_S = 60.0
 _NO_SIGNAL = 0
 """Only whether the process is there."""
 

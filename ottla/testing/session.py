@@ -15,7 +15,7 @@ from ottla.testing.errors import NotPossible, OttlaError
 from ottla.testing.remote import VARIABLE, RunningCluster
 
 _RUNNING_MAX = 4
-_RESET_TIMEOUT_S = 15.0
+_RESET_TIMEOUT_S = 60.0
 
 
 class SessionBrokers:

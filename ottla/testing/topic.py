@@ -19,8 +19,8 @@ from ottla.testing.records import Content, Record, from_channel, to_channel
 
 __tracebackhide__ = SHOW_THE_CALLER
 
-TIMEOUT_S = 5.0
-SEED_TIMEOUT_S = 30.0
+TIMEOUT_S = 30.0
+SEED_TIMEOUT_S = 60.0
 CALL_MARGIN_S = 10.0
 """What a call may take beyond the time for what it waits for."""
 _SEED_BYTES = 8 * 1024 * 1024
