@@ -230,7 +230,7 @@ def open_reader(
     return reader
 
 
-def read_until(reader: TopicReader, last: bytes, timeout_s: float = 30.0) -> list[bytes]:
+def read_until(reader: TopicReader, last: bytes, timeout_s: float = 90.0) -> list[bytes]:
     """All values of a one-partition topic before `last`, which must come."""
     found: list[bytes] = []
     deadline = time.monotonic() + timeout_s

@@ -42,9 +42,9 @@ from tests.clients.group_conversation import (
     prepare,
     syncing,
 )
+from tests.tools.waiting import LIMIT_S, PAUSE_S, wait_until
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "transactional_offsets_kafka_4_3_0.txt"
-WAIT_S = 15
 TIMEOUT_MS = 60_000
 
 
@@ -98,11 +98,12 @@ class Producer:
         values = {**self.identity, **changes}
         request = committing_in_transaction(group, offset, **values)
         answer = self.wire.call(request, version)
-        for _ in range(500):
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
             codes = [p.error_code for topic in answer.topics for p in topic.partitions]
             if ErrorCode.CONCURRENT_TRANSACTIONS not in codes:
                 break
-            time.sleep(0.02)
+            time.sleep(PAUSE_S)
             answer = self.wire.call(request, version)
         self.t.tell(f"commit in transaction v{version}{what and ', ' + what}", answer)
 
@@ -113,18 +114,16 @@ class Producer:
         self.t.tell("end", ErrorCode(answer.error_code).name)
         if self.v2 and not answer.error_code:
             self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
-        deadline = time.monotonic() + WAIT_S
-        while time.monotonic() < deadline:
-            fetched = self.wire.call(fetching(group, [TOPIC], require_stable=True), 9)
-            codes = [p.error_code for one in fetched.groups[0].topics for p in one.partitions]
-            if not any(codes):
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"the offsets of {group} do not become stable")
+        wait_until(lambda: self._is_stable(group), f"stable offsets of {group}")
+
+    def _is_stable(self, group: str) -> bool:
+        fetched = self.wire.call(fetching(group, [TOPIC], require_stable=True), 9)
+        codes = [p.error_code for topic in fetched.groups[0].topics for p in topic.partitions]
+        return not any(codes)
 
     def _until_settled(self, request: Any, version: int) -> Any:
         """The answer, when the last transaction's markers are written."""
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + LIMIT_S
         while True:
             answer = self.wire.call(request, version)
             again = (
@@ -135,17 +134,15 @@ class Producer:
             )
             if answer.error_code not in again or time.monotonic() > deadline:
                 return answer
-            time.sleep(0.02)
+            time.sleep(PAUSE_S)
 
 
 def find_transaction_coordinator(wire: Wire, name: str) -> None:
     """Wait for `__transaction_state`."""
-    for _ in range(600):
-        request = FindCoordinatorRequest(key_type=1, coordinator_keys=[name])
-        if not wire.call(request, 4).coordinators[0].error_code:
-            return
-        time.sleep(0.02)
-    raise AssertionError("there is no transaction coordinator")
+    request = FindCoordinatorRequest(key_type=1, coordinator_keys=[name])
+    wait_until(
+        lambda: not wire.call(request, 4).coordinators[0].error_code, "a transaction coordinator"
+    )
 
 
 def read(t: Transcript, wire: Wire, group: str) -> None:

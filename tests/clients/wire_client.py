@@ -29,7 +29,7 @@ class WireClient:
         port: int,
         client_id: str | None = "wire",
         host: str = "127.0.0.1",
-        timeout_s: float = 15,
+        timeout_s: float = 60,
         tls: ssl.SSLContext | None = None,
         source: str | None = None,
     ) -> None:

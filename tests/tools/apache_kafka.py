@@ -54,7 +54,7 @@ _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 
 def answers_api_versions(
-    port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None
+    port: int, timeout_s: float = 10.0, tls: ssl.SSLContext | None = None
 ) -> bool:
     """Whether something on `port` of 127.0.0.1 answers a Kafka ApiVersions request."""
     try:
@@ -67,7 +67,7 @@ def answers_api_versions(
         return False
 
 
-def listens(port: int, timeout_s: float = 1.0) -> bool:
+def listens(port: int, timeout_s: float = 10.0) -> bool:
     """Whether something on `port` of 127.0.0.1 lets one connect."""
     try:
         socket.create_connection((HOST, port), timeout=timeout_s).close()
@@ -113,7 +113,7 @@ class ApacheKafka:
         heap: str = "1G",
         jvm_options: Sequence[str] = JVM_OPTIONS,
         log_file: Path | str | None = None,
-        start_timeout_s: float = 60,
+        start_timeout_s: float = 120,
         classpath: str | None = None,
     ) -> None:
         self.node_id = node_id
@@ -242,7 +242,7 @@ class ApacheKafka:
         """What it complained of, see `kafka_log.errors_in`."""
         return errors_in(self.log_tail(1_000_000), *expected)
 
-    def stop(self, timeout_s: float = 30) -> int | None:
+    def stop(self, timeout_s: float = 90) -> int | None:
         """SIGTERM (a clean shutdown), SIGKILL after `timeout_s`; exit status, None if not run.
 
         The data folder stays, so that `start()` can open it again; `close()` removes what is ours.

@@ -120,7 +120,7 @@ class ClusterProcesses:
         jvm_options: Sequence[str] = FAST_START,
         folder: Path | None = None,
         checkout: Path = ROOT,
-        start_timeout_s: float = 90,
+        start_timeout_s: float = 120,
     ) -> None:
         self.peer = peer
         self._others = dict(others or {})
@@ -223,7 +223,7 @@ class ClusterProcesses:
         if self.links is not None:
             self.links.refuse(node_id)
 
-    def terminate(self, node_id: int, timeout_s: float = 40) -> int | None:
+    def terminate(self, node_id: int, timeout_s: float = 90) -> int | None:
         """SIGTERM, which is a controlled shutdown, and wait; exit code, None where it did not run.
 
         A node that does not end is killed, and that is noted among its deaths.
@@ -285,7 +285,7 @@ class ClusterProcesses:
             assert node.process is not None
             with contextlib.suppress(ProcessLookupError):
                 node.process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 90
         for node in live:
             self._await_end(node, max(1.0, deadline - time.monotonic()))
 

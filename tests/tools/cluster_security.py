@@ -125,7 +125,7 @@ class ClusterSecurity:
             keys[f"{prefix}.{MECHANISM.lower()}.sasl.jaas.config"] = jaas
         return keys
 
-    def let_clients_in(self, ports: Iterable[int], timeout_s: float = 30) -> None:
+    def let_clients_in(self, ports: Iterable[int], timeout_s: float = 90) -> None:
         """Make the clients' ACLs, and return when the brokers on all of `ports` know them."""
         principal = f"User:{USER}"
         acls = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -21,7 +20,6 @@ from ottla.__main__ import ottla_command
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-START_WITHIN_S = 60
 WAIT_MS = 60_000
 DESK, PHONE = (1360, 850), (390, 844)
 
@@ -140,11 +138,3 @@ class Tab:
         """Nothing may have gone wrong."""
         self._context.close()
         assert self.wrong == []
-
-
-def wait_until(condition: Any, what: str, within_s: float = START_WITHIN_S) -> None:
-    """Until `condition()` is true."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)

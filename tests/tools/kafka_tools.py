@@ -13,7 +13,7 @@ from types import TracebackType
 
 from tests.tools.java_tools import FAST_START, TOOLS, java_command, program_classpath
 
-CONSUME_TIMEOUT_MS = "15000"
+CONSUME_TIMEOUT_MS = "60000"
 """`--timeout-ms` of a console consumer: how long it waits for the next record."""
 
 
@@ -82,7 +82,7 @@ class KafkaTools:
         """End the JVM."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(60)
         self._process.stdout.close()
 
     def __enter__(self) -> KafkaTools:

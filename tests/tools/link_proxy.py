@@ -152,7 +152,7 @@ class LinkProxy:
         self._ports.close()
         self._call(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._thread.join(60)
         self._loop.close()
 
     async def _open(self, node: int) -> None:
@@ -267,4 +267,4 @@ class LinkProxy:
         return CLIENT
 
     def _call(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(60)

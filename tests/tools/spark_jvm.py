@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-WITHIN_S = 30
+WITHIN_S = 90
 
 
 def end_jvm_of_others(name: str) -> None:

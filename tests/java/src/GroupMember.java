@@ -150,7 +150,7 @@ public final class GroupMember {
         } else {
             String strategy = text("strategy") == null ? "range" : text("strategy");
             config.put("partition.assignment.strategy", STRATEGIES.get(strategy));
-            config.put("session.timeout.ms", options.path("session_ms").asInt(6000));
+            config.put("session.timeout.ms", options.path("session_ms").asInt(45_000));
             config.put("heartbeat.interval.ms", 500);
         }
         return config;
