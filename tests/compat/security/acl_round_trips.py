@@ -17,7 +17,7 @@ from tests.compat.security.ways import Way
 
 AclRoundTrip = Callable[[Way, Way, str], list[str]]
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 USER, ELSEWHERE = "bob", "10.9.9.9"
 """Who may write, and from where they may not read."""
 PREFIX_LENGTH = 8

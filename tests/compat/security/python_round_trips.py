@@ -17,7 +17,7 @@ from tests.compat.security.ways import Way
 
 RoundTrip = Callable[[Way, str, Sequence[bytes]], tuple[list[bytes], int]]
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 ABORTED = b"aborted"
 
 

@@ -21,7 +21,7 @@ from tests.compat.security.ways import Way
 Read = Callable[[Way, str, str], int]
 Copy = Callable[[Way, str, str, str, str], int]
 
-TIMEOUT_S = 4
+TIMEOUT_S = 60
 _GROUPED = {"enable_auto_commit": False, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 50}
 
 

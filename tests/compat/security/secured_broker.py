@@ -52,10 +52,13 @@ LISTENERS = {
     "MUTUAL": SSL,
     "TLS": SASL_SSL,
     "CLEAR": SASL_PLAINTEXT,
-    "SHORT": SASL_PLAINTEXT,
+    "SHORTPLAIN": SASL_PLAINTEXT,
+    "SHORT256": SASL_PLAINTEXT,
+    "SHORT512": SASL_PLAINTEXT,
     "ONE": SASL_PLAINTEXT,
 }
-"""SHORT ends a login after SESSION_MS, and takes no tokens; ONE takes PLAIN only."""
+"""Those of SHORT end a login after SESSION_MS and take one mechanism each; ONE takes PLAIN only."""
+SHORT = {PLAIN: "SHORTPLAIN", SHA_256: "SHORT256", SHA_512: "SHORT512"}
 SESSION_MS = 1_500
 OF_PROTOCOL = {PLAINTEXT: "OPEN", SSL: "MUTUAL", SASL_SSL: "TLS", SASL_PLAINTEXT: "CLEAR"}
 ALL = (PLAIN, SHA_256, SHA_512, OAUTHBEARER)
@@ -111,7 +114,7 @@ class SecuredBroker:
         """A new topic of one partition."""
         admin = AdminClient(librdkafka(self.way(PLAINTEXT)))
         (created,) = admin.create_topics([NewTopic(name, 1, 1)]).values()
-        created.result(20)
+        created.result(60)
         return name
 
     def mark(self) -> int:
@@ -185,10 +188,16 @@ class SecuredBroker:
             "sasl.oauthbearer.expected.audience": "kafka",
             **self._of_sasl("TLS", ALL),
             **self._of_sasl("CLEAR", ALL),
-            **self._of_sasl("SHORT", (PLAIN, SHA_256, SHA_512)),
             **self._of_sasl("ONE", (PLAIN,)),
-            "listener.name.short.connections.max.reauth.ms": str(SESSION_MS),
+            **self._of_short_sessions(),
         }
+
+    def _of_short_sessions(self) -> dict[str, str]:
+        found = {}
+        for mechanism, listener in SHORT.items():
+            own = f"listener.name.{listener.lower()}.connections.max.reauth.ms"
+            found |= self._of_sasl(listener, (mechanism,)) | {own: str(SESSION_MS)}
+        return found
 
     def _of_sasl(self, listener: str, mechanisms: tuple[str, ...]) -> dict[str, str]:
         prefix = f"listener.name.{listener.lower()}"
@@ -206,4 +215,4 @@ class SecuredBroker:
             info = ScramCredentialInfo(mechanism, 4096)
             change = UserScramCredentialUpsertion(USER, info, PASSWORD.encode())
             for future in admin.alter_user_scram_credentials([change]).values():
-                future.result(20)
+                future.result(60)

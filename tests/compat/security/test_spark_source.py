@@ -57,7 +57,7 @@ def test_spark_reads_and_writes(secured: SecuredBroker, spark: SparkSession) -> 
     values = [f"value {i}" for i in range(RECORDS)]
     for value in values:
         producer.produce(source, value)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
 
     way = secured.way(SASL_SSL, SHA_512)
     options = {f"kafka.{key}": value for key, value in java(way).items()}
@@ -113,4 +113,4 @@ def allow(secured: SecuredBroker, topic: str, *operations: AclOperation) -> None
         for operation in operations
     ]  # fmt: skip
     for future in admin.create_acls(acls).values():
-        future.result(20)
+        future.result(60)
