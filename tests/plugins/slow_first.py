@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import pytest
 
-QUICK = ("unit", "architecture")
-"""Folders of `tests/` whose files take some seconds at most."""
+QUICK = ("unit", "architecture", "compat/pipeline")
+"""Folders of `tests/` whose files take some seconds at most. Those of the pipeline have one session
+of Spark in a process, as long as no other file there comes between that makes its own."""
 
 
 def is_quick(node_id: str) -> bool:

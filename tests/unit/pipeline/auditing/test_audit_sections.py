@@ -1,9 +1,8 @@
-"""What a report says of a topic, a table, the reasons and the sums."""
+"""What a report says of a topic, a table and the reasons."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,10 +11,6 @@ pytest.importorskip("pyspark")
 from pipeline.auditing import audit_sections
 from pipeline.auditing.records_view import Bucket, PartitionCounts, RecordsView
 from pipeline.topics import Offsets
-from tests.unit.pipeline.small_frames import events, on_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 VIEW = RecordsView(
     partitions=[PartitionCounts(0, 6, 5, 10, 15)],
@@ -73,15 +68,3 @@ def test_reasons_in_order() -> None:
     section = audit_sections.of_reasons("dead", {"b": 1_000, "a": 2})
     assert section.title == "topic dead: 1,002 refused records"
     assert section.tables[0].rows == [["a", "2"], ["b", "1,000"]]
-
-
-@on_spark
-def test_sums_and_alerts(spark: SparkSession) -> None:
-    from pipeline.tables import aggregates
-
-    many = [{"dropped": n < 6, "cell": "bad"} for n in range(20)]
-    sums = aggregates.summed(events(spark, *many, {"kind": "data"}), "1 hour", 0.15)
-    section = audit_sections.of_sums(sums)
-    assert section.lines == ["21 events, 20 calls, 6 dropped, 1 alert of cells"]
-    assert section.tables[0].rows == [["bad", "2026-03-02 11:00", "20", "6", "30.0%"]]
-    assert len(section.plots) == 2

@@ -1,4 +1,7 @@
-"""Which types are judged; `tests/compat/test_table_times.py` has what becomes of their values."""
+"""Which types are judged.
+
+`tests/compat/pipeline/columns/test_table_times.py` has what becomes of their values.
+"""
 
 from __future__ import annotations
 

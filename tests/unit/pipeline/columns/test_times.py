@@ -1,4 +1,7 @@
-"""The forms of dates and times; `tests/compat/test_table_times.py` has what Spark makes of them."""
+"""The forms of dates and times.
+
+`tests/compat/pipeline/columns/test_table_times.py` has what Spark makes of them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.sql.types import DateType, StringType, TimestampNTZType, TimestampType
 
 from pipeline.columns import times
 
@@ -41,13 +43,3 @@ def test_a_form_takes_its_texts_alone(form: str, texts: tuple[str, ...]) -> None
 def test_the_first_and_the_last_second_are_those_of_the_years() -> None:
     assert datetime(1, 1, 1, tzinfo=UTC).timestamp() == times.FIRST_SECOND
     assert datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp() == times.LAST_SECOND
-
-
-def test_what_is_beyond_the_bounds_has_a_sentence() -> None:
-    said = [
-        [words for words, _ in times.beyond(kind, True, "a.b")]
-        for kind in (DateType(), TimestampType(), TimestampNTZType(), StringType())
-    ]
-    time = ["field a.b is a time before the year 1", "field a.b is a time after the year 9999"]
-    date = ["field a.b is a date before the year 1", "field a.b is a date after the year 9999"]
-    assert said == [date, time, time, []]

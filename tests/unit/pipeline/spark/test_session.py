@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +15,6 @@ from pipeline.errors import PipelineError
 from pipeline.spark import session
 from pipeline.spark.jars import JARS_VARIABLE, PACKAGE
 from pipeline.spark.session import Needs, parsed, settings_for
-from tests.unit.pipeline.small_frames import on_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(autouse=True)
@@ -124,9 +119,3 @@ def test_a_server_of_spark_connect_brings_its_own(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(PipelineError, match=wanted):
         session.make_session("table", options, needs)
     assert lacking.stopped
-
-
-@on_spark
-def test_executors_use_this_python(spark: SparkSession) -> None:
-    assert spark.sparkContext.pythonExec == sys.executable
-    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.unit.pipeline.small_frames import NOON, ON_SPARK, checked, records, split
+from tests.compat.pipeline.small_frames import NOON, ON_SPARK, checked, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.pipeline.small_frames import ON_SPARK
+from tests.compat.pipeline.small_frames import ON_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

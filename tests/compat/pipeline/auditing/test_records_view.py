@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, records
+from tests.compat.pipeline.small_frames import GOOD, ON_SPARK, records
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

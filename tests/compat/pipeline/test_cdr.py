@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.pipeline.small_frames import GOOD, NOON, ON_SPARK, events, records
+from tests.compat.pipeline.small_frames import GOOD, NOON, ON_SPARK, events, records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

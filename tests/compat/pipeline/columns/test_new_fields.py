@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.unit.pipeline.small_frames import ON_SPARK
+from tests.compat.pipeline.small_frames import ON_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

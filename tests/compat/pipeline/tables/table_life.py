@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from tests.unit.pipeline.small_frames import records
+from tests.compat.pipeline.small_frames import records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

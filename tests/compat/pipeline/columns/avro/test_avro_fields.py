@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.compat.pipeline.small_frames import ON_SPARK, checked, records, split
 from tests.unit.pipeline.columns.avro.fake_registry import E, FakeRegistry, fake_registry, record
-from tests.unit.pipeline.small_frames import ON_SPARK, checked, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

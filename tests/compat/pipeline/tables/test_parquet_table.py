@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.pipeline.small_frames import ON_SPARK, records
-from tests.unit.pipeline.tables.table_life import NOTHING
+from tests.compat.pipeline.small_frames import ON_SPARK, records
+from tests.compat.pipeline.tables.table_life import NOTHING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.pipeline.small_frames import ON_SPARK, checked, records, split
+from tests.compat.pipeline.small_frames import ON_SPARK, checked, records, split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.compat.pipeline.small_frames import ON_SPARK, records
 from tests.unit.pipeline.columns.avro.fake_registry import fake_registry, record
-from tests.unit.pipeline.small_frames import ON_SPARK, records
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

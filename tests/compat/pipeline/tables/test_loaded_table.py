@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.pipeline.small_frames import GOOD, ON_SPARK, far_folder, records
+from tests.compat.pipeline.small_frames import GOOD, ON_SPARK, far_folder, records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,24 +1,21 @@
 """Dates and times in JSON as the job `table` takes them: each text of many beside a reference in
 plain Python, at each place of a value; and the first and the last of them as every reader of a
 table has them.
-
-One session of Spark for all of it.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.pipeline.small_frames import ON_SPARK, records, split
+from tests.compat.pipeline.small_frames import ON_SPARK, records, split
 
 if TYPE_CHECKING:
     import pyarrow
@@ -130,26 +127,6 @@ PLACES: tuple[tuple[str, str, Callable[[dict[str, Any]], Any]], ...] = (
 FIELDS = (
     "t {0}, s STRUCT<t: {0}, u: INT>, l ARRAY<{0}>, m MAP<STRING, {0}>, o ARRAY<STRUCT<t: {0}>>"
 )
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """The session of the jobs, with every format of a table."""
-    from dataclasses import replace
-
-    from pipeline.columns.avro.avro_fields import PACKAGE
-    from pipeline.command import parser_for
-    from pipeline.jobs.table import needs_of
-    from pipeline.spark.session import make_session
-    from pipeline.tables.table import FORMATS
-    from tests.tools.spark_jvm import end_jvm_of_others
-
-    small = ["--conf", "spark.driver.memory=512m", "--conf", "spark.sql.shuffle.partitions=1"]
-    options = parser_for("load").parse_args(["load", "--master", "local[1]", *small])
-    needs = needs_of(FORMATS, options)
-    end_jvm_of_others("ottla-frames")
-    yield make_session("frames", options, replace(needs, packages=(*needs.packages, PACKAGE)))
-    gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
 
 
 def columns_for(schema: str) -> Columns:
