@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
-from tests.plugins import portable, quick_cases, slow_first, tiers, toolchains
+from tests.plugins import costs, portable, quick_cases, slow_first, tiers, toolchains
 from tests.plugins.quick_collection import QuickCollection
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 
@@ -35,6 +35,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(toolchains, "toolchains")
     worker = getattr(config, "workerinput", {}).get("workerid")
     config.pluginmanager.register(QuickCollection(worker), "quick-collection")
+    if config.getoption("--costs"):
+        config.pluginmanager.register(costs.Meter(), "cost-meter")
+        if worker is None:
+            cost_file = costs.CostFile(Path(config.getoption("--costs")))
+            config.pluginmanager.register(cost_file, "cost-file")
     # How long an example takes says how busy the machine is, not whether the code is right.
     settings.register_profile("ottla", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("ottla")
@@ -48,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """What the tests of `tests/compat/` talk to, and how many cases of a test are enough."""
     quick_cases.add_option(parser)
     tiers.add_option(parser)
+    costs.add_option(parser)
     parser.addoption(
         "--broker",
         choices=("ottla", "apache-kafka"),
