@@ -16,6 +16,7 @@ from tests.compat import feature_matrix
 from tests.plugins import costs, portable, quick_cases, slow_first, tiers, toolchains
 from tests.plugins.quick_collection import QuickCollection
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
+from tests.tools.ports import give_back
 
 DESCRIPTORS_MAX = 200
 """With more of them open at the end of a module, garbage is looked for."""
@@ -97,8 +98,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def leaks_end_here(request: pytest.FixtureRequest) -> Iterator[None]:
     """What clients left open is collected now, while the module still expects the warning: later it
     would be said of any other test. So are logs that nobody closed, where they are many: a process
-    has 1,024 descriptors on most machines."""
+    has 1,024 descriptors on most machines. Ports that the module took are free again."""
     yield
+    give_back()
     if _runs_clients(request.path) or len(os.listdir("/dev/fd")) > DESCRIPTORS_MAX:
         gc.collect()
 

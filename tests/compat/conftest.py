@@ -17,7 +17,6 @@ import pytest
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
-from tests.tools.ports import give_back
 
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka
@@ -31,13 +30,6 @@ PROPERTIES = {
 }
 """Members of consumer groups have the sessions that members of classic groups ask for here. A group
 without members and offsets goes at the next check: not amid a test that lists it."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ports_end_here() -> Iterator[None]:
-    """Ports that the module took are free again after it."""
-    yield
-    give_back()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import IO, cast
@@ -24,7 +24,7 @@ from broker.command.cluster_folder import open_folder
 from broker.command.nodes.running import ask_to_start, is_asked_to_start
 from broker.config.start_error import StartError
 from ottla.__main__ import READY
-from tests.tools.ports import free_base, give_back
+from tests.tools.ports import free_base
 from tests.tools.waiting import wait_until
 
 SERVES = (
@@ -35,13 +35,6 @@ REFUSES = "print('ottla: log.dirs is on fire'); raise SystemExit(2)"
 STUBBORN = (
     f"import signal; signal.signal(15, lambda *_: 0); print('{READY}')\nwhile 1: signal.pause()"
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ports_end_here() -> Iterator[None]:
-    """Ports that the module took are free again after it."""
-    yield
-    give_back()
 
 
 @pytest.fixture
