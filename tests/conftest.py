@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
-from tests.plugins import costs, portable, quick_cases, slow_first, tiers, toolchains
+from tests.plugins import costs, failed_once, portable, quick_cases, slow_first, tiers, toolchains
 from tests.plugins.quick_collection import QuickCollection
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.ports import give_back
@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(toolchains, "toolchains")
     worker = getattr(config, "workerinput", {}).get("workerid")
     config.pluginmanager.register(QuickCollection(worker), "quick-collection")
+    failed_once.register(config)
     if config.getoption("--costs"):
         config.pluginmanager.register(costs.Meter(), "cost-meter")
         if worker is None:
@@ -53,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What the tests of `tests/compat/` talk to, and how many cases of a test are enough."""
     quick_cases.add_option(parser)
+    failed_once.add_option(parser)
     tiers.add_option(parser)
     costs.add_option(parser)
     parser.addoption(
