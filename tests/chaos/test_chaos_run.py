@@ -14,8 +14,10 @@ KINDS = ["kill-leader", "cut-from-clients-too", "pause-controller"]
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("secured", "seconds", "kinds"),
-    [(False, 38, KINDS), (True, 18, ["kill-controller"])],
-    ids=["plain", "secured"],
+    [
+        pytest.param(False, 38, KINDS, id="plain", marks=pytest.mark.long),
+        pytest.param(True, 18, ["kill-controller"], id="secured"),
+    ],
 )
 def test_a_short_run_is_clean(
     tmp_path: Path, secured: bool, seconds: int, kinds: list[str]

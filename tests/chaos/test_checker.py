@@ -21,6 +21,7 @@ def test_a_clean_history_raises_no_alarm(seed: int) -> None:
     assert check(clean_history(seed)) == []
 
 
+@pytest.mark.long(sample=8)
 @pytest.mark.parametrize("kind", ALL_PLANTS)
 def test_what_is_planted_is_found(kind: str) -> None:
     for seed in SEEDS:

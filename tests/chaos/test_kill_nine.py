@@ -1,4 +1,4 @@
-"""`kill -9` in mid-load, twenty times: whatever was acknowledged is there, and start-up says so.
+"""`kill -9` in mid-load, eight times: whatever was acknowledged is there, and start-up says so.
 
 `python -m tests.chaos.kill_run --kills 200` is the same for longer.
 """
@@ -12,7 +12,7 @@ import pytest
 from ottla.testing.broker_process import BrokerProcess
 from tests.chaos import kill_run
 
-KILLS = 20
+KILLS = 8
 
 
 @pytest.fixture

@@ -63,6 +63,7 @@ def test_a_quick_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]  # peers and plans are gone
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize(
     ("scenario", "value_bytes"), [("batched-1k-acks-1", 1024), ("batched-100-acks-1-by-2", 100)]
 )

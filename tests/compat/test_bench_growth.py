@@ -15,6 +15,7 @@ from bench.peers import start_peer
 SMALL = {"connections": (5, 60), "members": (1, 3)}
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
 def test_a_curve_is_measured(curve: Curve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(curve, sizes=SMALL.get(curve.name, (9, 20)))

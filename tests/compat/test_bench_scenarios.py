@@ -34,6 +34,7 @@ def secured_peer() -> Iterator[Peer]:
     started.stop()
 
 
+@pytest.mark.long(sample=3)
 @pytest.mark.parametrize("scenario", CHOSEN, ids=lambda scenario: scenario.name)
 def test_a_scenario_gives_its_figures(
     scenario: Scenario, peer: Peer, monkeypatch: pytest.MonkeyPatch
@@ -47,6 +48,7 @@ def test_a_scenario_gives_its_figures(
     check(scenario, peer, WINDOW_S if scenario.group != "transactions" else 5 * WINDOW_S)
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("scenario", SECURED, ids=lambda scenario: scenario.name)
 def test_a_scenario_of_secured_listeners_gives_its_figures(
     scenario: Scenario, secured_peer: Peer

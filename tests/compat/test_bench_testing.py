@@ -11,6 +11,7 @@ from bench.testing.clients import answers, confluent
 pytestmark = [pytest.mark.go, pytest.mark.timeout(600)]
 
 
+@pytest.mark.long
 def test_kfake() -> None:
     one = Kfake()
     try:

@@ -1,12 +1,13 @@
 """Groups with the Python clients and Java's: members that die, come back, are many or few.
 
 Of both protocols: where a client's name ends in `/consumer`, the broker assigns (KIP-848). Every
-test runs with each Python client. The Java client takes part where it shows most; `--long` runs
-every test with it, too, in groups of both protocols.
+test runs with two Python clients, others each time. The Java client takes part where it shows
+most; `--long` runs every test with every client, in groups of both protocols.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -33,26 +34,35 @@ from tests.compat.group_member import (
     until,
 )
 
+_turns = itertools.count()
+
 
 def clients(*always: str, of: Sequence[str] = CLIENTS) -> list[Any]:
-    """The clients `of`; those of Java are long, but for the ones of `always`."""
-    return [pytest.param(name, marks=marks(name, name in always)) for name in of]
+    """Return the clients `of`; all are long but those of `always` and two Python clients in turn.
+
+    The turn passes from test to test, so that each client has its share in `make test`.
+    """
+    python = [name for name in of if not name.startswith(JAVA)]
+    turn = next(_turns)
+    kept = {*always, *(python[(turn + place) % len(python)] for place in range(2) if python)}
+    return [pytest.param(name, marks=marks(name, name in kept)) for name in of]
 
 
 def marks(client: str, always: bool) -> list[pytest.MarkDecorator]:
-    """Of a case of a client."""
-    if not client.startswith(JAVA):
-        return []
-    return [pytest.mark.java] if always else [pytest.mark.java, pytest.mark.long]
+    """Return the marks of a client's case, which is long unless it runs always."""
+    java = [pytest.mark.java] if client.startswith(JAVA) else []
+    return java if always else [*java, pytest.mark.long]
 
 
 JAVA_CONSUMER = JAVA + CONSUMER_PROTOCOL
 CLASSIC = [name for name in CLIENTS if not name.endswith(CONSUMER_PROTOCOL)]
 ASSIGNED = [name for name in CLIENTS if name.endswith(CONSUMER_PROTOCOL)]
+KEPT = ("kafka-python", "aiokafka")
+"""Clients whose first strategy is tried in `make test`."""
 STRATEGY_MATRIX = [
-    pytest.param(name, strategy, marks=marks(name, always=False))
+    pytest.param(name, strategy, marks=marks(name, always=name in KEPT and not place))
     for name in CLIENTS
-    for strategy in STRATEGIES[name]
+    for place, strategy in enumerate(STRATEGIES[name])
 ]
 
 

@@ -215,6 +215,7 @@ def public_data(name: str, folder: Path, whole: bool) -> Path:
     return file
 
 
+@pytest.mark.long(sample=1)
 def test_public_data_comes_back_row_for_row(
     kafka: Kafka,
     job: Job,

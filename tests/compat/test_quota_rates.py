@@ -16,6 +16,7 @@ LEAST, MOST = 0.3, 2.0
 """Of the quota. What two seconds left over may go at once; a machine that others use gives less."""
 
 
+@pytest.mark.long
 @pytest.mark.java
 @pytest.mark.timeout(120)
 def test_rates_are_about_the_quota() -> None:

@@ -22,7 +22,7 @@ from tests.tools.java_tools import PROJECT_DIR
 if TYPE_CHECKING:
     from tests.compat.spark_cluster import SparkCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
 
 EVENTS = "500"
 

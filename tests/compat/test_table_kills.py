@@ -12,6 +12,7 @@ import pytest
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize(("to", "kills"), [("delta", 3), ("iceberg", 2)])
 def test_a_job_that_is_killed_writes_each_offset_once(tmp_path: Path, to: str, kills: int) -> None:
     pytest.importorskip("pyspark")

@@ -194,6 +194,7 @@ def test_what_users_write_is_typed(from_wheel: Environment, tmp_path: Path) -> N
     assert "Success" in checked
 
 
+@pytest.mark.long(sample=4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_beside_a_project_with_packages_of_our_names(
     installed: Environment, layout: str, tmp_path: Path

@@ -40,15 +40,13 @@ def kept_items(items: list[pytest.Item]) -> list[pytest.Item]:
     samples: dict[str, int] = {}
     left_out: set[str] = set()
     for item in items:
-        mark = item.get_closest_marker(MARKER)
-        if mark is None:
-            continue
-        if "sample" in mark.kwargs:
-            name = function_id(item.nodeid)
-            samples[name] = mark.kwargs["sample"]
-            sampled.setdefault(name, []).append(item.nodeid)
-        else:
+        marks = [mark.kwargs for mark in item.iter_markers(MARKER)]
+        if any("sample" not in keywords for keywords in marks):
             left_out.add(item.nodeid)
+        elif marks:
+            name = function_id(item.nodeid)
+            samples[name] = min(keywords["sample"] for keywords in marks)
+            sampled.setdefault(name, []).append(item.nodeid)
     for name, cases in sampled.items():
         left_out |= set(cases) - set(spread(cases, samples[name]))
     return [item for item in items if item.nodeid not in left_out]

@@ -23,6 +23,7 @@ def _seeds() -> list[object]:
     return [seed if seed < QUICK else pytest.param(seed, marks=slow) for seed in range(SEEDS)]
 
 
+@pytest.mark.long(sample=6)
 @pytest.mark.parametrize("seed", _seeds())
 def test_every_invariant_holds(seed: int) -> None:
     outcome = Simulation(seed).run()
@@ -36,6 +37,7 @@ def test_every_kind_of_fault_is_among_the_quick_seeds() -> None:
     assert any(plan.weather.cut_chance for plan in plans)
 
 
+@pytest.mark.long(sample=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_broker_is_caught(name: str) -> None:

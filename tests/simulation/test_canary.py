@@ -17,11 +17,13 @@ from tests.simulation.simulation import Simulation
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("brokers", [1, 3])
 def test_a_seed_gives_the_same_trace_when_run_twice(brokers: int) -> None:
     assert Simulation(3, brokers=brokers).run() == Simulation(3, brokers=brokers).run()
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("brokers", "seed"), [(1, 2), (3, 10)])
 def test_a_seed_gives_the_same_trace_whatever_the_hash_seed(brokers: int, seed: int) -> None:

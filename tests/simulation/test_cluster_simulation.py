@@ -24,6 +24,7 @@ def _seeds() -> list[object]:
     return [seed if seed < QUICK else pytest.param(seed, marks=slow) for seed in range(SEEDS)]
 
 
+@pytest.mark.long(sample=6)
 @pytest.mark.parametrize("seed", _seeds())
 def test_every_invariant_holds(seed: int) -> None:
     outcome = Simulation(seed, brokers=brokers_of(seed)).run()
@@ -39,6 +40,7 @@ def test_every_kind_of_cluster_is_among_the_seeds() -> None:
     assert any(plan.transactional for plan in plans[:QUICK])
 
 
+@pytest.mark.long(sample=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLUSTER_MUTANTS)
 def test_a_broken_cluster_is_caught(name: str) -> None:

@@ -27,6 +27,7 @@ def test_what_is_left_is_the_last_of_each_key(seed: int) -> None:
             life.check()
 
 
+@pytest.mark.long(sample=20)
 @pytest.mark.parametrize("seed", INTERRUPTED_SEEDS)
 def test_a_cleaning_that_is_cut_off_anywhere_loses_nothing(seed: int) -> None:
     life = CompactedLife(seed)

@@ -212,6 +212,7 @@ def go_on(log: UnifiedLog) -> None:
     assert log.read(end, 1000).size > 0
 
 
+@pytest.mark.long(sample=10)
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "killed"])
 @pytest.mark.parametrize("name", DAMAGE_NAMES)
 def test_damage_costs_its_partition_at_most(name: str, clean: bool) -> None:

@@ -57,6 +57,7 @@ def worlds() -> dict[bool, World]:
     return {clean: World(clean=clean) for clean in (True, False)}
 
 
+@pytest.mark.long(sample=10)
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "killed"])
 @pytest.mark.parametrize("name", DAMAGE_NAMES)
 def test_damage_is_refused_or_loses_nothing(

@@ -212,6 +212,7 @@ class Life:
         assert (found.offset if found else None) == expected
 
 
+@pytest.mark.long(sample=20)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_life(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(next_segment, "SEGMENT_BYTES_MIN", 0)

@@ -77,6 +77,7 @@ def _create(story: Scenario, name: str) -> None:
         story.run_for(200)
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_voters_that_die_after_their_votes_elect_one_leader_an_epoch(seed: int) -> None:

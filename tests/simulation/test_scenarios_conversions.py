@@ -151,6 +151,7 @@ class Conversions:
         self.story.in_sync(*self.story.brokers)
 
 
+@pytest.mark.long(sample=4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     "steps",

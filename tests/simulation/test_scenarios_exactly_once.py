@@ -93,6 +93,7 @@ def test_t9_an_idle_producer_that_was_forgotten_goes_on(protocol: int) -> None:
     story.run(tell)
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_t10_readers_while_bounds_move_and_leaders_change(seed: int) -> None:
     """Nothing is read above the last stable offset, and it does not go back (I5, I6, I9)."""

@@ -61,6 +61,7 @@ class RestlessMember(GroupMember):
 # --- G2 ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("seed", SEEDS[:2])
 def test_g2_a_coordinator_dies_inside_requests_of_members_twenty_times(seed: int) -> None:
     story = Scenario(seed)

@@ -155,6 +155,7 @@ class KillTheController:
     def given_up(self, exchange: Exchange) -> None: ...
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize(
     ("seed", "layout"),
     [(1, Layout.combined(3)), (2, Layout.apart(3, 3))],
@@ -267,6 +268,7 @@ def _more_given(story: Scenario, collectors: list[IdCollector], recreator: Recre
     story.run_until(lambda: len(recreator.found) > topics, 20_000)
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_c8_no_id_is_given_twice_over_ten_failovers_of_the_controller(seed: int) -> None:
     """Producer ids (KAFKA-15552), topic ids, broker epochs; blocks so small that some broker waits

@@ -77,6 +77,7 @@ def test_t5_a_late_produce_hangs_nothing(protocol: int, next_one: bool) -> None:
     late_produce(1, protocol, next_one=next_one)
 
 
+@pytest.mark.long(sample=6)
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_t6_a_coordinator_that_dies_leaves_one_outcome(protocol: int, point: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.simulation.transaction_mutants import TRANSACTION_MUTANTS, transaction_failure
 
 
+@pytest.mark.long(sample=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRANSACTION_MUTANTS)
 def test_a_broken_transaction_is_caught(name: str) -> None:

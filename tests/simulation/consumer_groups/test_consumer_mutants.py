@@ -17,6 +17,7 @@ from tests.simulation.simulation import Simulation
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long(sample=3)
 @pytest.mark.parametrize("name", QUICK)
 def test_a_broken_rule_is_caught(name: str) -> None:
     failure = consumer_failure(name)

@@ -29,6 +29,7 @@ FOUND = {
 }
 
 
+@pytest.mark.long(sample=4)
 @pytest.mark.parametrize("seed", FOUND)
 def test_what_was_wrong_once_holds_now(seed: int) -> None:
     outcome = Simulation(seed, Job(seed, 3, groups=True).plan).run()

@@ -15,6 +15,7 @@ from tests.simulation.simulation import Simulation
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long(sample=3)
 @pytest.mark.parametrize("name", QUOTA_MUTANTS)
 def test_a_broken_quota_is_caught(name: str) -> None:
     failure = quota_failure(name)

@@ -241,6 +241,7 @@ def json_values() -> list[str]:
     return [*(json.dumps(text) for text in texts), *NUMBERS, *numbers]
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_text_is_the_value_that_it_means_or_a_misfit(spark: SparkSession, kind: str) -> None:
     seed = random.Random(f"{SEED} {kind}")
@@ -326,6 +327,7 @@ BEYOND = (
 )
 
 
+@pytest.mark.long(sample=1)
 @pytest.mark.parametrize("form", ["delta", "iceberg", "parquet"])
 def test_every_reader_has_the_bounds(spark: SparkSession, form: str, tmp_path: Path) -> None:
     from pipeline.tables.progress import KEY, ROWS, Progress

@@ -1,6 +1,6 @@
 """A topic whose values change while it becomes a table, through the whole command.
 
-One format each in `make test`, all of them in `make test-long`.
+One format of one test in `make test`, all of them in `make test-long`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Topic:
         return progress.run, progress.ends
 
 
-def formats(always: str) -> pytest.MarkDecorator:
+def formats(always: str = "") -> pytest.MarkDecorator:
     """Run a test with each format; with those other than `always` it is long."""
     return pytest.mark.parametrize(
         "form",
@@ -172,7 +172,7 @@ def test_a_column_that_comes_midway_and_a_type_that_changes(
     assert topic.letters() == misfits
 
 
-@formats("parquet")
+@formats()
 def test_a_registry_whose_latest_schema_gains_a_field_and_then_changes_a_type(
     spark: SparkSession,
     form: str,
