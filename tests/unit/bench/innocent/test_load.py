@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 
 import pytest
 
@@ -20,7 +19,7 @@ def test_it_ends_by_a_signal_wherever_it_waits(
         told.ready()
         told.did(port)
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
+        signal.pause()
 
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(load, "LOADS", {"waits": waits})

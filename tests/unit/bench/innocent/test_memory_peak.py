@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
 
 from bench.innocent.memory_peak import Memory, MemoryPeak, memory_of
+from tests.tools.waiting import wait_until
 
 MIB = 1 << 20
 
@@ -21,9 +21,7 @@ def test_a_peak_stays() -> None:
     assert before.resident >= before.anonymous > 0
     with MemoryPeak(os.getpid()) as memory:
         held = bytearray(b"x") * (256 * MIB)  # what others let go of meanwhile is less
-        deadline = time.monotonic() + 10
-        while memory.peak.anonymous < before.anonymous + 50 and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_until(lambda: memory.peak.anonymous >= before.anonymous + 50, "the peak")
         del held
     assert memory.peak.anonymous >= before.anonymous + 50
     assert memory.peak.resident >= memory.peak.anonymous
