@@ -64,7 +64,7 @@ class GuardedCluster:
             mine[node_id] = self._logged_in(node_id, name, password)
 
     def another_client(self, node_id: int) -> WireClient:
-        """Of the user who is to be refused."""
+        """Return another connection of the user who is to be refused."""
         return self._logged_in(node_id, STRANGER, STRANGER_PASSWORD)
 
     def _logged_in(self, node_id: int, name: str, password: str) -> WireClient:

@@ -11,9 +11,16 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import answer_to, decode_answer
+from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -25,20 +32,21 @@ from tests.differential.comparison import Comparable
 from tests.differential.connection import Connection, Outcome
 from tests.differential.learning import learn
 from tests.differential.sequence import Learned, Resolver, Step, frame_of
-from tests.tools.waiting import LIMIT_S
+from tests.tools.waiting import LIMIT_S, wait_until
 
 ANSWER_S = 3.0
 REST_S = LIMIT_S
 POLL_S = 0.003
 # Before it Metadata makes a topic that is not there, whatever the request's field says.
 MAY_FORBID_CREATION_FROM = 4
-# The controller answers for these before the broker's image has them, and DescribeConfigs sees a
-# config a little before the logs have it: Apache Kafka's race, which is not what is compared.
+# The controller answers for these before the broker's image has them: Apache Kafka's race, which is
+# not what is compared.
 CHANGES_THE_IMAGE = (
     *("ALTER_CONFIGS", "INCREMENTAL_ALTER_CONFIGS", "ELECT_LEADERS", "UPDATE_FEATURES"),
     *("ALTER_USER_SCRAM_CREDENTIALS", "ALTER_CLIENT_QUOTAS", "CREATE_ACLS", "DELETE_ACLS"),
 )
 APPLIED_S = 0.005
+"""DescribeConfigs sees a config this little before the logs have it."""
 COMES_LATER = (
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -170,7 +178,7 @@ class Side:
             if sent.request.transactional_id:
                 self._until_complete(sent.request.transactional_id)
         elif api in CHANGES_THE_IMAGE:
-            time.sleep(APPLIED_S)
+            self._until_applied()
 
     def ask(self, request: Any, version: int) -> Any:
         """A question of the tester's own, on a connection of its own."""
@@ -232,6 +240,19 @@ class Side:
         found = self.ask(ListOffsetsRequest(-1, 0, offsets), 4).topics
         return all(one.error_code == 0 for topic in found for one in topic.partitions)
 
+    def _until_applied(self) -> None:
+        """Wait until the broker's image has all that the controller has committed."""
+        partition = DescribeQuorumRequestPartitionData(0)
+        topic = DescribeQuorumRequestTopicData("__cluster_metadata", [partition])
+        quorum = self.ask(DescribeQuorumRequest([topic]), 2)
+        last = quorum.topics[0].partitions[0].high_watermark - 1
+        wait_until(
+            lambda: self.ask(ApiVersionsRequest("t", "1"), 4).finalized_features_epoch >= last,
+            f"what is committed up to {last}",
+            pause_s=POLL_S,
+        )
+        time.sleep(APPLIED_S)
+
     def _until_complete(self, name: str) -> None:
         deadline = time.monotonic() + REST_S
         while time.monotonic() < deadline:
@@ -242,9 +263,7 @@ class Side:
 
 
 def _name_of(request: Any) -> str:
-    return {2: "LIST_OFFSETS", 3: "METADATA", 65: "DESCRIBE_TRANSACTIONS", 20: "DELETE_TOPICS"}[
-        request.API_KEY
-    ]
+    return ApiKey(request.API_KEY).name
 
 
 def _decoded(sent: Sent, frame: bytes) -> Any:

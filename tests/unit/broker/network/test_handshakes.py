@@ -17,7 +17,7 @@ async def turn() -> None:
 
 
 class VirtualLoop(SimScheduler):
-    """The loop's, but for its time, which passes when a test says so."""
+    """The running loop with a clock and timers of its own, which a test moves on."""
 
     def __init__(self) -> None:
         super().__init__()

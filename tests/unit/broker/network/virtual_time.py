@@ -31,7 +31,7 @@ class VirtualTime(SimScheduler):
             acceptor._loop = _Loop(acceptor._loop, self)  # type: ignore[assignment]
 
     def seconds(self) -> float:
-        """What time.monotonic says."""
+        """Return what `time.monotonic` says here."""
         return self.now_ms / 1000
 
 
