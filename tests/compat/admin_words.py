@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.command.cli import run_cli
 from tests.tools.kafka_tools import KafkaTools
+from tests.tools.waiting import wait_until
 
-SEEN_S = 10.0
 WORDS: Sequence[Sequence[str]] = (
     ("--allow-principal", "User:a", "--producer", "--topic", "t", "--transactional-id", "x")
     + ("--idempotent",),
@@ -96,11 +95,14 @@ def check_acls(
 
 def _after(server: str, seen: Callable[..., bool]) -> set[Row]:
     """What the cluster has once its broker has heard of the change."""
-    deadline = time.monotonic() + SEEN_S
-    while not seen(found := acls_of(server)):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
-    return found
+    told: list[set[Row]] = []
+
+    def is_seen() -> bool:
+        told[:] = [acls_of(server)]
+        return seen(told[0])
+
+    wait_until(is_seen, "the change of ACLs")
+    return told[0]
 
 
 def add_user(server: str, name: str, password: str) -> None:
@@ -122,7 +124,4 @@ def remove_user(server: str, name: str) -> None:
 
 
 def _listed(server: str, name: str, wanted: tuple[int, list[dict[str, Any]]]) -> None:
-    deadline = time.monotonic() + SEEN_S
-    while (found := ottla("user", "list", name, server=server)[:2]) != wanted:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
+    wait_until(lambda: ottla("user", "list", name, server=server)[:2] == wanted, f"{wanted}")

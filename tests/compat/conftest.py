@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 PROPERTIES = {
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "500",
     "offsets.retention.check.interval.ms": "86400000",
 }
-"""Members of consumer groups have the sessions that members of classic groups ask for here. A group
-without members and offsets goes at the next check: not amid a test that lists it."""
+"""A test may give its group short sessions. A group without members and offsets goes at the next
+check: not amid a test that lists it."""
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def create_topic(bootstrap: str) -> None:
     configs = {"retention.ms": "-1", "segment.bytes": str(1024 * 1024), "cleanup.policy": "delete"}
     admin = AdminClient({"bootstrap.servers": bootstrap})
     (created,) = admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, config=configs)]).values()
-    created.result(30)
+    created.result(60)
 
 
 def produce(bootstrap: str, first: int, count: int) -> None:
@@ -60,7 +60,7 @@ def produce(bootstrap: str, first: int, count: int) -> None:
                 headers=[("number", str(i).encode()), ("nothing", None)] if number else [],
                 timestamp=TIMESTAMP_MS + i,
             )
-        assert producer.flush(30) == 0
+        assert producer.flush(60) == 0
 
 
 def commit(bootstrap: str) -> None:
@@ -75,7 +75,7 @@ def commit(bootstrap: str) -> None:
     )
     try:
         consumer.subscribe([TOPIC])
-        assert len(consumer.consume(100, 30)) == 100
+        assert len(consumer.consume(100, 60)) == 100
         consumer.commit(asynchronous=False)
     finally:
         consumer.close()
@@ -83,7 +83,7 @@ def commit(bootstrap: str) -> None:
 
 def once_up(ask: Callable[[], T]) -> T:
     """The answer of a broker that may have just started, and not lead its partitions yet."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while True:
         try:
             return ask()
@@ -95,16 +95,16 @@ def once_up(ask: Callable[[], T]) -> T:
 
 def end_offset(consumer: Consumer, partition: TopicPartition) -> int:
     """The high watermark."""
-    end: int = once_up(lambda: consumer.get_watermark_offsets(partition, 30))[1]
+    end: int = once_up(lambda: consumer.get_watermark_offsets(partition, 60))[1]
     return end
 
 
 def contents(bootstrap: str) -> Contents:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    metadata = admin.list_topics(timeout=30)
+    metadata = admin.list_topics(timeout=60)
     topics = {name: len(t.partitions) for name, t in sorted(metadata.topics.items())}
     resource = ConfigResource(ResourceType.TOPIC, TOPIC)
-    described = admin.describe_configs([resource])[resource].result(30)
+    described = admin.describe_configs([resource])[resource].result(60)
     configs = {entry.name: entry.value for entry in described.values() if not entry.is_default}
     consumer = Consumer(
         {
@@ -119,7 +119,7 @@ def contents(bootstrap: str) -> Contents:
         ends = [end_offset(consumer, p) for p in partitions]
         consumer.assign(partitions)
         messages = consumer.consume(sum(ends), 60)
-        committed = once_up(lambda: consumer.committed(partitions, 30))
+        committed = once_up(lambda: consumer.committed(partitions, 60))
     finally:
         consumer.close()
     assert len(messages) == sum(ends)

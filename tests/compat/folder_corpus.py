@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -21,6 +21,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from tests.tools.waiting import wait_until
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CODEC_TOPIC, TRANSACTION_TOPIC, COMPACTED_TOPIC = "all.codecs-1", "in_transactions", "last-values"
 TOPICS = (CODEC_TOPIC, TRANSACTION_TOPIC, COMPACTED_TOPIC)
@@ -30,8 +32,9 @@ PROPERTIES = {"log.cleaner.backoff.ms": "100", "log.segment.delete.delay.ms": "0
 _FIRST_MS = time.time_ns() // 1_000_000 - 40_000_000
 _STEP_MS = 2_000
 _SMALL_SEGMENTS = {"segment.ms": "1000"}
-_TIMEOUT_S = 30
-_STILL_S = 1.0
+_TIMEOUT_S = 90
+_PASSING = (".cleaned", ".swap", ".deleted")
+"""Files that a cleaner makes while it is at work, and those in whose place it has put others."""
 
 
 def make_topics(bootstrap: str) -> None:
@@ -59,20 +62,21 @@ def filled(bootstrap: str, data_dir: Path) -> Iterator[None]:
     writer.now_ms = time.time_ns() // 1_000_000 + 10_000
     open_one = writer.transactions()
     writer.last_values()
-    deadline = time.monotonic() + _TIMEOUT_S
-    while not _is_clean(data_dir):
-        assert time.monotonic() < deadline, "the cleaner does not come"
-        time.sleep(0.05)
+    wait_until(lambda: _is_clean(data_dir), "a topic without anything to clean")
     _stop_cleaning(bootstrap, data_dir)
     yield
     open_one.abort_transaction(_TIMEOUT_S)
 
 
 def _is_clean(data_dir: Path) -> bool:
-    """Whether the cleaner has been at the compacted topic's end but for its active segment."""
+    """Whether the cleaner has been at all of the compacted topic but for its active segment, and
+    has nothing left to do there."""
+    names = [path.name for path in (data_dir / f"{COMPACTED_TOPIC}-0").iterdir()]
+    active = max(int(name.partition(".")[0]) for name in names if name.endswith(".log"))
     path = data_dir / "cleaner-offset-checkpoint"
     lines = path.read_text().splitlines() if path.exists() else []
-    return any(line.split()[0] == COMPACTED_TOPIC and int(line.split()[2]) >= 60 for line in lines)
+    is_there = f"{COMPACTED_TOPIC} 0 {active}" in lines
+    return is_there and not any(name.endswith(_PASSING) for name in names)
 
 
 def _stop_cleaning(bootstrap: str, data_dir: Path) -> None:
@@ -89,22 +93,6 @@ def _stop_cleaning(bootstrap: str, data_dir: Path) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     [altered] = admin.incremental_alter_configs([resource]).values()
     altered.result(_TIMEOUT_S)
-    still_since, seen = time.monotonic(), _files(data_dir)
-    while time.monotonic() < still_since + _STILL_S:
-        time.sleep(0.05)
-        now = _files(data_dir)
-        if now != seen:
-            still_since, seen = time.monotonic(), now
-
-
-def _files(data_dir: Path) -> list[tuple[str, int, int]]:
-    """Names, inodes and sizes: compaction puts others in their place."""
-    with suppress(FileNotFoundError):
-        return [
-            (path.name, path.stat().st_ino, path.stat().st_size)
-            for path in sorted((data_dir / f"{COMPACTED_TOPIC}-0").iterdir())
-        ]
-    return []
 
 
 class _Writer:

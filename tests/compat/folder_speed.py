@@ -30,7 +30,7 @@ _QUERY = ("count(*) AS records", "sum(length(value)) AS bytes", "sum(offset) AS 
 def fill(bootstrap: str, topic: str, records: int, size: int, codec: str) -> None:
     """Values that pack to about half."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(60)
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,

@@ -5,7 +5,6 @@ By raw requests, on a listener where users log in by SCRAM.
 
 from __future__ import annotations
 
-import time
 from base64 import b64encode
 from typing import NamedTuple
 
@@ -19,10 +18,10 @@ from protocol.messages.expire_delegation_token import ExpireDelegationTokenReque
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.clients.wire_client import WireClient
+from tests.tools.waiting import wait_until
 
 SECRET = {"delegation.token.secret.key": "a key that both have"}
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-_TIMEOUT_S = 20
 
 
 class Owner(NamedTuple):
@@ -77,9 +76,7 @@ class Owner(NamedTuple):
         return seen[0]
 
     def _until(self, hmac: bytes, *, there: bool) -> None:
-        deadline = time.monotonic() + _TIMEOUT_S
-        while (hmac in self.tokens()) is not there:
-            assert time.monotonic() < deadline
+        wait_until(lambda: (hmac in self.tokens()) is there, "the token, made or gone")
 
 
 def _topics(port: int, mechanism: str, name: str, password: str) -> set[str] | None:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka")
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 REQUEST_SIZE_MAX = 10_000_000
 
 # What a client cannot do, by (client, feature).

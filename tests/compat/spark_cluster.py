@@ -151,7 +151,7 @@ class SparkCluster:
         for process in reversed(self._processes):
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(90)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

@@ -137,7 +137,7 @@ def send(servers: str, events: int) -> None:
     """JSON events of some 150 bytes, in six partitions."""
     admin = AdminClient({"bootstrap.servers": servers})
     (made,) = admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values()
-    made.result(30)
+    made.result(60)
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 20})
     for number in range(events):
         event = {

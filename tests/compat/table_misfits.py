@@ -75,7 +75,7 @@ def send(servers: str, events: int) -> Counter[tuple[str | None, str]]:
     """How many misfits of each kind were sent."""
     admin = AdminClient({"bootstrap.servers": servers})
     (made,) = admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values()
-    made.result(30)
+    made.result(60)
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 20})
     sent: Counter[tuple[str | None, str]] = Counter()
     for number in range(events):

@@ -52,7 +52,7 @@ def test_what_ends_a_request_goes_to_the_end_of_the_file(mode: str) -> None:
     with FloorPeer(SOURCE, mode, 3, 12) as floor:
         # One connection after the other, as the replayer makes one for each window.
         for words in (b"head one", b"head two"):
-            with socket.create_connection(("127.0.0.1", floor.port), timeout=30) as connection:
+            with socket.create_connection(("127.0.0.1", floor.port), timeout=90) as connection:
                 assert ask(connection, words) == bytes(8)
         assert floor.file_bytes == 6
         assert Path(floor.file_name).read_bytes() == b"onetwo"
@@ -66,7 +66,7 @@ def test_parts_of_the_file_follow_the_head_in_turn() -> None:
     parts = [bytes([number]) * 300_000 for number in range(3)]
     with (
         FloorPeer(SOURCE, "send", 300_000, 20, data=b"".join(parts)) as floor,
-        socket.create_connection(("127.0.0.1", floor.port), timeout=30) as connection,
+        socket.create_connection(("127.0.0.1", floor.port), timeout=90) as connection,
     ):
         for number in range(5):
             assert ask(connection, b"more") == bytes(16) + parts[number % 3]
@@ -82,7 +82,7 @@ def test_only_the_first_batch_of_a_connection_is_the_brokers(broker: Peer) -> No
     frame = produce_frame("frames", 0, 100)
     with FloorPeer(BATCHES_SOURCE, broker.port) as floor:
         for connections in (1, 2):
-            with socket.create_connection(("127.0.0.1", floor.port), timeout=30) as connection:
+            with socket.create_connection(("127.0.0.1", floor.port), timeout=90) as connection:
                 answers = set()
                 for number in range(3):
                     correlation_id = number.to_bytes(4, "big")

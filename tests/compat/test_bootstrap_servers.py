@@ -19,7 +19,7 @@ from tests.clients.wire_client import WireClient
 from tests.tools.ports import free_port
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
-DEADLINE_S = 30
+DEADLINE_S = 90
 PROTOCOLS = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL"
 
 

@@ -24,6 +24,7 @@ from tests.compat.python_clients import (
     read,
 )
 from tests.compat.tcp_proxy import LossyProxy
+from tests.tools.waiting import wait_until
 
 MakeTopic = Callable[..., str]
 NOW_MS = int(time.time() * 1000)
@@ -49,7 +50,7 @@ def make_topics(servers: str) -> MakeTopic:
         topic = f"clients-{uuid4().hex[:10]}"
         config = {key.replace("_", "."): value for key, value in configs.items()}
         (future,) = admin.create_topics([NewTopic(topic, partitions, 1, config=config)]).values()
-        future.result(20)
+        future.result(60)
         return topic
 
     return make
@@ -200,8 +201,7 @@ def test_an_offset_that_is_not_there(client: Client, broker: str, new_topic: Mak
         assert [one.offset for one in read(consumer, 5)] == list(range(5))
     with client.consumer(broker, topic, 100, reset="none") as consumer:
         with pytest.raises(Refused) as refused:
-            for _ in range(50):
-                consumer.poll(0.2)
+            wait_until(lambda: consumer.poll(0.2), "a refusal")
         assert refused.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from ottla.__main__ import ottla_command
 from ottla.testing import Cluster
 from tests.compat.ottla_command import WITHIN_S, Ottla
+from tests.tools.waiting import wait_until
 
 COUNT = 200_000
 REPLICATED = {"min.insync.replicas": "2"}
@@ -101,7 +101,7 @@ def test_a_topic_with_too_few_in_sync_is_waited_for(cluster: Cluster, ottla: Ott
         assert producing.stdin is not None
         producing.stdin.write(b"one\n")
         producing.stdin.close()
-        time.sleep(0.3)
+        wait_until(lambda: leader.requests("Produce"), "a Produce that is refused")
         others[0].restart()
         assert producing.wait(WITHIN_S) == 0
     assert ottla("consume", "t") == b"one\n"

@@ -33,6 +33,7 @@ from storage.filesystem import LocalFilesystem
 from storage.log_config import LogConfig
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START, run_tool
+from tests.tools.waiting import wait_until
 from tests.unit.storage.harness import environment, open_log
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
@@ -100,14 +101,11 @@ def alter(admin: AdminClient, name: str, value: str) -> None:
     entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
     for future in admin.incremental_alter_configs([resource]).values():
-        future.result(20)
+        future.result(60)
 
 
-def wait_for(condition: Callable[[], bool], timeout_s: float = 60) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it does not come"
-        time.sleep(0.1)
+def wait_for(condition: Callable[[], bool]) -> None:
+    wait_until(condition, "the cleaned log")
 
 
 def batches(folder: Path) -> Iterator[tuple[Any, list[Record]]]:
@@ -167,7 +165,7 @@ def consumed(bootstrap: str, end: int) -> list[tuple[int, bytes, bytes | None]]:
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
     found: list[tuple[int, bytes, bytes | None]] = []
     while not found or found[-1][0] < end:
-        message = consumer.poll(20)
+        message = consumer.poll(60)
         assert message is not None and not message.error(), found[-3:]
         found.append((message.offset(), message.key(), message.value()))
     consumer.close()
@@ -180,7 +178,7 @@ def test_what_stays_is_what_kafka_leaves(tmp_path: Path) -> None:
         properties={"log.cleaner.backoff.ms": "100"}, jvm_options=FAST_START, heap="512m"
     ) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        admin.create_topics([NewTopic(TOPIC, 1, 1, config=TOPIC_CONFIG)])[TOPIC].result(30)
+        admin.create_topics([NewTopic(TOPIC, 1, 1, config=TOPIC_CONFIG)])[TOPIC].result(60)
         Writer(kafka.bootstrap).write()
         folder = kafka.data_dir / FOLDER
         shutil.copytree(folder, copy)

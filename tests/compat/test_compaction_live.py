@@ -34,6 +34,7 @@ from protocol.records import Record, iterate_records
 from tests.batches import build_batch
 from tests.clients.wire_client import WireClient
 from tests.retriable import RETRIABLE
+from tests.tools.waiting import wait_until
 
 OFFSETS = "__consumer_offsets"
 PROPERTIES = {
@@ -46,13 +47,6 @@ PROPERTIES = {
 GROUPS = 5
 COMMITS = 900
 KEYS = 40
-
-
-def wait_for(condition: Callable[[], bool], timeout_s: float = 30) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it does not come"
-        time.sleep(0.02)
 
 
 def cleaned_to(broker: BrokerProcess, topic: str) -> int:
@@ -72,6 +66,11 @@ def commit(client: WireClient, group: str, offset: int) -> None:
     )
     while code := client.call(request, 7).topics[0].partitions[0].error_code:
         assert ErrorCode(code) in RETRIABLE, ErrorCode(code)
+
+
+def wait_until_coordinated(client: WireClient) -> None:
+    request = FindCoordinatorRequest("group 0")
+    wait_until(lambda: not client.call(request, 2).error_code, "a coordinator")
 
 
 def committed(client: WireClient, group: str) -> int:
@@ -95,18 +94,19 @@ def test_groups_keep_their_offsets_over_compaction_and_a_kill(
     broker = ottla_broker_factory(PROPERTIES)
     with WireClient(broker.port) as client:
         make_topic(client, "any")
-        while client.call(FindCoordinatorRequest("group 0"), 2).error_code:
-            time.sleep(0.05)
+        wait_until_coordinated(client)
         for number in range(COMMITS):
             commit(client, f"group {number % GROUPS}", number)
-    wait_for(lambda: cleaned_to(broker, OFFSETS) > 0)
+    wait_until(lambda: cleaned_to(broker, OFFSETS) > 0, "a cleaned log")
     folder = broker.data_dir / f"{OFFSETS}-0"
-    wait_for(lambda: sum(path.stat().st_size for path in folder.glob("*.log")) < 3_000_000)
+    wait_until(
+        lambda: sum(path.stat().st_size for path in folder.glob("*.log")) < 3_000_000,
+        "a compacted log",
+    )
     broker.kill()
     broker.start()
     with WireClient(broker.port) as client:
-        while client.call(FindCoordinatorRequest("group 0"), 2).error_code:
-            time.sleep(0.05)
+        wait_until_coordinated(client)
         for group in range(GROUPS):
             assert committed(client, f"group {group}") == COMMITS - GROUPS + group
     broker.close()
@@ -137,7 +137,7 @@ def workers(pid: int) -> list[psutil.Process]:
 def test_kills_of_the_cleaner_and_of_the_broker_lose_nothing(
     ottla_broker_factory: Callable[..., BrokerProcess],
 ) -> None:
-    slow = {"log.cleaner.io.max.bytes.per.second": "2000000", "log.cleaner.backoff.ms": "10"}
+    slow = {"log.cleaner.io.max.bytes.per.second": "200000", "log.cleaner.backoff.ms": "10"}
     broker = ottla_broker_factory({**PROPERTIES, **slow})
     written: dict[bytes, bytes] = {}
     with WireClient(broker.port) as client:
@@ -149,7 +149,7 @@ def test_kills_of_the_cleaner_and_of_the_broker_lose_nothing(
             value = b"%d " % number + os.urandom(8_000)
             assert produce(client, "compacted", key, value) is ErrorCode.NONE
             written[key] = value
-    wait_for(lambda: bool(workers(broker.pid)))
+    wait_until(lambda: workers(broker.pid), "a cleaner at work")
     for worker in workers(broker.pid):
         with suppress(psutil.NoSuchProcess):
             os.kill(worker.pid, signal.SIGKILL)
@@ -158,8 +158,8 @@ def test_kills_of_the_cleaner_and_of_the_broker_lose_nothing(
     broker.kill()
     broker.properties["log.cleaner.io.max.bytes.per.second"] = "1E9"
     broker.start()
-    wait_for(lambda: cleaned_to(broker, "compacted") > 0)
-    wait_for(lambda: not workers(broker.pid))
+    wait_until(lambda: cleaned_to(broker, "compacted") > 0, "a cleaned log")
+    wait_until(lambda: not workers(broker.pid), "the cleaner's end")
     assert last_values(folder) == written
     assert sum(path.stat().st_size for path in folder.glob("*.log")) < 400 * 8_000
     orphans = broker.pid

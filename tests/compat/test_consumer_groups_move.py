@@ -27,11 +27,11 @@ from tests.clients.wire_client import WireClient
 from tests.retriable import RETRIABLE
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
+from tests.tools.waiting import LIMIT_S, wait_until
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 
 TOPIC, GROUP, PARTITIONS = "moved", "movers", 4
-LIMIT_S = 30
 
 
 class Member:
@@ -92,12 +92,12 @@ def settle(client: WireClient, members: list[Member], shares: list[int]) -> None
 def begin_hand_over(client: WireClient, members: list[Member]) -> None:
     """A member more, for which another is told to give something up, and does not yet."""
     newcomer = Member(f"m{len(members)}")
-    end = time.monotonic() + LIMIT_S
-    newcomer.beat(client)
-    while described(client).group_state != "Reconciling":
-        assert time.monotonic() < end
+
+    def reconciles() -> bool:
         newcomer.beat(client)
-        time.sleep(0.05)
+        return bool(described(client).group_state == "Reconciling")
+
+    wait_until(reconciles, "a group that reconciles")
     for member in members:
         member.beat(client, obeys=False)
     members.append(newcomer)
@@ -150,15 +150,15 @@ def test_a_group_in_mid_revocation_moves_with_its_folder(
 
 def once_known(client: WireClient) -> None:
     """Until the topic has leaders, and somebody coordinates the group."""
-    end = time.monotonic() + LIMIT_S
     metadata = MetadataRequest([MetadataRequestTopic(name=TOPIC)])
-    while (
-        client.call(FindCoordinatorRequest(GROUP), 2).error_code
-        or client.call(metadata, 8).topics[0].error_code
-        or described(client).error_code
-    ):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(
+        lambda: (
+            not client.call(FindCoordinatorRequest(GROUP), 2).error_code
+            and not client.call(metadata, 8).topics[0].error_code
+            and not described(client).error_code
+        ),
+        "a coordinator that has loaded the group",
+    )
 
 
 def shown(group: Any) -> Any:

@@ -16,19 +16,21 @@ from confluent_kafka import (
     ConsumerGroupState,
     ConsumerGroupTopicPartitions,
     ConsumerGroupType,
+    KafkaError,
     Producer,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.compat.group_member import set_session
+
 PARTITIONS = 6
 RECORDS = 60
-LIMIT_S = 30
+LIMIT_S = 90
 PROPERTIES = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "15000",
     "group.consumer.assignment.interval.ms": "0",
 }
 
@@ -67,7 +69,10 @@ class Member:
     def poll(self) -> None:
         message = self.consumer.poll(0.02)
         if message is not None:
-            assert message.error() is None, message.error()
+            if (error := message.error()) is not None:
+                # The test did not let it poll for so long: it joins again when it does.
+                assert error.code() == KafkaError._MAX_POLL_EXCEEDED, error
+                return
             self.read.append((message.partition(), message.offset()))
             self.consumer.commit(message, asynchronous=False)
 
@@ -146,6 +151,7 @@ def test_members_come_and_go_and_nothing_is_read_twice(ottla: Any) -> None:
 def test_who_falls_silent_is_replaced(ottla: Any) -> None:
     servers = ottla.bootstrap_servers
     topic = topic_of(servers, "silent")
+    set_session(servers, "g2", 6_000)
     first = Member(servers, "g2", topic)
     until(lambda: shares(first) == [6], first)
     second = Member(servers, "g2", topic, max_poll_interval_ms=1500)
@@ -171,9 +177,7 @@ def test_a_static_member_comes_back_to_its_partitions(ottla: Any) -> None:
 
 
 def test_a_kill_in_between_changes_nothing(ottla_broker_factory: Callable[..., Any]) -> None:
-    broker = ottla_broker_factory(
-        properties={**PROPERTIES, "group.consumer.session.timeout.ms": "45000"}
-    )
+    broker = ottla_broker_factory(properties=PROPERTIES)
     with closing(broker):
         servers = broker.bootstrap_servers
         topic = topic_of(servers, "killed")
@@ -197,7 +201,7 @@ def test_a_live_group_is_upgraded_member_by_member_and_goes_back(ottla: Any, ass
     classic = {
         "group_protocol": "classic",
         "partition_assignment_strategy": assignor,
-        "session_timeout_ms": 6000,
+        "session_timeout_ms": 45_000,
         "heartbeat_interval_ms": 200,
     }
     members = [Member(servers, group, topic, **classic) for _ in range(2)]

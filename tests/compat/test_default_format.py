@@ -48,7 +48,7 @@ def commit_in_the_new_protocol(bootstrap: str) -> None:
     )
     try:
         consumer.subscribe([TOPIC])
-        assert len(consumer.consume(100, 30)) == 100
+        assert len(consumer.consume(100, 60)) == 100
         consumer.commit(asynchronous=False)
     finally:
         consumer.close()
@@ -89,7 +89,7 @@ def committed(bootstrap: str, group: str) -> list[int]:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
     try:
         partitions = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
-        return [one.offset for one in once_up(lambda: consumer.committed(partitions, 30))]
+        return [one.offset for one in once_up(lambda: consumer.committed(partitions, 60))]
     finally:
         consumer.close()
 

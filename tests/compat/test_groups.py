@@ -13,16 +13,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from tests.clients.group_conversation import describing
 from tests.clients.wire_client import WireClient
 from tests.compat.group_member import (
@@ -31,8 +26,10 @@ from tests.compat.group_member import (
     JAVA,
     STRATEGIES,
     GroupMember,
+    set_session,
     until,
 )
+from tests.tools.waiting import wait_until
 
 _turns = itertools.count()
 
@@ -55,6 +52,7 @@ def marks(client: str, always: bool) -> list[pytest.MarkDecorator]:
 
 
 JAVA_CONSUMER = JAVA + CONSUMER_PROTOCOL
+SHORT_SESSION_MS = 6_000
 CLASSIC = [name for name in CLIENTS if not name.endswith(CONSUMER_PROTOCOL)]
 ASSIGNED = [name for name in CLIENTS if name.endswith(CONSUMER_PROTOCOL)]
 KEPT = ("kafka-python", "aiokafka")
@@ -76,7 +74,7 @@ def create(admin: AdminClient, partitions: int, prefix: str = "groups") -> str:
     """A new topic."""
     name = f"{prefix}-{uuid4().hex[:8]}"
     for future in admin.create_topics([NewTopic(name, partitions, 1)]).values():
-        future.result(10)
+        future.result(60)
     return name
 
 
@@ -89,7 +87,7 @@ def produce(broker: str, topic: str, partitions: int, count: int = 5, tag: str =
             value = f"{tag}-{partition}-{number}"
             producer.produce(topic, value, partition=partition)
             values.add(value)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     return values
 
 
@@ -98,16 +96,6 @@ def shared(members: Sequence[GroupMember], topic: str, partitions: int) -> bool:
     owned = [one for member in members for one in member.assigned]
     everything = sorted((topic, partition) for partition in range(partitions))
     return sorted(owned) == everything and all(member.assigned for member in members)
-
-
-def set_session(broker: str, group: str, timeout_ms: int) -> None:
-    """Of members that the broker assigns."""
-    value = str(timeout_ms)
-    config = AlterableConfig("consumer.session.timeout.ms", 0, value)
-    resource = AlterConfigsResource(32, group, [config])
-    with WireClient(int(broker.rsplit(":", 1)[1])) as wire:
-        answer = wire.call(IncrementalAlterConfigsRequest([resource]), 1)
-    assert answer.responses[0].error_code == ErrorCode.NONE, answer
 
 
 def values_of(*members: GroupMember) -> set[str]:
@@ -127,7 +115,9 @@ def generation(broker: str, group: str) -> str:
 @pytest.mark.parametrize("client", clients(JAVA_CONSUMER))
 def test_three_members_and_one_is_killed(client: str, broker: str, admin: AdminClient) -> None:
     topic = create(admin, 6)
-    members = [GroupMember(client, broker, topic, topic) for _ in range(3)]
+    set_session(broker, topic, SHORT_SESSION_MS)
+    options = {"session_ms": SHORT_SESSION_MS}
+    members = [GroupMember(client, broker, topic, topic, **options) for _ in range(3)]
     try:
         until(lambda: shared(members, topic, 6), "share for each of three")
         wanted = produce(broker, topic, 6)
@@ -147,17 +137,15 @@ def test_a_static_member_restarts_without_a_rebalance(
     client: str, broker: str, admin: AdminClient
 ) -> None:
     topic = create(admin, 4)
-    set_session(broker, topic, 45_000)  # a JVM takes its time to come back
-    options = {"session_ms": 45_000}
-    with GroupMember(client, broker, topic, topic, instance="one", **options) as one:
-        two = GroupMember(client, broker, topic, topic, instance="two", **options)
+    with GroupMember(client, broker, topic, topic, instance="one") as one:
+        two = GroupMember(client, broker, topic, topic, instance="two")
         until(lambda: shared([one, two], topic, 4), "share for each of two")
         before, changes = list(two.assigned), one.assignments
         if client.endswith(CONSUMER_PROTOCOL):
             two.close()  # the instance is in use until its member leaves or its session is over
         else:
             two.kill()
-        with GroupMember(client, broker, topic, topic, instance="two", **options) as again:
+        with GroupMember(client, broker, topic, topic, instance="two") as again:
             until(lambda: again.assigned == before, "the same share")
             wanted = produce(broker, topic, 4)
             until(lambda: values_of(one, again) == wanted, "records")
@@ -276,7 +264,7 @@ def committed(broker: str, topic: str) -> int:
 
     consumer = Consumer({"bootstrap.servers": broker, "group.id": topic})
     try:
-        offset: int = consumer.committed([TopicPartition(topic, 0)], timeout=10)[0].offset
+        offset: int = consumer.committed([TopicPartition(topic, 0)], timeout=60)[0].offset
         return offset
     finally:
         consumer.close()
@@ -303,7 +291,7 @@ def test_growth_of_partitions_reaches_the_group(
     with GroupMember(client, broker, topic, topic) as member:
         until(lambda: shared([member], topic, 1), "assignment")
         for future in admin.create_partitions([NewPartitions(topic, 3)]).values():
-            future.result(10)
+            future.result(60)
         until(lambda: shared([member], topic, 3), "assignment of the new partitions")
 
 
@@ -320,11 +308,12 @@ def test_where_to_start_without_an_offset(client: str, broker: str, admin: Admin
         until(lambda: values_of(earliest) == old, "old records")
         until(lambda: latest.assigned == [(topic, 0)], "assignment")
         new: set[str] = set()
-        for attempt in range(20):  # latest is wherever the log ends when it asks
-            new |= produce(broker, topic, 1, 1, tag=f"new{attempt}")
-            if values_of(latest):
-                break
-        until(lambda: bool(values_of(latest)), "new records")
+
+        def reads_new() -> bool:  # latest is wherever the log ends when it asks
+            new.update(produce(broker, topic, 1, 1, tag=f"new{len(new)}"))
+            return bool(values_of(latest))
+
+        until(reads_new, "new records")
         until(lambda: new <= values_of(earliest), "new records, too")
         assert not values_of(latest) & old
         until(lambda: none.failed is not None, "refusal to guess")
@@ -339,9 +328,9 @@ def test_members_that_close_leave_the_group_empty(
     with GroupMember(client, broker, topic, topic) as member:
         until(lambda: shared([member], topic, 2), "assignment")
         assert generation(broker, topic).startswith("Stable")
-    until(lambda: generation(broker, topic).startswith("Empty"), "empty group", 5)
+    until(lambda: generation(broker, topic).startswith("Empty"), "empty group", 40)
     for future in admin.delete_consumer_groups([topic]).values():
-        future.result(10)
+        future.result(60)
     assert generation(broker, topic).startswith("Dead")
 
 
@@ -374,19 +363,22 @@ def read_committed(broker: str, topic: str) -> list[str]:
     from confluent_kafka import Consumer
 
     consumer = Consumer(
-        {"bootstrap.servers": broker, "group.id": "nobody", "isolation.level": "read_committed"}
+        {
+            "bootstrap.servers": broker,
+            "group.id": "nobody",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
     )
     try:
         place = TopicPartition(topic, 0, 0)
-        _, end = consumer.get_watermark_offsets(place, timeout=10)
         consumer.assign([place])
         found: list[str] = []
-        while consumer.position([place])[0].offset < end:
-            message = consumer.poll(1)
-            if message is None:
-                break  # markers are at the end
-            assert message.error() is None, message.error()
+        while True:
+            message = wait_until(lambda: consumer.poll(1), "a record, or the end of them")
+            if (error := message.error()) is not None:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                return found
             found.append((message.value() or b"").decode())
-        return found
     finally:
         consumer.close()

@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
+from tests.tools.waiting import wait_until
 
 pytestmark = pytest.mark.java
 
@@ -313,10 +314,7 @@ def test_consumer_groups_describes_members(
     )
     try:
         consumer.subscribe([topic])
-        for _ in range(300):
-            consumer.poll(0.1)
-            if consumer.assignment():
-                break
+        wait_until(lambda: consumer.poll(0.1) or consumer.assignment(), "an assignment")
         describe = ("--describe", "--group", name)
         head, row = tools("kafka-consumer-groups", *describe, "--members", "--verbose").lines
         assert head.split()[:5] == ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]

@@ -54,7 +54,7 @@ def write_transactions(bootstrap: str) -> None:
         for each, count in ((producer, 60), (other, 7)):
             for _ in range(count):
                 each.produce(TRANSACTIONS, value=f"{number}".encode() * 200, partition=0)
-            each.flush(30)
+            each.flush(60)
         if number % 3 == 0:
             producer.abort_transaction(60)
         else:

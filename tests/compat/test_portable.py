@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +22,9 @@ from ottla.testing.broker_process import HOST
 from tests.portable import FOLDER, environment
 from tests.tools.cluster_processes import answers_api_versions
 from tests.tools.ports import free_port
+from tests.tools.waiting import wait_until
 
-DEADLINE_S = 30
+DEADLINE_S = 90
 KEYS = 20
 SETTINGS = (
     "log.cleaner.backoff.ms=100",
@@ -34,20 +34,13 @@ SETTINGS = (
 )
 
 
-def wait_for(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < end, "it does not come"
-        time.sleep(0.02)
-
-
 @contextmanager
 def served(port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     keys = (f"listeners=PLAINTEXT://{HOST}:{port}", f"log.dirs={folder}", *SETTINGS)
     command = ottla_command("serve", *(word for key in keys for word in ("--override", key)))
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL)
     try:
-        wait_for(lambda: process.poll() is not None or answers_api_versions(port))
+        wait_until(lambda: process.poll() is not None or answers_api_versions(port), "an answer")
         yield process
     finally:
         process.kill()
@@ -66,7 +59,7 @@ def consumed(servers: str, topic: str, count: int) -> list[bytes]:
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         found: list[bytes] = []
-        wait_for(lambda: _take(consumer, found) >= count)
+        wait_until(lambda: _take(consumer, found) >= count, f"{count} records")
         return found
     finally:
         consumer.close()
@@ -79,7 +72,7 @@ def _take(consumer: Consumer, found: list[bytes]) -> int:
     return len(found)
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(300)
 def test_a_broker_without_what_only_linux_has(tmp_path: Path) -> None:
     port, data = free_port(), tmp_path / "data"
     servers = f"{HOST}:{port}"
@@ -115,7 +108,10 @@ def test_a_broker_without_what_only_linux_has(tmp_path: Path) -> None:
             producer.produce("c", b"%08d" % number + bytes(8_000), key=b"%d" % (number % KEYS))
             producer.poll(0)
         assert producer.flush(DEADLINE_S) == 0
-        wait_for(lambda: sum(one.stat().st_size for one in (data / "c-0").glob("*.log")) < 2 << 20)
+        wait_until(
+            lambda: sum(one.stat().st_size for one in (data / "c-0").glob("*.log")) < 2 << 20,
+            "a compacted log",
+        )
         process.kill()
     with served(port, data):
         assert consumed(servers, "t", 106) == [*small, *large]

@@ -11,9 +11,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,6 +23,7 @@ from tests.clients.wire_client import WireClient
 from tests.compat.quota_rates.cells import PRODUCE, Cell
 from tests.compat.quota_rates.measure import Work
 from tests.compat.quota_rates.peers import KAFKA, OTTLA, PASSWORD, Entity, Served, served
+from tests.tools.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -33,8 +32,6 @@ C1, C2 = "c1", "c2"
 RATE = "producer_byte_rate"
 TOPIC = "taken"
 RECORD_BYTES = 100_000
-PROMPT_S = 0.3
-"""Far less than those wait who are held back."""
 MARGIN_MS = 3
 
 NUMBERS = range(8)
@@ -127,26 +124,37 @@ def test_what_a_muted_connection_sends_stays_unread_and_others_of_its_user_are_s
     broker: Served,
 ) -> None:
     broker.set_quota({"user": BOB}, RATE, quota_for(1.0))
+    wait_until(lambda: serves_beside_a_muted(broker), "a call that is served beside a muted one")
+    broker.set_quota({"user": BOB}, RATE, None)
+
+
+def serves_beside_a_muted(broker: Served) -> bool:
+    """Tell whether another connection was served while one was muted, and see what that one sends.
+
+    A machine that is busy may hold this process up until the connection is heard again: then there
+    was nothing to see.
+    """
+    served = 0
     with client(broker, BOB) as muted, client(broker, BOB) as other:
+        begun = time.monotonic()
         told_ms = muted.call(produce(), 9).throttle_time_ms
-        answered = time.monotonic()
         assert told_ms >= 1000
+        is_heard_at = begun + (told_ms - MARGIN_MS) / 1000
         ours = muted._socket.getsockname()[1]
         muted.send(ApiVersionsRequest(), 0)
         sent = unread_bytes(broker.users_port, ours)
-        assert sent > 0
-        for _ in range(20):
-            before = time.monotonic()
+        while True:
             assert other.call(ApiVersionsRequest(), 0).error_code == 0
-            assert time.monotonic() - before < PROMPT_S
-        assert unread_bytes(broker.users_port, ours) == sent
-        while time.monotonic() < answered + told_ms / 1000 - PROMPT_S:
-            assert unread_bytes(broker.users_port, ours) == sent
-            time.sleep(0.05)
+            unread = unread_bytes(broker.users_port, ours)
+            if time.monotonic() >= is_heard_at:
+                break
+            assert unread == sent > 0
+            served += 1
+            time.sleep(0.02)
         assert muted.receive().error_code == 0
-        assert time.monotonic() - answered >= (told_ms - MARGIN_MS) / 1000
+        assert time.monotonic() >= is_heard_at
         assert unread_bytes(broker.users_port, ours) == 0
-    broker.set_quota({"user": BOB}, RATE, None)
+    return served > 0
 
 
 def unread_bytes(port: int, ours: int) -> int:
@@ -172,33 +180,36 @@ def test_clients_go_on_when_a_quota_is_removed_while_it_holds_them_back(broker: 
         held = taken_in(work, 1.5)
         assert held[-1] - held[0] < 10 * quota
         broker.set_quota({"user": CAROL}, RATE, None)
-        for _ in count():
-            free = taken_in(work, 0.5)
-            if free[-1] - free[0] > 10 * quota:
-                break
-            assert len(work.samples) < 300, "they are held back still"
+        before = work.samples[-1][1]
+
+        def have_sent_much() -> bool:
+            work.first_byte()  # or why it ended
+            return work.samples[-1][1] - before > (LIMIT_S + 10) * quota
+
+        wait_until(have_sent_much, "more bytes than the quota lets through")
     finally:
         work.close()
 
 
 def taken_in(work: Work, seconds: float) -> list[int]:
     """Bytes acknowledged at the begin and the end of so long, which begins with the first."""
-    deadline = time.monotonic() + 20
-    while work.first_byte() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: work.first_byte() is not None, "the first byte")
     first = len(work.samples) - 1
     ends = work.samples[first][0] + seconds
     while work.samples[-1][0] < ends:
         work.first_byte()  # or why it ended
         time.sleep(0.02)
-    return [total for _, total in work.samples[first:]]
+    return [total for at, total in work.samples[first:] if at <= ends]
 
 
 def test_a_quota_of_a_user_is_shared_by_its_connections(broker: Served) -> None:
     broker.set_quota({"user": DAVE}, RATE, quota_for(0.2))
-    told: list[Any] = [wait_ms(broker, DAVE, client_id) for client_id in (C1, C2, C1)]
-    assert told[0] >= 200
-    assert told[1] > told[0] + 500
-    assert told[2] > told[1] + 500
+
+    def waits_grow() -> bool:
+        first, second, third = (wait_ms(broker, DAVE, client_id) for client_id in (C1, C2, C1))
+        assert first >= 200
+        return second > first + 500 and third > second + 500
+
+    # Requests that a busy machine holds up for longer than the windows last are not added up.
+    wait_until(waits_grow, "waits that grow with each connection's request", pause_s=3.0)
     broker.set_quota({"user": DAVE}, RATE, None)

@@ -46,7 +46,7 @@ def snippet(word: str) -> str:
     return str(found)
 
 
-def run(script: str, folder: Path, timeout: float = 60) -> str:
+def run(script: str, folder: Path, timeout: float = 110) -> str:
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=folder,
@@ -105,7 +105,7 @@ def test_spark(greeted: tuple[str, Path]) -> None:
     check = (
         "from kafka import KafkaConsumer\n"
         f"c = KafkaConsumer('shouts', bootstrap_servers={address}, auto_offset_reset='earliest',"
-        " consumer_timeout_ms=20000)\nprint(next(c).value)\nc.close()\n"
+        " consumer_timeout_ms=60000)\nprint(next(c).value)\nc.close()\n"
     )
     assert "b'HELLO" in run(check, folder)
 
@@ -209,7 +209,7 @@ def test_the_nodes_of_conf_start_as_the_readme_says() -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT), "OTTLA_CLUSTER_ID": ""},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
     assert done.returncode == 2
     assert done.stderr.rpartition(" ")[0] == said.rpartition(" ")[0]

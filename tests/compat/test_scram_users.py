@@ -41,6 +41,7 @@ from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
 from tests.tools.ports import free_port
+from tests.tools.waiting import wait_until
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 
@@ -112,10 +113,14 @@ class KafkaWithLogins:
             }
         )
         try:
-            found = admin.list_topics(timeout=20 if password.startswith("right") else 3)
+            found = admin.list_topics(timeout=60 if password.startswith("right") else 3)
         except KafkaException:
-            admin.poll(1)
-            assert "_AUTHENTICATION" in failures
+
+            def is_told() -> bool:
+                admin.poll(0.1)
+                return "_AUTHENTICATION" in failures
+
+            wait_until(is_told, "the refusal")
             return None
         return set(found.topics)
 
@@ -152,7 +157,7 @@ def set_by_ottla(ottla: Any, user: str, password: str) -> None:
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 5000)
     change = UserScramCredentialUpsertion(user, info, password.encode())
     for future in admin.alter_user_scram_credentials([change]).values():
-        future.result(20)
+        future.result(60)
 
 
 def alice_at(port: int) -> Owner:

@@ -69,7 +69,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BrokerProce
 
 def command(*arguments: str) -> str:
     done = subprocess.run(
-        ottla_command(*arguments), capture_output=True, text=True, cwd=PROJECT_DIR, timeout=60
+        ottla_command(*arguments), capture_output=True, text=True, cwd=PROJECT_DIR, timeout=90
     )
     return done.stdout + done.stderr
 
@@ -161,7 +161,7 @@ def test_no_secret_is_shown_anywhere(node: tuple[BrokerProcess, int]) -> None:
     assert f"{users}=None True" in shown["configs"]
     assert "of.some.plugin=None True" in shown["configs"]
     shown["status"] = command("status", "--bootstrap-server", process.bootstrap_servers, "--json")
-    with urllib.request.urlopen(f"http://{HOST}:{metrics}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{HOST}:{metrics}/metrics", timeout=60) as answer:
         shown["metrics"] = answer.read().decode()
     segments = sorted(Path(process.data_dir, "__cluster_metadata-0").glob("*.log"))
     assert any(MARKER.encode() in one.read_bytes() for one in segments), "as Kafka stores it"

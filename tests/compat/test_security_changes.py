@@ -55,7 +55,7 @@ class Node:
             return code == 0
 
     def certificate(self) -> str:
-        return ssl.get_server_certificate((HOST, self.tls_port), timeout=10)
+        return ssl.get_server_certificate((HOST, self.tls_port), timeout=60)
 
 
 @pytest.fixture

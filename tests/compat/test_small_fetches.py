@@ -23,7 +23,7 @@ PARTITIONS = 10
 RECORDS = 3  # of each partition, each in a batch of its own
 RECORD_BYTES = 20_000
 ASKED_BYTES = 100  # max.partition.fetch.bytes
-TIMEOUT_S = 30
+TIMEOUT_S = 90
 
 Read = tuple[str, int, int, bytes]
 """Topic, partition, offset and key of a record."""
@@ -36,7 +36,7 @@ def topics(broker: str) -> list[str]:
     names = [f"{prefix}-{number}" for number in range(TOPICS)]
     admin = AdminClient({"bootstrap.servers": broker})
     for made in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names]).values():
-        made.result(20)
+        made.result(60)
     # one batch for each record, in order whatever has to be sent again
     producer = Producer(
         {"bootstrap.servers": broker, "enable.idempotence": True, "batch.num.messages": 1}

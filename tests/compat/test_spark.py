@@ -240,9 +240,9 @@ def test_offsets_that_are_deleted(kafka: Kafka, fail: bool) -> None:
 def delete_before(kafka: Kafka, topic: str, offset: int) -> None:
     where = TopicPartition(topic, 0, offset)
     (deleted,) = kafka.admin.delete_records([where]).values()
-    assert deleted.result(30).low_watermark == offset
+    assert deleted.result(60).low_watermark == offset
     earliest = kafka.admin.list_offsets({TopicPartition(topic, 0): OffsetSpec.earliest()})
-    assert [found.result(30).offset for found in earliest.values()] == [offset]
+    assert [found.result(60).offset for found in earliest.values()] == [offset]
 
 
 def test_a_group_id_of_the_jobs_own_commits_nothing(kafka: Kafka) -> None:
@@ -250,7 +250,7 @@ def test_a_group_id_of_the_jobs_own_commits_nothing(kafka: Kafka) -> None:
     numbers = kafka.numbers(topic, 0, 30)
     frame = kafka.read(topic, kafka_group_id=group)
     assert sorted(map(int, values(frame))) == numbers
-    listed = kafka.admin.list_consumer_groups().result(30).valid
+    listed = kafka.admin.list_consumer_groups().result(60).valid
     assert group not in {one.group_id for one in listed}
 
 
@@ -263,7 +263,7 @@ def test_the_deprecated_offset_reader_joins_a_group(kafka: Kafka) -> None:
     try:
         frame = kafka.read(topic, groupIdPrefix=prefix)
         assert sorted(map(int, values(frame))) == numbers
-        listed = kafka.admin.list_consumer_groups().result(30).valid
+        listed = kafka.admin.list_consumer_groups().result(60).valid
         assert [one.group_id for one in listed if one.group_id.startswith(prefix)]
     finally:
         kafka.spark.conf.unset(setting)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(400),
     # PySpark leaves the closing of its sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
@@ -56,7 +56,7 @@ def to_parquet(
 
 def run_to_parquet(source: DataFrame, folder: Path) -> None:
     """The same, until all that is there now is read."""
-    assert to_parquet(source, folder, AVAILABLE_NOW).awaitTermination(60)
+    assert to_parquet(source, folder, AVAILABLE_NOW).awaitTermination(200)
 
 
 def assert_exactly_once(kafka: Kafka, folder: Path, topic: str, numbers: list[int]) -> None:
@@ -118,7 +118,7 @@ def test_killed_and_started_again(kafka: Kafka, tmp_path: Path) -> None:
 
     numbers += kafka.numbers(topic, len(numbers), 500)
     for query in copies(kafka, topic, copy, tmp_path, AVAILABLE_NOW):
-        assert query.awaitTermination(60)
+        assert query.awaitTermination(200)
     assert_exactly_once(kafka, tmp_path, topic, numbers)
     for sink in SINKS:
         assert source_offsets(checkpoint(tmp_path, sink), topic) == kafka.ends(topic)
@@ -202,7 +202,7 @@ def test_partitions_that_are_added_are_read_from_their_start(kafka: Kafka, tmp_p
     query = to_parquet(kafka.stream(topic), tmp_path)
     query.processAllAvailable()
     (grown,) = kafka.admin.create_partitions([NewPartitions(topic, 3)]).values()
-    grown.result(30)
+    grown.result(60)
     kafka.wait(lambda: len(kafka.admin.list_topics(topic).topics[topic].partitions) == 3)
     numbers += kafka.numbers(topic, len(numbers), 60)
     query.processAllAvailable()
@@ -257,7 +257,7 @@ def test_records_are_deleted_that_a_checkpoint_still_needs(
     run_to_parquet(kafka.stream(topic), tmp_path)
     kafka.numbers(topic, 20, 80, partitions=1)
     (deleted,) = kafka.admin.delete_records([TopicPartition(topic, 0, 50)]).values()
-    assert deleted.result(30).low_watermark == 50
+    assert deleted.result(60).low_watermark == 50
     source = kafka.stream(topic, failOnDataLoss=str(fail).lower())
     if fail:
         with pytest.raises(StreamingQueryException) as raised:
@@ -279,7 +279,7 @@ def test_a_topic_that_was_made_anew_is_noticed(kafka: Kafka, tmp_path: Path) -> 
     kafka.numbers(topic, 0, 20, partitions=1)
     run_to_parquet(kafka.stream(topic), tmp_path)
     (gone,) = kafka.admin.delete_topics([topic]).values()
-    gone.result(30)
+    gone.result(60)
     kafka.wait(lambda: topic not in kafka.admin.list_topics().topics)
     kafka.numbers(topic, 0, 5, partitions=1)
     with pytest.raises(StreamingQueryException) as raised:

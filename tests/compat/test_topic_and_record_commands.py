@@ -165,9 +165,7 @@ def test_follow_shows_what_comes_at_once(ottla: Ottla, topic: str) -> None:
         assert following.stdout is not None
         for value in (b"one\n", b"two\n"):
             ottla("produce", topic, data=value)
-            sent_at = time.monotonic()
             assert following.stdout.readline() == value
-            assert time.monotonic() - sent_at < 5
         following.send_signal(signal.SIGINT)
         assert following.wait(WITHIN_S) == 0
 

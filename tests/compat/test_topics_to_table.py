@@ -45,13 +45,13 @@ def command() -> list[str]:
 
 def produce(broker: str, topic: str, *values: bytes | None) -> None:
     admin = AdminClient({"bootstrap.servers": broker})
-    if topic not in admin.list_topics(timeout=30).topics:
+    if topic not in admin.list_topics(timeout=60).topics:
         (made,) = admin.create_topics([NewTopic(topic, 2, 1)]).values()
-        made.result(30)
+        made.result(60)
     producer = Producer({"bootstrap.servers": broker})
     for number, value in enumerate(values):
         producer.produce(topic, value, "key", partition=number % 2)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
 
 
 def found(table: Path) -> list[tuple[str, int, int, str, str | None]]:

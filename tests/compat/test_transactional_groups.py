@@ -6,7 +6,6 @@ groups of the classic protocol and of the consumer protocol (KIP-848).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from typing import Any
@@ -25,6 +24,7 @@ from tests.clients.transactional_clients import (
 )
 from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.clients.wire_client import WireClient
+from tests.tools.waiting import wait_until
 
 pytestmark = []
 CLASSIC = ("confluent-kafka", "kafka-python")
@@ -69,25 +69,23 @@ def say(servers: str, topic: str, *values: bytes) -> None:
     producer = Producer({"bootstrap.servers": servers})
     for value in values:
         producer.produce(topic, value, partition=0)
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
 
 
 def committed(wire: WireClient, group: str, topic: str) -> list[int]:
     """Stable offsets of the topic's partitions, when the last transaction's markers are there."""
-    for _ in range(500):
+
+    def offsets() -> list[int]:
         answer = wire.call(fetching(group, [topic], require_stable=True), 9).groups[0].topics[0]
-        if not any(partition.error_code for partition in answer.partitions):
-            return [partition.committed_offset for partition in answer.partitions]
-        time.sleep(0.02)
-    raise AssertionError(f"the offsets of {group} do not become stable")
+        if any(partition.error_code for partition in answer.partitions):
+            return []
+        return [partition.committed_offset for partition in answer.partitions]
+
+    return wait_until(offsets, f"stable offsets of {group}")
 
 
 def poll_some(reader: TopicReader) -> list[Any]:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if rows := reader.poll(0.2):
-            return rows
-    raise AssertionError("nothing comes")
+    return wait_until(lambda: reader.poll(0.2), "a record")
 
 
 @pytest.mark.parametrize("client", [*CLASSIC, ASSIGNED])
@@ -150,10 +148,13 @@ def test_a_generation_that_is_over_is_fenced(ottla: Any, wire: WireClient, clien
         assert committed(wire, group, source) == [1, -1]
         before = _Before(first)
         second = opened.enter_context(closing(open_reader(client, servers, source, 2, group=group)))
-        deadline = time.monotonic() + 30
-        while _members_at_work(wire, group) < 2 and time.monotonic() < deadline:
+
+        def both_work() -> bool:
             first.poll(0.1)
             second.poll(0.1)
+            return _members_at_work(wire, group) == 2
+
+        wait_until(both_work, "two members at work")
         producer.begin()
         with pytest.raises(Failed) as failed:
             producer.offsets(before, source, {0: rows[-1].offset + 1})  # type: ignore[arg-type]
@@ -181,10 +182,14 @@ def test_an_epoch_that_is_over_is_fenced_for_what_was_lost(
         producer = opened.enter_context(closing(open_producer(client, servers, f"{group}-slow")))
         before = _Before(first)
         second = opened.enter_context(closing(open_reader(client, servers, source, 2, group=group)))
-        deadline = time.monotonic() + 30
-        while len(shares := _shares(wire, group)) < 2 and time.monotonic() < deadline:
+
+        def shares_of_both() -> list[list[int]]:
             first.poll(0.1)
             second.poll(0.1)
+            shares = _shares(wire, group)
+            return shares if len(shares) == 2 else []
+
+        shares = wait_until(shares_of_both, "shares of two members")
         assert shares == [[0], [1]], "who was first keeps its first partition"
         producer.begin()
         with pytest.raises(Failed) as failed:

@@ -25,6 +25,7 @@ from tests.clients.transactional_offsets_conversation import (
 from tests.clients.wire_client import WireClient
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
+from tests.tools.waiting import wait_until
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
 
@@ -57,7 +58,7 @@ class Producer:
     def commit_offset(self, client: WireClient, offset: int) -> None:
         """For the group of the producer's own name."""
         request = committing_in_transaction(self.name, offset, **self._identity)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 90
         while (code := client.call(request, 5).topics[0].partitions[0].error_code) in AGAIN:
             assert time.monotonic() < deadline, ErrorCode(code).name
             time.sleep(0.02)
@@ -66,14 +67,11 @@ class Producer:
     def end(self, client: WireClient, *, committed: bool) -> None:
         answer = _settled(client, EndTxnRequest(**self._identity, committed=committed), 5)
         self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
-        deadline = time.monotonic() + 20
-        while offset_of(client, self.name)[1]:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: not offset_of(client, self.name)[1], "the offset, without an error")
 
 
 def _settled(client: WireClient, request: Any, version: int) -> Any:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while (answer := client.call(request, version)).error_code in AGAIN:
         assert time.monotonic() < deadline, ErrorCode(answer.error_code).name
         time.sleep(0.02)
@@ -91,7 +89,7 @@ def offset_of(client: WireClient, group: str) -> tuple[int, int]:
 
 def wait_for_groups(client: WireClient, *groups: str) -> None:
     """Until their coordinators have loaded them."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     for group in groups:
         find_transaction_coordinator(client, group)
         request = fetching(group, [TOPIC], require_stable=True)

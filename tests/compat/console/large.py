@@ -17,7 +17,8 @@ from contextlib import contextmanager
 
 from tests.compat.console.scene import ORDERS, make_scene
 from tests.tools.cluster_processes import ClusterProcesses
-from tests.tools.console import Tab, chromium, running_console, wait_until
+from tests.tools.console import Tab, chromium, running_console
+from tests.tools.waiting import wait_until
 
 SEARCH_WITHIN_MS = 120_000
 DIES = 2

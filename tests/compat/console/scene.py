@@ -89,7 +89,7 @@ def trickle(bootstrap: str, per_second: int) -> Iterator[None]:
                 number += 1
                 producer.produce(ORDERS, json.dumps(order(number, random_)), str(number))
             producer.poll(0)
-        producer.flush(30)
+        producer.flush(60)
 
     sending = threading.Thread(target=send)
     sending.start()
@@ -148,9 +148,9 @@ def _commit(bootstrap: str, group: str, topic: str, partitions: int, *, behind: 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
     places = []
     for index in range(partitions):
-        _, end = consumer.get_watermark_offsets(TopicPartition(topic, index), timeout=30)
+        _, end = consumer.get_watermark_offsets(TopicPartition(topic, index), timeout=60)
         places.append(TopicPartition(topic, index, max(end - behind, 0)))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 90
     while not _committed(consumer, places):
         assert time.monotonic() < deadline, f"{group} has no coordinator"
         time.sleep(0.1)

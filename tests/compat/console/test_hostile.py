@@ -25,7 +25,7 @@ def asked(
     link: str, path: str, headers: dict[str, str] | None = None, *, with_token: bool = True
 ) -> http.client.HTTPResponse:
     place = urlsplit(link)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=90)
     token = place.query.partition("=")[2]
     cookie = {"cookie": f"ottla_console_{place.port}={token}"} if with_token else {}
     connection.request("GET", path, headers=cookie | (headers or {}))

@@ -24,6 +24,7 @@ from tests.compat.quota_rates.cells import (
 from tests.compat.quota_rates.peers import Served, served
 from tests.compat.security.ways import Way, java
 from tests.tools.java_tools import PROJECT_DIR, java_command, program_classpath
+from tests.tools.waiting import wait_until
 
 FIRST_BYTE_S = 60.0
 SPARE_S = 0.5
@@ -148,6 +149,8 @@ def _at_once(broker: Served, cells: Sequence[Cell], asked: Asked) -> Mapping[Cel
             time.sleep(min(left, 1.0))
             for work in works:
                 work.first_byte()  # or why it ended
+        # The last sample may come late where the machine is busy.
+        wait_until(lambda: all(work.samples[-1][0] >= ends for work in works), "the last samples")
         return {
             work.cell: rates(
                 work.samples, asked.quota_bytes_per_s, asked.seconds, asked.first_window_s

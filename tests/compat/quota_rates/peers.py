@@ -32,6 +32,7 @@ from tests.compat.security.ways import PLAIN, SASL_PLAINTEXT, Way
 from tests.retriable import RETRIABLE
 from tests.tools.apache_kafka import HOST, ApacheKafka
 from tests.tools.ports import free_port
+from tests.tools.waiting import LIMIT_S, wait_until
 
 Entity = Mapping[str, str | None]
 """`user` and `client-id`, or one of them; None is the default."""
@@ -39,7 +40,6 @@ EXACT, DEFAULT = 0, 1
 OTTLA, KAFKA = "ottla", "kafka"
 PASSWORD = "secret"
 BATCH_RECORDS = 3
-OPEN_S = 20.0
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
@@ -69,7 +69,7 @@ class Served:
         with WireClient(self.port) as client:
             request = ProduceRequest(None, 1, 30_000, data)
             left = size // (BATCH_RECORDS * VALUE_BYTES) + 1
-            deadline = time.monotonic() + OPEN_S
+            deadline = time.monotonic() + LIMIT_S
             while left:
                 (done,) = client.call(request, 9).responses[0].partition_responses
                 if done.error_code == 0:
@@ -87,10 +87,7 @@ class Served:
         with WireClient(self.port) as client:
             answer = client.call(AlterClientQuotasRequest([entry], False), 1)
             assert answer.entries[0].error_code == 0, answer
-            deadline = time.monotonic() + OPEN_S
-            while self._quota(client, entity, key) != value:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_until(lambda: self._quota(client, entity, key) == value, f"a quota of {value}")
 
     def _quota(self, client: WireClient, entity: Entity, key: str) -> float | None:
         asked = [

@@ -19,7 +19,7 @@ _ABORTED_SHARE = 0.3
 _MISFIT_SHARE = 0.05
 _TRANSACTION_MAX = 40
 _PAUSE_S = 0.25
-_TIMEOUT_S = 30
+_TIMEOUT_S = 90
 Place = tuple[int, int]
 
 

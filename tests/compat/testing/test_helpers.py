@@ -33,8 +33,7 @@ from tests.compat.python_clients import (
     read,
 )
 
-WITHIN_S = 20.0
-SESSION_MS = 10_000
+WITHIN_S = 60.0
 MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 MONDAY_MS = 1_704_067_200_000
 MESSAGES = (
@@ -224,9 +223,7 @@ def test_how_far_a_group_is(ottla: Broker, client: str) -> None:
     topic = ottla.topic("orders", 2)
     group = f"{topic.name}-app"
     topic.seed([Seed(str(number), partition=number % 2) for number in range(4)])
-    reader = open_reader(
-        client, ottla.bootstrap_servers, topic.name, group=group, session_ms=SESSION_MS
-    )
+    reader = open_reader(client, ottla.bootstrap_servers, topic.name, group=group)
     rows = []
     while len(rows) < 4:
         rows += reader.poll(0.1)
@@ -295,9 +292,7 @@ def test_markers_of_transactions_are_no_lag(ottla: Broker) -> None:
     producer.begin()
     producer.send(topic.name, 0, b"x")
     producer.commit()
-    reader = open_reader(
-        "aiokafka", ottla.bootstrap_servers, topic.name, group=group, session_ms=SESSION_MS
-    )
+    reader = open_reader("aiokafka", ottla.bootstrap_servers, topic.name, group=group)
     while not reader.poll(0.1):
         pass
     reader.commit({0: 1})

@@ -7,16 +7,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.compat.testing.inner_pytest import WITHOUT
+from tests.tools.waiting import wait_until
 
-WITHIN_S = 30
+pytestmark = pytest.mark.timeout(300)
 
 # What is imported while these run is told, but for what pytest and its other plugins import.
 CONFTEST = """
@@ -93,7 +92,7 @@ def test_hanging(ottla, ottla_broker):
 
 def hang():
     (SAID / "hanging").touch()
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -146,17 +145,10 @@ class Project:
         return not self.processes() and not list(self._temporary.glob("ottla-*"))
 
 
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_alone_with_data_that_is_kept(tmp_path: Path) -> None:
     """It imports nothing but the standard library into the process of the tests."""
     project = Project(tmp_path, TESTS + CLUSTER)
-    said, _ = project.start("--ottla-keep-data").communicate(timeout=60)
+    said, _ = project.start("--ottla-keep-data").communicate(timeout=240)
     assert "1 failed, 12 passed" in said, said
     assert project.imported == "ottla"
     assert len(project.pids()) == 10 and project.processes() == []
@@ -168,10 +160,10 @@ def test_alone_with_data_that_is_kept(tmp_path: Path) -> None:
 
 def test_in_parallel_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     project = Project(tmp_path, TESTS + KILLED)
-    said, _ = project.start("-n", "8").communicate(timeout=100)
+    said, _ = project.start("-n", "8").communicate(timeout=240)
     assert "crashed while running 'test_it.py::test_killed'" in said, said
     assert "1 failed, 11 passed" in said
-    until(project.is_tidy)
+    wait_until(project.is_tidy, "nothing that is left")
     assert len(project.pids()) >= 16, "each worker has its own"
 
 
@@ -180,8 +172,8 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path: Path, how: signal.Signa
     project = Project(tmp_path, TESTS + HANGING)
     running = project.start("-k", "hanging")
     with running:
-        until(project.is_hanging)
+        wait_until(project.is_hanging, "the test that hangs")
         assert len(project.processes()) == 4 and len(project.folders()) == 3
         running.send_signal(how)
-        running.communicate(timeout=60)
-    until(project.is_tidy)
+        running.communicate(timeout=240)
+    wait_until(project.is_tidy, "nothing that is left")

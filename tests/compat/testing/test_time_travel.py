@@ -28,17 +28,22 @@ from tests.clients.transactional_faces import Failed, Fenced, TopicReader
 from tests.clients.wire_client import WireClient
 from tests.tools.ports import free_port
 
-WITHIN_S = 20.0
-SESSION_MS = 10_000
+WITHIN_S = 60.0
 MECHANISM = "SCRAM-SHA-256"
 FOR_EVER = {"retention.ms": "-1"}
+PATIENT = {
+    "controller.quorum.fetch.timeout.ms": "60000",
+    "broker.session.timeout.ms": "60000",
+    "replica.lag.time.max.ms": "60000",
+}
+"""Of a cluster: no node is given up that a busy machine holds up. The clock goes on by more."""
 
 
 @contextmanager
 def consuming(broker: Contents, servers: str, client: str, topic: str) -> Iterator[list[bytes]]:
     """A member of the group `app`, in a thread, which commits what it reads: its values. What it
     could not commit, since it was out of the group, it reads again."""
-    reader = open_reader(client, servers, topic, group="app", session_ms=SESSION_MS)
+    reader = open_reader(client, servers, topic, group="app")
     found: list[bytes] = []
     ended = threading.Event()
 
@@ -195,7 +200,7 @@ def test_a_delegation_token_expires_and_who_is_logged_in_stays_so() -> None:
 
 def test_a_cluster_stays_whole() -> None:
     """Nobody is elected, nobody is fenced, no replica leaves the in-sync set."""
-    with Cluster(3) as cluster:
+    with Cluster(3, properties=PATIENT) as cluster:
         topic = cluster.topic(
             "orders", 3, configs={"retention.ms": "-1", "min.insync.replicas": "3"}
         )
