@@ -30,9 +30,9 @@ assert ottla.__file__.startswith(sys.prefix), ottla.__file__
 from kafka import KafkaConsumer, KafkaProducer
 with BrokerProcess() as broker:
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
-    producer.send("t", b"there").get(timeout=20)
+    producer.send("t", b"there").get(timeout=60)
     consumer = KafkaConsumer("t", bootstrap_servers=broker.bootstrap_servers, group_id="g",
-                             auto_offset_reset="earliest", consumer_timeout_ms=20000)
+                             auto_offset_reset="earliest", consumer_timeout_ms=60000)
     assert next(consumer).value == b"there"
     consumer.close()
     producer.close()
@@ -99,7 +99,7 @@ def test_the_fixture(ottla_broker):
     failed = []
     producer = Producer({"bootstrap.servers": ottla_broker.bootstrap_servers})
     producer.produce("orders", b"1", on_delivery=lambda error, _: failed.append(error))
-    assert producer.flush(20) == 0 and failed == [None]
+    assert producer.flush(60) == 0 and failed == [None]
 """
 CONFTEST = "import storage.mymodule\n"
 SRC = "[pytest]\npythonpath = src\n"
