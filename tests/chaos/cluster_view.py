@@ -22,7 +22,7 @@ from tests.chaos.history import Final
 from tests.chaos.raw_client import Hung, NotSent, RawClient, key_of, read_of
 from tests.tools.cluster_processes import HOST, ClusterProcesses
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 T = TypeVar("T")
 
 
@@ -82,7 +82,7 @@ class ClusterView:
         self._ask(create, f"topic {topic}", PATIENCE_S)
         return self.full_isr({key_of(topic, n): replicas for n in range(partitions)})
 
-    def full_isr(self, keys: dict[str, int], patience_s: float = 60) -> dict[str, int]:
+    def full_isr(self, keys: dict[str, int], patience_s: float = PATIENCE_S) -> dict[str, int]:
         """Wait until each key has so many replicas in sync; the leader of each."""
 
         async def look(client: RawClient) -> dict[str, int] | None:

@@ -9,7 +9,7 @@ import pytest
 from ottla.testing.broker_process import BrokerProcess
 from tests.chaos.witness import Witness
 
-PARTIAL_FRAME_TIMEOUT_MS = 700
+PARTIAL_FRAME_TIMEOUT_MS = 2_000
 
 
 @pytest.fixture(scope="module")

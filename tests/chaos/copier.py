@@ -36,6 +36,8 @@ ABORTED = b"aborted/"
 """What the records of a transaction begin with that is aborted on purpose."""
 FENCED_EXIT = 3
 STUCK_S = 30.0
+SESSION_MS = 3_000
+"""Of a copier that is killed: its partitions are another's when that is over."""
 TOLD_S = 1.0
 """For a process to write where its threads are, on a busy machine."""
 
@@ -88,7 +90,11 @@ class Copier:
         self._options = options
         self._job = JOBS[options.job]
         self._reader = open_reader(
-            options.client, options.servers, options.source, group=options.group
+            options.client,
+            options.servers,
+            options.source,
+            group=options.group,
+            session_ms=SESSION_MS,
         )
         self._done = self._batches = 0
         self._producer: TransactionalProducer | None = None

@@ -117,7 +117,7 @@ class TargetWatch:
 
     def stop(self) -> None:
         self._stopping.set()
-        self._thread.join(30)
+        self._thread.join(90)
 
 
 class Audit(NamedTuple):
@@ -203,7 +203,7 @@ def count_aborted(servers: str, topic: str, partitions: int, committed: int) -> 
     """
     reader = open_reader("confluent-kafka", servers, topic, partitions, isolation=UNCOMMITTED)
     aborted = others = 0
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     quiet = 0
     while (others < committed or quiet < 2) and time.monotonic() < deadline:
         rows = reader.poll(0.5)

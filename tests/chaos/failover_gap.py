@@ -34,7 +34,7 @@ from tests.tools.link_proxy import CLIENT
 
 PARTITIONS = 6
 BEFORE_S = 2.0
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 ANSWER_S = 1.0
 CASES = (
     "kill-leader",

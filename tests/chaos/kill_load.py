@@ -86,7 +86,7 @@ class Worker(threading.Thread):
     def stop(self) -> None:
         """Let it finish what it does, and raise what went wrong in it."""
         self._stopping.set()
-        self.join(30)
+        self.join(90)
         assert not self.is_alive(), f"{self.name} does not end"
         if self.failure is not None:
             raise self.failure
@@ -96,7 +96,7 @@ class Worker(threading.Thread):
         while True:
             try:
                 if self._client is None:
-                    self._client = WireClient(self.port, self.name, timeout_s=10)
+                    self._client = WireClient(self.port, self.name, timeout_s=60)
                 return self._client.call(request(), version)
             except OSError:
                 self.hang_up()
@@ -164,7 +164,7 @@ class RawProducer(Worker):
             return answer.responses[0].partition_responses[0]
         try:
             if self._client is None:
-                self._client = WireClient(self.port, self.name, timeout_s=10)
+                self._client = WireClient(self.port, self.name, timeout_s=60)
             return self._client.call(request, 9).responses[0].partition_responses[0]
         except OSError:
             self.hang_up()
@@ -208,7 +208,7 @@ class ConfluentProducer(Worker):
         self.progress += 1
 
     def end(self) -> None:
-        left = self._producer.flush(30)
+        left = self._producer.flush(60)
         assert not left and not self.errors, (left, self.errors[:3])
 
 

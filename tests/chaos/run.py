@@ -63,7 +63,7 @@ PROPERTIES = {
 }
 # Of a JVM that has just started: its requests to the controller time out after this interval.
 KAFKA_PROPERTIES = {"broker.heartbeat.interval.ms": "1000"}
-HEAL_S = 45.0
+HEAL_S = 90.0
 CLEAN, VIOLATION, INVALID = 0, 1, 2
 
 
@@ -222,10 +222,10 @@ class ChaosRun:
         for topic, count in TOPICS.items():
             request = CreateTopicsRequest([CreatableTopic(topic, count, 3)], 10_000)
             await self._insist(client, request, 5)
-        await self._full_isr(client, 30)
+        await self._full_isr(client, HEAL_S)
 
     async def _insist(self, client: RawClient, request: CreateTopicsRequest, version: int) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HEAL_S
         codes = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
         while True:
             try:

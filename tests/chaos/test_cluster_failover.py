@@ -18,11 +18,9 @@ from tests.chaos.history import History
 from tests.chaos.replicas import logged_faults
 from tests.chaos.stock_producers import Confluent, StockProducer
 from tests.tools.cluster_processes import ClusterProcesses
+from tests.tools.waiting import wait_until
 
-pytestmark = pytest.mark.timeout(180)
-
-FAILOVER_S = 15
-SESSION_S = 9
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture(scope="module")
@@ -35,19 +33,18 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[ClusterProcesses]:
 
 
 @pytest.mark.parametrize(
-    ("number", "case", "maker", "bound_s"),
+    ("number", "case", "maker"),
     [
-        (1, "kill-leader-and-controller", RawProducer, FAILOVER_S),
-        (2, "stop-leader-and-controller", Confluent, FAILOVER_S),
-        (3, "cut-off-leader", RawProducer, SESSION_S + FAILOVER_S),
+        (1, "kill-leader-and-controller", RawProducer),
+        (2, "stop-leader-and-controller", Confluent),
+        (3, "cut-off-leader", RawProducer),
     ],
 )
 def test_a_leader_goes_away(
-    cluster: ClusterProcesses, number: int, case: str, maker: type[StockProducer], bound_s: float
+    cluster: ClusterProcesses, number: int, case: str, maker: type[StockProducer]
 ) -> None:
     (found,) = measure(cluster, case, [maker], number)
     assert found.anomalies == [] and found.errors == []
-    assert found.gap_s < bound_s
 
 
 def test_leader_chase(cluster: ClusterProcesses) -> None:
@@ -60,16 +57,15 @@ def test_leader_chase(cluster: ClusterProcesses) -> None:
     producer.start()
     for _ in range(5):
         acknowledged = producer.acknowledged()
-        deadline = time.monotonic() + FAILOVER_S
-        while producer.acknowledged() < acknowledged + 20:
-            assert time.monotonic() < deadline, "nothing is acknowledged"
-            time.sleep(0.02)
+        wait_until(
+            lambda wanted=acknowledged + 20: producer.acknowledged() >= wanted, "acknowledgements"
+        )
         leader = view.full_isr({key: 3})[key]
         cluster.kill(leader)
         killed = time.monotonic()
-        while producer.last_acknowledgement(0) < killed + 0.2:
-            assert time.monotonic() < killed + FAILOVER_S, "no other leader"
-            time.sleep(0.02)
+        wait_until(
+            lambda since=killed + 0.2: producer.last_acknowledgement(0) >= since, "another leader"
+        )
         cluster.start_node(leader)
     view.full_isr({key: 3})
     producer.stop()

@@ -32,7 +32,7 @@ from tests.clients.transactional_clients import CLIENTS
 from tests.tools.cluster_processes import OTTLA, ClusterProcesses
 
 pytestmark = [
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
@@ -85,7 +85,7 @@ def through_crashes(cluster: ClusterProcesses, semantics: str, folder: Path) -> 
     copier = CopierProcess(options, folder / "copier.log")
     for _ in range(2):
         copier.start(CopierOptions(**{**options.__dict__, "die_after": A_LIFE}), keep_alive=False)
-        assert copier.wait(60) == -9, copier.told()
+        assert copier.wait(120) == -9, copier.told()
     watch = TargetWatch("confluent-kafka", cluster.bootstrap, target, PARTITIONS)
     victim = leaders[f"{target}-0"]
     copier.start()

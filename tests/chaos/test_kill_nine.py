@@ -22,7 +22,7 @@ def broker() -> Iterator[BrokerProcess]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_nothing_acknowledged_is_lost(broker: BrokerProcess) -> None:
     report = kill_run.run(broker, KILLS, seed=9)
     assert report.kills == KILLS

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tests.chaos.stalled_connections import (
     FRAME_BYTES,
     MB,
+    TRIPS,
     Found,
     offset_readers,
     record_readers,
@@ -28,7 +29,7 @@ def test_slow_senders_hold_what_they_have_sent_and_are_not_closed() -> None:
     found = senders(40, 1.5, {"queued.max.request.bytes": str(FRAME_BYTES + 10 * MB)})
     assert grown(found) < SLACK_BYTES, str(found)
     assert found.alive == 40
-    assert len(found.trips_ms) > 10
+    assert len(found.trips_ms) >= TRIPS
 
 
 def test_answers_that_are_not_read_stay_within_their_bound() -> None:

@@ -20,6 +20,7 @@ from protocol.records import Record
 from tests.batches import build_batch
 from tests.chaos.witness import Hostile, frame, request_head
 from tests.golden.damaged_batches import Asker, create_topic, produce
+from tests.tools.waiting import wait_until
 
 PIPELINED = 10_000
 LARGE_BYTES = 900_000
@@ -52,19 +53,24 @@ def large_topic(broker: BrokerProcess) -> str:
 def test_one_byte_at_a_time(unharmed: BrokerProcess) -> None:
     data = encode_request(MetadataRequest(topics=None), 9, 5, "torn")
     data += frame(request_head(18, 0, 6))
-    with Hostile(unharmed.port) as peer:
-        for index in range(len(data)):
-            peer.send(data[index : index + 1])
-        answer = peer.outcome()
-        assert answer
-        correlation_id, metadata = decode_response(ApiKey.METADATA, memoryview(answer), 9)
-        assert correlation_id == 5 and metadata.brokers
-        assert (peer.outcome() or b"")[:4] == b"\0\0\0\x06"
+
+    def answers() -> list[bytes]:
+        with Hostile(unharmed.port) as peer:
+            for index in range(len(data)):
+                peer.send(data[index : index + 1])
+            found = [answer for answer in (peer.outcome(), peer.outcome()) if answer]
+        return found if len(found) == 2 else []
+
+    # A machine that is busy may hold this process up for longer than a frame may take.
+    first, second = wait_until(answers, "two answers to single bytes")
+    correlation_id, metadata = decode_response(ApiKey.METADATA, memoryview(first), 9)
+    assert correlation_id == 5 and metadata.brokers
+    assert second[:4] == b"\0\0\0\x06"
 
 
 def test_thousands_of_pipelined_requests_are_answered_in_order(unharmed: BrokerProcess) -> None:
     data = b"".join(frame(request_head(18, 0, number)) for number in range(PIPELINED))
-    with socket.create_connection(("127.0.0.1", unharmed.port), timeout=30) as peer:
+    with socket.create_connection(("127.0.0.1", unharmed.port), timeout=90) as peer:
         sender = threading.Thread(target=peer.sendall, args=(data,))
         sender.start()
         received = b""
@@ -91,7 +97,7 @@ def test_a_request_behind_a_long_poll_waits_for_it(
     with Hostile(unharmed.port) as peer:
         waits = fetch(1, large_topic, 300, 2**31 - 1)
         peer.send(waits + frame(request_head(18, 0, 2)))
-        answers = [peer.outcome(3), peer.outcome(3)]
+        answers = [peer.outcome(), peer.outcome()]
     assert [(answer or b"")[:4] for answer in answers] == [b"\0\0\0\x01", b"\0\0\0\x02"]
 
 
@@ -99,7 +105,7 @@ def test_peers_that_vanish_in_the_midst_of_an_answer(
     unharmed: BrokerProcess, large_topic: str
 ) -> None:
     for number in range(30):
-        peer = socket.create_connection(("127.0.0.1", unharmed.port), timeout=5)
+        peer = socket.create_connection(("127.0.0.1", unharmed.port), timeout=60)
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         peer.sendall(fetch(number, large_topic, 0, 1) * 3)
         if number % 2:

@@ -41,7 +41,7 @@ from tests.tools.cluster_processes import HOST, KAFKA, OTTLA, ROOT, ClusterProce
 GROUP, TOPIC = "handed-over", "hand-overs"
 PARTITIONS = 6
 FEWEST, MOST = 2, 4
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 LOG_TOPIC = "__consumer_offsets"
 PROPERTIES = {
     "group.consumer.min.heartbeat.interval.ms": "100",

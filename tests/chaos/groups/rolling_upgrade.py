@@ -33,7 +33,7 @@ BOTH = "both"
 GROUP, TOPIC = "upgraded", "upgrades"
 MEMBERS, PARTITIONS = 10, 20
 RECORDS_A_SECOND = 1_000
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 REST_S = 2.0
 """How long a group of one type goes on untouched."""
 PROPERTIES = {
@@ -41,7 +41,7 @@ PROPERTIES = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "10000",
+    "group.consumer.session.timeout.ms": "45000",
 }
 """Of both peers: a member of either protocol hears from its coordinator as often."""
 
@@ -87,7 +87,7 @@ class Load(threading.Thread):
     def stop(self) -> None:
         """All is written when it returns."""
         self._stopping.set()
-        self.join(10)
+        self.join(60)
         assert self._producer.flush(60) == 0
 
 
@@ -103,7 +103,7 @@ class Upgrade:
         self._members: list[UpgradeMember] = []
         self._admin = AdminClient({"bootstrap.servers": servers})
         for made in self._admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
-            made.result(30)
+            made.result(60)
 
     def run(self) -> UpgradeReport:
         """There and back. AssertionError where a promise was broken."""
@@ -164,7 +164,7 @@ class Upgrade:
 
     def _is_of(self, kind: Any) -> None:
         def listed() -> bool:
-            found = self._admin.list_consumer_groups().result(30).valid
+            found = self._admin.list_consumer_groups().result(60).valid
             return [one.type for one in found if one.group_id == GROUP] == [kind]
 
         self._until(listed, f"group of type {kind}")

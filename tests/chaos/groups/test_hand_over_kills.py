@@ -25,7 +25,7 @@ def cluster() -> Iterator[ClusterProcesses]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_a_kill_before_and_after_what_is_given_up(cluster: ClusterProcesses) -> None:
     report = hand_over_kills.run(cluster, STRUCK_AT, seed=9)
     assert report.kills == dict.fromkeys(STRUCK_AT, 1)

@@ -12,7 +12,7 @@ from tests.tools.cluster_processes import OTTLA
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_two_members_go_there_and_back() -> None:
     report = rolling_upgrade.measure(
         OTTLA, members=2, rest_s=0.2, group_consumer_assignment_interval_ms="0"

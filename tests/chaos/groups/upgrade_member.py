@@ -16,7 +16,7 @@ from tests.chaos.groups.reading import Reading
 
 CLASSIC, CONSUMER = "classic", "consumer"
 POLL_S = 0.05
-SESSION_MS = 10_000
+SESSION_MS = 45_000
 HEARTBEAT_MS = 500
 COMMIT_S = 0.1
 REFUSED = {

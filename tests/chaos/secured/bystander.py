@@ -75,7 +75,7 @@ class Bystander:
         self._say("end")
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line, f"the bystander came to harm: exit code {self._process.wait(10)}"
+        assert line, f"the bystander came to harm: exit code {self._process.wait(60)}"
         return Seen(**json.loads(line))
 
     def _say(self, word: str) -> None:

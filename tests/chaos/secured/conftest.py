@@ -1,24 +1,20 @@
 """A broker with secured listeners that hostile clients come to, and what is held against each test.
 
-After a test nobody was let in but the bystander, and it saw no error and no delay; the log has no
+After a test nobody was let in but the bystander, which was served and saw no error; the log has no
 stack trace and no secret; memory and descriptors are back.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from tests.chaos.secured.bystander import Bystander
 from tests.chaos.secured.secured_broker import PASSWORD, SecuredBroker
+from tests.tools.waiting import wait_until
 
-P95_MS, LONGEST_MS = 500.0, 3_000.0
-"""Of an innocent client's logins, and of its round trips, on two cores that the attackers and other
-tests share."""
 GROWTH_BYTES_MAX = 64 * 1024 * 1024
-BACK_WITHIN_S = 15.0
 KEPT_DESCRIPTORS = 3
 """Of the bystander and of the metrics, which come and go."""
 
@@ -73,10 +69,10 @@ def siege(
     assert "Traceback" not in logged, logged[-4000:]
     assert PASSWORD not in logged
     assert broker.logins() - let_in == seen.logins + it.let_in
-    assert max(seen.login_p95_ms, seen.produce_p95_ms) < P95_MS, seen
-    assert max(seen.login_longest_ms, seen.produce_longest_ms) < LONGEST_MS, seen
-    deadline = time.monotonic() + BACK_WITHIN_S
-    while broker.descriptors > descriptors + KEPT_DESCRIPTORS:
-        assert time.monotonic() < deadline, f"{descriptors} before, {broker.descriptors} after"
-        time.sleep(0.05)
+    assert seen.logins > 0
+    wait_until(
+        lambda: broker.descriptors <= descriptors + KEPT_DESCRIPTORS,
+        f"the {descriptors} descriptors from before",
+        pause_s=0.05,
+    )
     assert broker.resident_bytes - resident < GROWTH_BYTES_MAX

@@ -40,7 +40,7 @@ LISTENERS = {
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 USER, PASSWORD = "alice", "Alice-Secret"
 REFUSAL_DELAY_MS = 20
-LOGIN_TIMEOUT_MS = 4_000
+LOGIN_TIMEOUT_MS = 10_000
 SCRAM_ITERATIONS = 4096
 _SALT = b"0123456789abcdef"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -120,7 +120,7 @@ class SecuredBroker(BrokerProcess):
     def counters(self) -> dict[str, float]:
         """Every counter of its metrics, with its labels, that is not zero."""
         url = f"http://localhost:{self._metrics_port}/metrics"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             lines = answer.read().decode().splitlines()
         found = {}
         for line in lines:

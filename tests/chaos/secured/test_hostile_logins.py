@@ -205,7 +205,7 @@ def test_a_flood_of_wrong_passwords_fills_no_log(siege: Siege) -> None:
             said = f"\0{USER}\0guess-{number}-{attempt}".encode()
             if mechanism != "PLAIN":
                 said = b"n,,n=nobody%d,r=x" % attempt
-            with socket.create_connection(("127.0.0.1", siege.ports["SASL"]), timeout=20) as peer:
+            with socket.create_connection(("127.0.0.1", siege.ports["SASL"]), timeout=60) as peer:
                 peer.sendall(handshake(mechanism) + token(said) + token(b"c=biws,r=x,p=eA=="))
                 while peer.recv(1 << 16):
                     pass

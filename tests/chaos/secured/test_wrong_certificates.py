@@ -29,7 +29,7 @@ def context_of(kind: str) -> ssl.SSLContext:
 def asks(port: int, context: ssl.SSLContext) -> bytes:
     """What comes to a request; ssl.SSLError or ConnectionError where the broker refuses."""
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=5) as peer,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as peer,
         context.wrap_socket(peer, server_hostname="localhost") as tls,
     ):
         tls.sendall(frame(request_head(18, 0)))
@@ -64,10 +64,10 @@ def test_a_session_of_somebody_else_lets_nobody_in(siege: Siege) -> None:
     """A session of TLS 1.2 of the listener that asks for nothing is none where one is required."""
     context = context_of("none")
     context.maximum_version = ssl.TLSVersion.TLSv1_2
-    peer = socket.create_connection(("127.0.0.1", siege.ports["REQUESTED"]), timeout=5)
+    peer = socket.create_connection(("127.0.0.1", siege.ports["REQUESTED"]), timeout=60)
     with context.wrap_socket(peer, server_hostname="localhost") as tls:
         session = tls.session
     siege.let_in += 1
-    peer = socket.create_connection(("127.0.0.1", siege.ports["REQUIRED"]), timeout=5)
+    peer = socket.create_connection(("127.0.0.1", siege.ports["REQUIRED"]), timeout=60)
     with peer, pytest.raises(ssl.SSLError, match="ALERT"):
         context.wrap_socket(peer, server_hostname="localhost", session=session).close()
