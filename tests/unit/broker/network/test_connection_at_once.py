@@ -9,13 +9,11 @@ import pytest
 
 from broker.network.connection_state import State
 from broker.network.request_channel import ConnectionContext, Later, Responder
-from protocol.errors import ProtocolError
 from tests.unit.broker.network.conftest import (
     Handled,
     Parking,
     Rig,
     connection_of,
-    connections_of,
     echo,
     framed,
     known,
@@ -115,25 +113,6 @@ async def test_others_that_it_answers_hear_after_it(rig: Rig):
     assert order == [b"told"]
 
 
-@pytest.mark.parametrize("times", [1, 3])
-async def test_a_failure_at_once_closes_the_connection(
-    rig: Rig, times: int, caplog: pytest.LogCaptureFixture
-):
-    caplog.set_level("INFO")
-
-    def at_once(_context: ConnectionContext, frame: memoryview, _later: Later) -> bytes | None:
-        if frame != b"again":
-            return None
-        raise ProtocolError("bad bytes")
-
-    server = await rig.serve(echo, at_once=at_once)
-    client = await rig.client(server)
-    await client.ask(b"first")
-    client.send(*[b"again"] * times)
-    assert await client.closed_by_server()
-    assert caplog.text.count("bad bytes") == 1
-
-
 class Postponing:
     """Tries at once: b"later…" is answered when the test says so, b"fails…" fails after that."""
 
@@ -198,15 +177,3 @@ async def test_a_failure_after_it_began_to_wait_is_the_only_answer(rig: Rig, bef
     postponing.replies[0](framed(b"still the first"))
     postponing.replies[1](framed(b"the second"))
     assert await client.receive() == b"the second"
-
-
-async def test_a_connection_that_is_lost_while_it_waits_is_told_nothing(rig: Rig):
-    postponing = Postponing()
-    server = await rig.serve(echo, at_once=postponing)
-    client = await rig.client(server)
-    await client.ask(b"first")
-    client.send(b"later")
-    await until(lambda: len(postponing.replies) == 1)
-    client.close()
-    await until(lambda: not connections_of(server))
-    postponing.replies[0](framed(b"too late"))

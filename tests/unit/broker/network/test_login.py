@@ -110,16 +110,6 @@ async def test_requests_are_handled_for_who_has_logged_in(rig: Rig) -> None:
     assert (door.logins.succeeded, door.logins.failed) == (1, 0)
 
 
-async def test_what_is_sent_in_one_piece_is_taken_in_its_order(rig: Rig) -> None:
-    server, requests = await serve(rig, guard())
-    client = await rig.client(server, "SASL")
-    client.send(handshake(), token(GOOD), METADATA)
-    for _ in range(2):
-        await client.receive()
-    assert await client.receive() == METADATA
-    assert requests.principals == ["User:alice"]
-
-
 async def test_a_login_that_is_over_is_garbage_without_a_collection(rig: Rig) -> None:
     server, _ = await serve(rig, guard())
     client = await rig.client(server, "SASL")
@@ -135,17 +125,6 @@ async def test_a_login_that_is_over_is_garbage_without_a_collection(rig: Rig) ->
         await until(lambda: login() is None)
     finally:
         gc.enable()
-
-
-async def test_byte_by_byte_it_is_the_same(rig: Rig) -> None:
-    server, requests = await serve(rig, guard())
-    client = await rig.client(server, "SASL")
-    for one in b"".join(map(framed, (handshake(), token(GOOD), METADATA))):
-        client.writer.write(bytes([one]))
-        await client.writer.drain()
-    for _ in range(3):
-        await client.receive()
-    assert requests.principals == ["User:alice"]
 
 
 @pytest.mark.parametrize("first", [METADATA, token(GOOD), GOOD, b"", b"\xff" * 40])

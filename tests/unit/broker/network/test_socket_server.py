@@ -102,18 +102,6 @@ async def test_per_ip_override_by_name_replaces_the_limit(rig: Rig):
     assert await (await rig.client(server)).closed_by_server()
 
 
-async def test_max_connections_lets_new_ones_wait(rig: Rig):
-    server = await rig.serve(max_connections=1)
-    waits = waits_of(server.quotas)
-    first, second = await rig.client(server), await rig.client(server)
-    assert await first.ask(b"1") == b"1"
-    second.send(b"2")
-    await until(lambda: waits == ["PLAINTEXT"])
-    assert server.connection_count == 1
-    first.close()
-    assert await second.receive() == b"2"
-
-
 async def test_listener_limit_leaves_other_listeners_alone(rig: Rig):
     listeners = [
         Listener("A", "127.0.0.1", 0, max_connections=1),
