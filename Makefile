@@ -14,13 +14,15 @@ SEEDS ?= 50
 SEQUENCES ?= 200
 # Of each test, make check runs so many cases; make test runs all.
 CASES ?= 2
+# What each test of make test took; python -m tests.tools.cost_table makes tables of it.
+COSTS := .cache/costs.json
 ARGS ?=
 # As pip does with what it installs: a start then compiles nothing, also where the environment says
 # PYTHONDONTWRITEBYTECODE, which costs it half a second.
 COMPILE = $(BIN)/python -m compileall -q broker controller log_format ottla protocol storage
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
+.PHONY: help setup run demo test test-budget test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -33,8 +35,11 @@ demo: $(VENV)/.pipeline-installed ## three brokers and the Spark pipeline, with 
 
 setup: $(VENV)/.tests-installed ## the virtual environment with all that the tests need
 
-test: $(VENV)/.tests-installed ## every test; those that need Java, Go or Chromium are skipped where it is missing
-	$(PYTEST) -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+test: $(VENV)/.tests-installed ## what a change must pass; tests that need Java, Go or Chromium are skipped where it is missing
+	$(PYTEST) -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --costs=$(COSTS) $(ARGS)
+
+test-budget: test ## make test, and that no folder and no test takes more processor time than tests/budget.toml gives it
+	@$(BIN)/python -m tests.tools.cost_table $(COSTS) --check
 
 test-long: $(VENV)/.tests-installed ## the suites that take too long for make test: hours; ARGS="--list", "--within 60", "--suites a,b"
 	@exec $(BIN)/python -m tests.long $(ARGS)
