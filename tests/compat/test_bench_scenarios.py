@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from bench import acls, burst, fan_out, groups, idle, logins, memory, tls, transactions
+from bench.consumer_groups import scenarios as consumer_groups
 from bench.innocent import scenarios as innocent
 from bench.peers import Peer, start_peer
 from bench.scenario import Scenario
@@ -17,6 +18,7 @@ WINDOW_S = 0.2
 MODULES = (burst, fan_out, groups, idle, memory)
 CHOSEN = [scenario for module in MODULES for scenario in module.SCENARIOS]
 SECURED = [*tls.SCENARIOS, *logins.SCENARIOS, *acls.SCENARIOS]
+CHOSEN += [one for one in consumer_groups.SCENARIOS if one.name == "consumer-groups-join"]
 CHOSEN += [one for one in transactions.SCENARIOS if one.name == "transactions-confluent-1"]
 
 
@@ -44,6 +46,7 @@ def test_a_scenario_gives_its_figures(
     monkeypatch.setattr(idle, "ACTIVE_CONNECTIONS", 10)
     monkeypatch.setattr(groups, "GROUPS_MIN", 3)
     monkeypatch.setattr(memory, "WINDOWS", 5)
+    monkeypatch.setattr(consumer_groups, "MEMBERS", 3)
     # A transaction may take long where the machine is busy, and one has to end in each window.
     check(scenario, peer, WINDOW_S if scenario.group != "transactions" else 5 * WINDOW_S)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
-from bench.acls import OWN_ACLS, TOPICS, acls_of_others, checked, requests
+from bench.acls import OWN_ACLS, TOPICS, acls_of_others, checked
 from bench.scenario import Done
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
@@ -28,14 +26,6 @@ def test_a_tenth_of_the_others_are_looked_at_and_none_decides() -> None:
         return StandardAuthorizer(lambda: found, ()).judge(alice, see).allowed
 
     assert allowed(OWN_ACLS) and not allowed(others[:250])
-
-
-def test_a_request_follows_the_answer_to_the_one_before() -> None:
-    sent: list[bytes] = []
-    wire = SimpleNamespace(socket=SimpleNamespace(sendall=sent.append), skip_response=lambda: 100)
-    done = requests(wire, b"frame")(0.001)  # type: ignore[arg-type]
-    assert done.units == len(sent) == len(done.trips)
-    assert requests(wire, b"frame")(0).units == 1  # type: ignore[arg-type]
 
 
 def test_what_was_refused_is_seen() -> None:

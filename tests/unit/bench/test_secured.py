@@ -17,19 +17,6 @@ def secured() -> Iterator[Secured]:
     made.close()
 
 
-def test_its_listeners_stand_beside_the_plain_ones(secured: Secured) -> None:
-    properties = secured.properties("PLAINTEXT://127.0.0.1:1")
-    listeners = properties["listeners"].split(",")
-    assert listeners[0] == "PLAINTEXT://127.0.0.1:1"
-    assert listeners[1:] == [
-        f"TLS://127.0.0.1:{secured.tls_port}",
-        f"MTLS://127.0.0.1:{secured.mtls_port}",
-        f"SCRAM://127.0.0.1:{secured.scram_port}",
-    ]
-    mapped = properties["listener.security.protocol.map"]
-    assert all(f"{one.partition(':')[0]}:" in mapped for one in listeners)
-
-
 def test_its_client_speaks_tls_1_3_only_and_checks_the_server(secured: Secured) -> None:
     context = secured.context()
     assert context.minimum_version is ssl.TLSVersion.TLSv1_3

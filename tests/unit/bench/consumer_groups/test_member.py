@@ -48,30 +48,6 @@ class Told(Member):
         self.answered()
 
 
-def test_it_says_all_when_it_comes_and_then_what_it_has_once() -> None:
-    member = Told()
-    member.beat()
-    assert (member.sent[0].subscribed_topic_names, member.sent[0].topic_partitions) == (["t"], [])
-    member.hears(2, 0, 1)
-    assert not member.has_said_all
-    member.beat()
-    (topic,) = member.sent[1].topic_partitions
-    assert (member.sent[1].member_epoch, topic.partitions) == (2, [0, 1])
-    assert member.sent[1].subscribed_topic_names is None
-    member.hears(2)
-    member.beat()
-    assert member.sent[2].topic_partitions is None
-    assert member.has_said_all
-
-
-def test_it_gives_up_at_once_what_it_is_not_told_any_more() -> None:
-    member = Told()
-    member.hears(2, 0, 1)
-    member.hears(2, 0)
-    assert member.ledger.is_even(["m"], 1)
-    assert not member.has_said_all
-
-
 def test_it_asks_again_where_the_coordinator_is_not_there_yet() -> None:
     member = Told()
     member.beat()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bench.consumer_groups.scenarios import SCENARIOS, TURNS_MAX, TURNS_MIN, Turns
+from bench.consumer_groups.scenarios import TURNS_MAX, TURNS_MIN, Turns
 
 
 def test_as_often_as_there_is_time_but_some_times_at_least() -> None:
@@ -19,7 +19,3 @@ def test_no_more_often_than_enough() -> None:
     for _ in Turns(done, time.monotonic() + 60, TURNS_MIN):
         done.append(0.0)
     assert len(done) == TURNS_MAX
-
-
-def test_each_has_a_goal() -> None:
-    assert all(one.goals and one.group == "consumer-groups" for one in SCENARIOS)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Iterator
 
 import pytest
 
-from bench.innocent.client import Series, check_fetched, check_produced, run
+from bench.innocent.client import Series, check_fetched, check_produced
 from bench.wire import FETCH_VERSION, PRODUCE_VERSION
 from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
@@ -69,17 +68,6 @@ def test_a_refusal_and_a_hang_up_are_no_round_trips(pair: Pair) -> None:
     theirs.close()
     with pytest.raises(ConnectionError):
         one.receive(3.0)
-
-
-def test_it_goes_on_until_it_is_told_and_takes_what_is_under_way(pair: Pair) -> None:
-    ours, theirs = pair
-    theirs.sendall(ANSWER)
-    read, write = os.pipe()
-    os.close(write)  # over at once, behind the first request
-    one = series(ours)
-    assert run([one], 1000.0, read) == 0
-    os.close(read)
-    assert len(one.trips) == 1
 
 
 def frame(response: object, version: int) -> memoryview:

@@ -6,14 +6,10 @@ import os
 
 import pytest
 
-from bench.innocent.memory_peak import Memory, MemoryPeak, memory_of
+from bench.innocent.memory_peak import MemoryPeak, memory_of
 from tests.tools.waiting import wait_until
 
 MIB = 1 << 20
-
-
-def test_the_larger_of_each() -> None:
-    assert Memory(3.0, 1.0).at_least(Memory(2.0, 4.0)) == Memory(3.0, 4.0)
 
 
 def test_a_peak_stays() -> None:

@@ -20,16 +20,6 @@ def mock() -> Iterator[str]:
     one.close()
 
 
-def test_first_record_and_first_group(mock: str) -> None:
-    clients.answers(mock)
-    clients.first_record(mock, "topic")
-    clients.first_group(mock, "topic", "group")
-
-
-def test_a_whole_test(mock: str) -> None:
-    clients.aiokafka(mock, "topic", "group")
-
-
 def test_records_may_come_in_any_order_but_all_must() -> None:
     clients._check(reversed(VALUES))
     with pytest.raises(NotInTime, match="9 of 10"):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bench.testing import __main__ as command
-from bench.testing.candidates import Candidate
 from bench.testing.results import Results
 
 
@@ -33,19 +32,6 @@ def test_a_kept_run_is_printed_again(
     with_medians(101, 4).save(path)
     assert run(monkeypatch, "--report", str(path)) == 1
     assert "≤ 100: not met" in capsys.readouterr().out
-
-
-def test_it_measures_who_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-
-    def measured(chosen: list[Candidate], rounds: int, path: Path) -> Results:
-        asked.extend([[one.name for one in chosen], rounds, path])
-        return with_medians(1, 1)
-
-    monkeypatch.setattr(command, "measured", measured)
-    path = tmp_path / "run.json"
-    assert run(monkeypatch, "--candidates", "kfake,ottla", "--json", str(path)) == 0
-    assert asked == [["kfake", "Ottla"], 50, path]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from bench.testing.rounds import (
     FIRST_RECORD,
     FIRST_RECORD_THERE,
     FIRST_START,
-    FIRST_STARTS,
     LEFT_BEHIND,
     START,
     Rounds,
@@ -119,35 +118,6 @@ def test_what_a_candidate_has_not_is_noted_and_not_asked(told: list[str]) -> Non
     assert results.lacking["a"][shared_broker("confluent-kafka")] == "no reset"
     assert FIRST_RECORD_THERE in results.lacking["a"]
     assert not any("reset" in line or "first a" in line for line in told)
-
-
-def test_a_whole_round(told: list[str]) -> None:
-    results, one = empty(), Candidate("a", told)
-    run(results, 1, one)
-    assert told[-14:] == [
-        "start a",
-        "first_record address of a topic-9",
-        "first_group address of a topic-9 group-10",
-        "first_record address of a made topic-11",
-        "start a",
-        "one address of a made topic-12 group-13",
-        "reset second a",
-        "leave_behind address of second a left-14",
-        "reset second a",
-        "reset second a",
-        "one address of second a made topic-15 group-16",
-        "first a",
-        "end first a",
-        "close second a",
-    ]
-    assert {len(values) for values in results.values["a"].values()} == {1}
-
-
-def test_the_broker_of_all_tests_is_started_once(told: list[str]) -> None:
-    one = Candidate("a", told)
-    run(empty(), FIRST_STARTS + 2, one)
-    assert told.count("start second a") == len(one.seconds) == 1
-    assert told.count("first a") == 1 + FIRST_STARTS
 
 
 def test_what_fails_is_noted_and_given_up(told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
