@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,11 +18,12 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from ottla.testing import Broker, Cluster
+from ottla.testing import Broker, Cluster, own_process
 from ottla.testing.broker_process import BrokerProcess
-from ottla.testing.errors import BrokerGone, Misuse, OttlaError, StartFailed
+from ottla.testing.errors import BrokerGone, Misuse, NotPossible, OttlaError, StartFailed
 from ottla.testing.host import HostProcess, the_host
 from ottla.testing.ports import HOST
+from ottla.testing.remote import RunningCluster
 from tests.tools.waiting import wait_until
 
 WITHIN_S = 90
@@ -112,10 +114,9 @@ def test_paused_it_takes_connections_and_answers_nothing(broker: Broker) -> None
 
 def test_a_wrong_property_is_one_line() -> None:
     one = Broker({"num.partions": "3"})
-    with pytest.raises(StartFailed, match="did you mean num.partitions"):
-        one.start()
-    assert not one.running
-    one.close()
+    with pytest.raises(StartFailed, match="did you mean num.partitions"), one:
+        pass
+    assert not one.running and not one.log_file.exists(), "it was closed"
 
 
 def test_a_port_that_is_taken_is_told() -> None:
@@ -135,6 +136,7 @@ def test_folders(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path / "mine") as other:
         produce(other.bootstrap_servers, b"one")
     assert (tmp_path / "mine" / "meta.properties").exists()
+    assert (tmp_path / "mine" / ".kafka_cleanshutdown").exists(), "its end was a clean stop"
     with Broker(data_dir=tmp_path / "mine") as other:
         assert consume(other.bootstrap_servers, 1) == [b"one"]
 
@@ -251,6 +253,22 @@ def test_helpers_find_their_way_when_a_node_is_killed() -> None:
     assert [one for one in folders if one.exists()] == []
 
 
+def test_a_running_cluster_is_asked_like_any_client(broker: Broker) -> None:
+    one = RunningCluster(broker.bootstrap_servers)
+    one.begin_test()
+    orders = one.topic("orders")
+    orders.seed(["x"])
+    assert [record.value for record in orders.consume(1)] == [b"x"]
+    for refused in (one.requests, one.reset):
+        with pytest.raises(
+            NotPossible, match=f"{refused.__name__} needs .* the tests have started"
+        ):
+            refused()
+    one.drop_topics()
+    assert broker.topics() == []
+    one.close()
+
+
 def test_the_end_of_one_is_seen_though_another_was_begun_with_it() -> None:
     """No broker has the channel of another."""
     host, pairs = the_host(), [socket.socketpair() for _ in range(2)]
@@ -287,6 +305,19 @@ def test_a_host_that_was_killed_takes_its_brokers_along() -> None:
     another.folder("two")
     assert not folder.exists(), "the next host removes what it left"
     another.close()
+
+
+def test_a_broker_whose_host_is_gone_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = HostProcess()
+    monkeypatch.setattr(own_process, "the_host", lambda: host)
+    one = Broker().start()
+    pid, folder = one.pid, one.log_file.parent.parent
+    os.kill(host.pid, signal.SIGKILL)
+    wait_until(lambda: not psutil.pid_exists(pid), "the end of the broker")
+    assert not one.running
+    one.close()
+    host.close()
+    shutil.rmtree(folder)
 
 
 def test_without_fork_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

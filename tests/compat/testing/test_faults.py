@@ -115,6 +115,15 @@ def test_its_time_is_up_and_the_record_is_written_all_the_same(
     sender.close()
 
 
+def test_a_request_that_is_lost_is_not_carried_out(broker: Broker, topic: Topic) -> None:
+    sender = open_sender("kafka-python", broker, topic, patient=False)
+    with broker.faults.drop("Produce", topic=topic, client_id="app") as fault:
+        with pytest.raises(NotSent, match="(?i)time"):
+            sender.send(b"lost")
+        assert fault.met >= 1 and topic.ends() == {0: 0}
+    sender.close()
+
+
 @EACH_CLIENT
 @FIRST_AND_HUNDREDTH
 def test_its_answer_is_cut_and_the_record_is_there_twice(

@@ -93,6 +93,11 @@ def test_what_is_older_than_its_retention_is_deleted(broker: Broker) -> None:
     assert new.timestamp - kept.records()[0].timestamp >= 8 * 24 * 3600 * 1000
     broker.restart()
     assert broker.is_ahead and [one.value for one in orders.records()] == [b"new"]
+    assert orders.seed(["later"])[0].timestamp >= new.timestamp
+    broker.stop()
+    broker.advance(days=1)
+    broker.start()
+    assert orders.seed(["a day later"])[0].timestamp - new.timestamp >= 24 * 3600 * 1000
 
 
 def test_time_never_goes_back(broker: Broker) -> None:

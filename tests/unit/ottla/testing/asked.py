@@ -35,22 +35,19 @@ class Log:
         *values: bytes,
         comes: tuple[bytes, ...] = (),
         exists: bool = True,
-        aborted: tuple[bytes, ...] = (),
         most: int = 100,
     ) -> None:
-        """`aborted` stand behind the others; an answer has `most` records at most."""
+        """An answer has `most` records at most."""
         self.values = list(values)
         self.comes = list(comes)
         self.exists = exists
-        self.aborted = list(aborted)
         self.most = most
 
     def consume(self, args: Mapping[str, Json]) -> Json:
         if args["count"] is not None and self.comes:
             self.values.append(self.comes.pop(0))
         start = args["positions"].get("0", 0)
-        every = self.values if args["committed"] else self.values + self.aborted
-        found = every[start:]
+        found = self.values[start:]
         if args["count"] is not None:
             found = found[: args["count"]]
         cut_off, found = len(found) > self.most, found[: self.most]
@@ -71,7 +68,7 @@ class Log:
             "positions": positions,
             "exists": self.exists,
             "cut_off": cut_off,
-            "ends": {"0": len(every)},
+            "ends": {"0": len(self.values)},
         }
 
 
@@ -95,44 +92,3 @@ def group(
         "partitions": list(partitions),
         "missing": list(missing),
     }
-
-
-PRODUCE = {
-    "node_id": 1,
-    "number": 1,
-    "api": "Produce",
-    "version": 9,
-    "client_id": "app",
-    "correlation_id": 7,
-    "connection": "c",
-    "principal": "User:ANONYMOUS",
-    "time_ms": 17,
-    "size": 100,
-    "prepared": True,
-    "error": None,
-    "request": {
-        "topic_data": [
-            {
-                "name": "t",
-                "partition_data": [
-                    {
-                        "index": 2,
-                        "batches": [
-                            {
-                                "records": [
-                                    {
-                                        "timestamp": 1,
-                                        "key": b"k",
-                                        "value": value,
-                                        "headers": [["h", b"1"]],
-                                    }
-                                    for value in (b"a", b"b")
-                                ]
-                            }
-                        ],
-                    }
-                ],
-            }
-        ]
-    },
-}

@@ -48,28 +48,12 @@ def process() -> Iterator[StandIn]:
     one.close()
 
 
-def test_start_and_stop(process: StandIn) -> None:
-    assert process.start() is process
-    assert process.running and process.pid > 0
-    assert process.bootstrap_servers == f"{HOST}:{process.port}"
-    assert process.stop() == 0
-    assert not process.running and process.stop() == 0
-
-
 def test_restart_keeps_the_port_and_the_output(process: StandIn) -> None:
     process.start()
     port, pid = process.port, process.pid
     process.restart()
     assert (process.port, process.pid != pid) == (port, True)
     assert process.output().count(READY) == 2
-
-
-def test_kill_and_start_again(process: StandIn) -> None:
-    process.start()
-    process.kill()
-    assert not process.running
-    process.restart()
-    assert process.running
 
 
 def test_a_failed_start_says_what_the_broker_said(process: StandIn) -> None:
@@ -107,11 +91,3 @@ def test_folders(tmp_path: Path) -> None:
     kept = StandIn(data_dir=tmp_path)
     kept.close()
     assert tmp_path.exists()
-
-
-def test_the_command_carries_listener_folder_and_properties() -> None:
-    one = BrokerProcess({"num.partitions": "3"}, data_dir="/x", port=5)
-    arguments = one._command()
-    assert f"listeners=PLAINTEXT://{HOST}:5" in arguments
-    assert "log.dirs=/x" in arguments and "num.partitions=3" in arguments
-    one.close()

@@ -175,15 +175,6 @@ async def test_with_coroutines() -> None:
     assert nodes(one)[0].did[-1] == "closed"
 
 
-def test_all_clocks_are_moved_together() -> None:
-    with Cluster(3) as one:
-        one.broker(2).kill()
-        one.advance(days=1, seconds=2)
-        assert [node.did.count("advanced 1 0 0 2") for node in nodes(one)] == [1, 1, 1]
-        with pytest.raises(Misuse, match="never back"):
-            one.advance(seconds=-1)
-
-
 def test_faults_are_those_of_the_nodes_that_run() -> None:
     with Cluster(3) as one:
         one.broker(2).kill()

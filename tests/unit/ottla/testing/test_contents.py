@@ -9,8 +9,7 @@ import pytest
 from ottla.testing.contents import Contents
 from ottla.testing.errors import Misuse
 from ottla.testing.frames import Json
-from ottla.testing.topic import NotAsExpected
-from tests.unit.ottla.testing.asked import PRODUCE, Asked, Log, group, partition
+from tests.unit.ottla.testing.asked import Asked
 
 
 class Something(Contents):
@@ -48,48 +47,6 @@ def test_topics_have_names_of_their_own() -> None:
     assert other.topic("orders") is not again
 
 
-def test_topics_are_named_as_the_test_does_or_by_their_real_name() -> None:
-    log = Log(b"v")
-    asked = Asked(
-        topic__create=None,
-        records__consume=log.consume,
-        topic__describe={"b": {}, "a": {}},
-        requests=[PRODUCE],
-    )
-    one = Something(asked)
-    orders = one.topic("orders")
-    for topic, name in ((orders, orders.name), ("orders", orders.name), ("paid", "paid")):
-        assert len(one.assert_produced(topic, value="v")) == 1
-        assert asked.calls[-1][1]["topic"] == name
-    with pytest.raises(NotAsExpected, match="key='x' expected in orders"):
-        one.assert_produced("orders", key="x", timeout=0)
-    (request,) = one.requests("Produce", topic="orders", client_id="app", after=3)
-    assert request.number == 1
-    assert asked.calls[-1][1] == {
-        "api": "Produce",
-        "topic": orders.name,
-        "client_id": "app",
-        "after": 3,
-    }
-    assert one.topics() == ["a", "b"]
+def test_a_topic_has_a_name() -> None:
     with pytest.raises(Misuse, match="'' names no topic"):
-        one.assert_produced("")
-
-
-def test_groups_are_asked_by_name() -> None:
-    asked = Asked(
-        group__progress=group(partition(0, 1, 1, 0)),
-        group__describe=group(),
-        group__rebalance=None,
-        group__delete=None,
-    )
-    one = Something(asked)
-    one.assert_committed("app", "orders")
-    one.assert_committed("app", "orders", offsets={0: 1})
-    one.wait_idle("app", topics=["paid"])
-    assert asked.calls[-1][1] == {"group": "app", "topics": ["paid"]}
-    one.wait_for_group("app", members=1)
-    one.rebalance("app", timeout=3)
-    assert asked.calls[-1] == ("group.rebalance", {"group": "app", "timeout_s": 3})
-    one.delete_group("app")
-    assert asked.calls[-1] == ("group.delete", {"groups": ["app"]})
+        Something(Asked()).assert_produced("")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,38 +41,6 @@ def channel() -> Channel:
 
 def faults_of(*channels: Channel) -> Faults:
     return Faults(lambda: channels)
-
-
-def test_what_is_asked(channel: Channel) -> None:
-    faults = faults_of(channel)
-    topic = SimpleNamespace(name="orders-1f")
-    faults.fail("Produce", "INVALID_RECORD", topic=topic, times=2, seed=1)
-    faults.delay(None, 0.25, client_id="app", seed=1)
-    faults.cut_answers("Fetch", at=0.1, seed=1)
-    for deed in (faults.leave_unanswered, faults.drop, faults.disconnect):
-        deed("Fetch", topic="a", seed=1)
-    assert [args for _, args in channel.calls] == [
-        {
-            "deed": "error",
-            "api": "Produce",
-            "error": "INVALID_RECORD",
-            "topic": "orders-1f",
-            "times": 2,
-            "seed": 1,
-        },
-        {"deed": "delay", "api": None, "delay_ms": 250.0, "client_id": "app", "seed": 1},
-        {"deed": "cut", "api": "Fetch", "cut_at": 0.1, "seed": 1},
-        *(
-            {"deed": deed, "api": "Fetch", "topic": "a", "seed": 1}
-            for deed in ("unanswered", "lost", "disconnect")
-        ),
-    ]
-
-
-def test_a_topic_may_be_named_as_the_test_names_it(channel: Channel) -> None:
-    faults = Faults(lambda: [channel], {"orders": "orders-1f"}.__getitem__)
-    faults.drop("Produce", topic="orders")
-    assert channel.calls[0][1]["topic"] == "orders-1f"
 
 
 def test_a_block_ends_with_its_fault_whose_counts_stay(channel: Channel) -> None:
@@ -143,12 +110,6 @@ def test_a_seed_that_was_drawn_can_be_asked_for_again(channel: Channel) -> None:
     assert f"seed={fault.seed}" in repr(fault)
     assert "seed" not in repr(faults_of(channel).fail("Produce", "INVALID_RECORD"))
     assert "topic='a'" in repr(faults_of(channel).drop("Produce", topic="a"))
-
-
-def test_all_at_once(channel: Channel) -> None:
-    assert faults_of(channel).disconnect_all() == 3
-    faults_of(channel).clear()
-    assert [op for op, _ in channel.calls] == ["connections.close", "fault.clear", "disk.free"]
 
 
 def test_a_full_disk(channel: Channel) -> None:

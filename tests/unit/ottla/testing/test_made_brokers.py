@@ -55,17 +55,3 @@ def test_where_several_have_a_name_the_last_one_counts() -> None:
     assert used(one, asking) == [("", "mine"), ("sub2", "mine")]
     wrong = item("a", "mine", mine=[fixture("sub2", "mine")])
     assert used(one, wrong) == [("sub2", "mine")]
-
-
-def test_of_those_that_it_asked_for_while_it_ran() -> None:
-    one = made(("", "late"), ("", "later"))
-    test = cast(Any, item("a", later=[fixture("")]))
-    test._request = SimpleNamespace(_fixture_defs={"late": fixture("", "later")})
-    assert used(one, test) == [("", "late"), ("", "later")]
-
-
-def test_a_maker_that_is_through() -> None:
-    one = made(("a", ""), ("", "mine"))
-    assert one.maker == ("", "")
-    assert one.let_go(("a", "")) == [("a", "")] and one.let_go(("a", "")) == []
-    assert used(one, item("a")) == []

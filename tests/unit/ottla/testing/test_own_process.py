@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,14 +50,6 @@ def test_it_is_begun_stopped_and_begun_again(process: OwnProcess) -> None:
     assert process.output(len("there\n")) == "there"
 
 
-def test_one_that_is_paused_stops(process: OwnProcess) -> None:
-    begin(process)
-    process.pause()
-    process.resume()
-    process.pause()
-    assert process.stop() == 3
-
-
 def test_one_that_does_not_stop_is_killed(process: OwnProcess) -> None:
     begin(process, "stubborn")
     with pytest.raises(StopFailed, match="did not stop within 0.01 s; it said:\nthere"):
@@ -87,13 +77,3 @@ def test_its_end(tmp_path: Path, gently: bool) -> None:
     with pytest.raises(Misuse, match="make a new one"):
         begin(one)
     assert port._socket is None, "given up"
-
-
-def test_a_broker_is_given_the_other_end_of_a_channel(process: OwnProcess) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        process.begin(theirs)
-        assert process.running
-        process._host.signal(process.pid, signal.SIGKILL)
-        process.see_its_end()
-        assert process.stop() == -signal.SIGKILL

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from ottla.testing.errors import StartFailed
-from ottla.testing.ports import HOST, HeldPort, held
+from ottla.testing.ports import HOST, HeldPort
 
 
 def listening(number: int) -> socket.socket:
@@ -73,10 +72,3 @@ def test_a_number_that_a_user_chose_is_held_right_after_a_broker_that_had_connec
     with listening(chosen.number):
         pass
     chosen.release()
-
-
-def test_one_that_is_taken_is_told() -> None:
-    free = held(0)
-    with listening(free.number), pytest.raises(StartFailed, match=f"port {free.number} is not"):
-        held(free.number)
-    free.release()

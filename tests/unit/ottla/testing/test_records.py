@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from ottla.testing.errors import Misuse
@@ -12,9 +10,7 @@ from ottla.testing.records import (
     Message,
     Record,
     content,
-    from_channel,
     message_of,
-    to_channel,
 )
 
 RECORD = Record("t", 1, 7, 17, b"k", b'{"id": 1}', (("h", b"1"), ("h", b"2"), ("n", None)))
@@ -48,20 +44,6 @@ def test_messages_are_values_pairs_or_more() -> None:
     assert message_of(RECORD) == Message(RECORD.value, b"k", RECORD.headers, 17)
     with pytest.raises(Misuse, match="a tuple is"):
         message_of((1, 2, 3, 4))
-
-
-def test_they_go_over_the_channel_and_come_back() -> None:
-    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    (one,) = to_channel([Message("v", "k", {"h": "1", "n": None}, noon, 1)])
-    assert one == {
-        "key": b"k",
-        "value": b"v",
-        "headers": [["h", b"1"], ["n", None]],
-        "timestamp": 1_767_268_800_000,
-        "partition": 1,
-    }
-    (record,) = from_channel("t", [{**one, "offset": 3}])
-    assert record == Record("t", 1, 3, 1_767_268_800_000, b"k", b"v", (("h", b"1"), ("n", None)))
 
 
 def test_a_record_reads_its_value() -> None:

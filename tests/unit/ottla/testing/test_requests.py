@@ -1,23 +1,26 @@
-"""A request as a client sent it."""
+"""A request without records. One with them: `tests/compat/testing`."""
 
 from __future__ import annotations
 
-from ottla.testing.records import Record
 from ottla.testing.requests import request_from
-from tests.unit.ottla.testing.asked import PRODUCE
+
+PRODUCE = {
+    "node_id": 1,
+    "number": 1,
+    "api": "Produce",
+    "version": 9,
+    "client_id": "app",
+    "correlation_id": 7,
+    "connection": "c",
+    "principal": "User:ANONYMOUS",
+    "time_ms": 17,
+    "size": 100,
+    "prepared": True,
+}
 
 
-def test_a_produce_has_records() -> None:
-    request = request_from(PRODUCE)
-    assert (request.api, request.client_id, request.prepared) == ("Produce", "app", True)
-    headers = (("h", b"1"),)
-    assert request.records == [
-        Record("t", 2, 0, 1, b"k", b"a", headers),
-        Record("t", 2, 1, 1, b"k", b"b", headers),
-    ]
-
-
-def test_others_have_none() -> None:
-    assert request_from({**PRODUCE, "api": "Fetch", "request": {"topics": []}}).records == []
+def test_others_have_no_records() -> None:
+    fetch = {**PRODUCE, "api": "Fetch", "request": {"topics": []}, "error": None}
+    assert request_from(fetch).records == []
     unread = request_from({**PRODUCE, "request": None, "error": "too long"})
     assert (unread.records, unread.fields, unread.error) == ([], None, "too long")

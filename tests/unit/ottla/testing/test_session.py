@@ -1,12 +1,14 @@
-"""Brokers of a session: which one a test gets, and when another one is started."""
+"""Brokers of a session and of a factory: which one a test gets, and when another is started."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from ottla.testing import broker_factory
+from ottla.testing.broker_factory import BrokerFactory
 from ottla.testing.errors import BrokerGone, StartFailed
 from ottla.testing.session import SessionBrokers
 
@@ -14,8 +16,11 @@ from ottla.testing.session import SessionBrokers
 class StandIn:
     made: list[StandIn] = []
 
-    def __init__(self, properties: Mapping[str, str], *, keep_data: bool, **_: object) -> None:
+    def __init__(
+        self, properties: Mapping[str, str], *, keep_data: bool, port: int = 0, **_: object
+    ) -> None:
         self.properties = dict(properties)
+        self.port = port
         self.keep_data = keep_data
         self.resets = 0
         self.closed = False
@@ -42,10 +47,14 @@ class StandIn:
         self.closed = True
 
 
-@pytest.fixture
-def brokers(monkeypatch: pytest.MonkeyPatch) -> SessionBrokers:
-    StandIn.made = []
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIn, "made", [])
     monkeypatch.setattr(broker_factory, "Broker", StandIn)
+
+
+@pytest.fixture
+def brokers() -> SessionBrokers:
     return SessionBrokers(keep_data=True)
 
 
@@ -66,13 +75,6 @@ def test_other_properties_are_another_one_and_few_are_kept(brokers: SessionBroke
     assert all(one.closed for one in StandIn.made)
 
 
-def test_one_that_cannot_be_emptied_is_given_up(brokers: SessionBrokers) -> None:
-    brokers.emptied({})
-    StandIn.made[0].dead = True
-    brokers.emptied({})
-    assert [one.closed for one in StandIn.made] == [True, False]
-
-
 def test_one_whose_clocks_were_moved_is_given_up(brokers: SessionBrokers) -> None:
     brokers.emptied({})
     StandIn.made[0].is_ahead = True
@@ -84,3 +86,13 @@ def test_one_that_does_not_start_is_closed(brokers: SessionBrokers) -> None:
     with pytest.raises(StartFailed):
         brokers.emptied({"wrong": ""})
     assert StandIn.made[0].closed
+
+
+def test_a_factory_tells_of_its_brokers_and_closes_one_that_does_not_start() -> None:
+    told: list[Any] = []
+    factory = BrokerFactory(told.append, keep_data=True)
+    both = [factory({"num.partitions": "3"}, port=5), factory({}, keep_data=False)]
+    with pytest.raises(StartFailed):
+        factory({"wrong": ""})
+    assert told == both and [one.closed for one in StandIn.made] == [False, False, True]
+    assert [(one.port, one.keep_data) for one in told] == [(5, True), (0, False)]

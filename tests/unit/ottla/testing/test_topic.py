@@ -40,15 +40,6 @@ def test_more_than_one_answer_holds_comes_in_several() -> None:
     assert [one.offset for one in topic.records()] == list(range(7))
 
 
-def test_what_is_hidden_by_transactions_is_told() -> None:
-    topic = topic_of(Log(b"a", aborted=(b"b", b"c")))
-    with pytest.raises(NotAsExpected, match="1 came, and 2 records of transactions that are open"):
-        topic.consume(3, timeout=0.1)
-    with pytest.raises(NotAsExpected, match=r"none came, and 2 .* \(committed=False reads them\)"):
-        topic.consume(1, timeout=0.1)
-    assert [one.value for one in topic.records(committed=False)] == [b"a", b"b", b"c"]
-
-
 def test_a_message_says_what_came_instead() -> None:
     few = topic_of(Log(*(b"%d" % one for one in range(12))))
     with pytest.raises(NotAsExpected) as told:
@@ -64,14 +55,6 @@ def test_a_message_says_what_came_instead() -> None:
         "1 record of orders expected within 0.1 s: none came; 3 were there before; "
         "topics with records: other (2)"
     )
-
-
-def test_a_topic_that_is_not_there_is_said_to_be() -> None:
-    topic = topic_of(Log(exists=False), paid=1)
-    with pytest.raises(NotAsExpected, match=r"there is no topic orders-1 \(there are: paid\)"):
-        topic.consume(1, timeout=0.1)
-    with pytest.raises(NotAsExpected, match="there is no topic orders-1"):
-        topic.leader()
 
 
 def test_what_is_seeded_comes_back_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,15 +77,10 @@ def test_a_message_names_some_of_many() -> None:
     assert some(str(one) for one in range(22)).endswith("18, 19 … and 2 more")
 
 
-def test_it_knows_its_partitions_and_is_deleted() -> None:
-    asked = Asked(topic__describe=described(orders=3), topic__delete=None, topic__grow=None)
-    topic = Topic(asked, "orders")
-    assert topic.ends() == {0: 3}
-    assert topic.leader() == 4
+def test_a_partition_that_is_not_there_is_said_to_be() -> None:
+    topic = Topic(Asked(topic__describe=described(orders=3)), "orders")
+    assert (str(topic), repr(topic)) == ("orders", "Topic('orders')")
     with pytest.raises(NotAsExpected, match="orders has no partition 7: it has 1"):
         topic.leader(7)
-    topic.grow(2)
-    topic.delete()
-    assert asked.asked("topic.grow") == [{"name": "orders", "partitions": 2}]
-    assert asked.asked("topic.delete") == [{"names": ["orders"]}]
-    assert (str(topic), repr(topic)) == ("orders", "Topic('orders')")
+    with pytest.raises(NotAsExpected, match=r"there is no topic bills \(there are: orders\)"):
+        Topic(Asked(topic__describe=described(orders=3)), "bills").leader()

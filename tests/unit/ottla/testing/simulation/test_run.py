@@ -61,6 +61,59 @@ def test_an_invariant_that_fails_is_told_with_its_seed() -> None:
     assert "app: produce t b'2' → 0@2" in text and "broker-1 serves" in text
 
 
+def test_a_client_does_what_its_calls_say() -> None:
+    async def scenario(cluster: SimulatedCluster) -> None:
+        client = cluster.client("app", idempotent=False)
+        await client.create_topic("t", 3, configs={"retention.ms": "-1"})
+        assert await client.partitions("t") == 3
+        placed = await client.produce("t", {"a": 1}, key="k", headers={"h": "x"}, acks=1)
+        (record,) = await client.read("t", placed.partition)
+        assert (record.offset, record.key, record.json()) == (placed.offset, b"k", {"a": 1})
+        assert record.header("h") == b"x" and (placed.topic, record.topic) == ("t", "t")
+        began = cluster.now
+        assert await client.poll("t", placed.partition, "latest", wait=0.25) == []
+        assert 0.25 <= cluster.now - began < 0.5
+        assert (await client.produce("t", "2", partition=2, acks=0)).partition == 2
+        assert await client.committed("g", "t", 2) is None
+        await client.commit("g", "t", 5, 2)
+        assert await client.committed("g", "t", 2) == 5 and await client.committed("g", "t") is None
+        answer = await client.request("Metadata", {"topics": [{"name": "t"}]}, broker=1)
+        assert [one["name"] for one in answer["topics"]] == ["t"]
+
+    (run,) = simulate(scenario, 1, brokers=1, faults="none")
+    assert [one.name for one in run.history][:3] == ["create_topic", "partitions", "produce"]
+
+
+def test_faults_by_hand_hit_whom_they_name() -> None:
+    async def scenario(cluster: SimulatedCluster) -> None:
+        client = cluster.client("app")
+        await client.create_topic("t")
+        leader = await cluster.leader("t")
+        await cluster.cut(leader, client, both=False)
+        with pytest.raises(OperationFailed, match="TIMED_OUT|no success") as unsure:
+            await client.produce("t", "1", timeout=2.0)
+        assert unsure.value.unsure, "it arrives there, and no answer comes back"
+        await cluster.mend(leader, client)
+        await cluster.slow(leader, client, 0.5)
+        await cluster.set_clock(leader, -60)
+        fault = await cluster.fail("Produce", "NOT_LEADER_OR_FOLLOWER", times=2, topic="t*")
+        await client.produce("t", "2")
+        assert await fault.lift() == 2
+        await cluster.pause(leader)
+        await cluster.resume(leader)
+        for end in (cluster.kill, cluster.stop):
+            await end(leader)
+            leader, before = await cluster.leader("t"), leader
+            assert leader != before and await cluster.controller() != before
+            await cluster.start(before)
+        await cluster.kill(leader)
+        await cluster.heal()
+        await cluster.client("other").produce("t", "3")
+
+    (run,) = simulate(scenario, 1, faults="none")
+    assert run.texts("t")[-1] == "3"
+
+
 def test_a_scenario_that_raises_is_a_failed_seed() -> None:
     async def refuses(cluster: SimulatedCluster) -> None:
         client = cluster.client("app")

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from ottla.testing.errors import OttlaError
-from ottla.testing.simulation.worker import WorkerProcess, the_worker
+from ottla.testing.simulation.worker import the_worker
 from tests.tools.waiting import wait_until
 
 STARTS = """
@@ -39,13 +39,6 @@ def test_there_is_one_and_another_where_that_has_ended() -> None:
         worker.call("drop", {})
     assert the_worker() is not worker
     the_worker().close()
-
-
-def test_a_closed_one_has_ended() -> None:
-    worker = WorkerProcess()
-    worker.close()
-    wait_until(lambda: gone(worker.pid), "the end of the worker")
-    assert not worker.running
 
 
 def test_it_ends_with_its_parent_however_that_ends() -> None:
