@@ -9,7 +9,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.testing import control
-from broker.testing.control import OPERATIONS, Arguments, answer, operation
+from broker.testing.control import Arguments, answer, operation
 from broker.testing.operation_error import OperationError
 from broker.testing.served import NotStarted, Served
 from ottla.testing.frames import Json, Message
@@ -32,10 +32,6 @@ def asked(op: str, error: Exception | None = None, **args: Json) -> Message:
         return dict(args)
 
     return asyncio.run(answer(BROKER, {"id": 5, "op": op, "args": args}))
-
-
-def test_a_result() -> None:
-    assert asked("it", a=1) == {"id": 5, "result": {"a": 1}}
 
 
 @pytest.mark.parametrize(
@@ -70,10 +66,3 @@ def test_no_name_is_given_twice() -> None:
     asked("it")
     with pytest.raises(AssertionError):
         asked("it")
-
-
-def test_the_ones_of_every_broker_are_there() -> None:
-    from broker.testing import child
-
-    assert child.REGISTERED
-    assert {"ping", "start"} <= set(OPERATIONS)

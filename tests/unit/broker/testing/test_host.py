@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import socket
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,10 +38,6 @@ class Tests:
                 continue
         return found[0]
 
-    def ask(self, op: str, **args: Json) -> Json:
-        self.send(op, **args)
-        return self.answer()["result"]
-
 
 @pytest.fixture
 def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tests]:
@@ -52,28 +46,6 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tests]:
     with one.host.watching():
         yield one
     one.end.close()
-
-
-def sleeping(tests: Tests, log: Path) -> int:
-    command = [sys.executable, "-c", "import signal; print('there', flush=True); signal.pause()"]
-    return int(tests.ask("run", command=command, log=str(log), environment={}))
-
-
-def test_a_command_and_its_end(tests: Tests, tmp_path: Path) -> None:
-    pid = sleeping(tests, tmp_path / "log")
-    assert tests.ask("signal", pid=pid, signal=0) is True
-    tests.send("wait", pid=pid)
-    tests.host.turn()
-    assert tests.ask("signal", pid=pid, signal=int(signal.SIGKILL)) in (True, -signal.SIGKILL)
-    tests.answer()
-    assert tests.ask("signal", pid=pid, signal=0) is False
-
-
-def test_folders(tests: Tests) -> None:
-    folder = Path(tests.ask("folder", name="one", keep=False))
-    assert folder.is_dir()
-    tests.ask("drop", folder=str(folder))
-    assert not folder.exists()
 
 
 @pytest.mark.parametrize(
@@ -88,18 +60,6 @@ def test_what_cannot_be_done_is_told(
 ) -> None:
     tests.send(op, **args)
     assert why in tests.answer()["error"]["text"]
-
-
-def test_the_end_of_the_tests_ends_it_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    one = Tests()
-    with one.host.watching():
-        folder = Path(one.ask("folder", name="one"))
-        pid = sleeping(one, folder / "log")
-        one.end.close()
-        assert not one.host.turn()
-    assert not folder.parent.exists()
-    assert not Path(f"/proc/{pid}").exists()
 
 
 def test_another_version_ends_it(tmp_path: Path) -> None:

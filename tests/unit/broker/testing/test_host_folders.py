@@ -17,19 +17,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_each_broker_has_its_own(temporary: Path) -> None:
-    folders = HostFolders()
-    assert list(temporary.iterdir()) == []
-    one, two = Path(folders.make("broker")), Path(folders.make("broker"))
-    assert one.parent == two.parent and one != two
-    (one / "data").mkdir()
-    folders.remove(str(one))
-    assert not one.exists() and two.exists()
-    folders.remove_all()
-    folders.leave()
-    assert list(temporary.iterdir()) == []
-
-
 def test_no_other_folder_is_removed(tmp_path: Path) -> None:
     folders = HostFolders()
     folders.make("broker")

@@ -70,18 +70,3 @@ def test_a_command_and_signals(processes: HostProcesses, tmp_path: Path) -> None
     assert processes.signal(1, 0) is None and processes.code(1) == UNKNOWN
     with pytest.raises(FileNotFoundError):
         processes.spawn(["/nothing"], str(tmp_path / "log"))
-
-
-def test_a_command_is_given_descriptors(processes: HostProcesses, tmp_path: Path) -> None:
-    reading, writing = os.pipe()
-    program = [sys.executable, "-c", f"import os; os.write({writing}, b'x')"]
-    pid = processes.spawn(program, str(tmp_path / "log"), fds=(writing,))
-    os.close(writing)
-    assert code_of(processes, pid) == 0 and os.read(reading, 10) == b"x"
-    os.close(reading)
-
-
-def test_the_end_of_all(processes: HostProcesses, tmp_path: Path) -> None:
-    pids = [processes.spawn(SLEEPING, str(tmp_path / "log")) for _ in range(2)]
-    processes.end_all()
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)

@@ -68,9 +68,9 @@ class Bench:
     def ask(self, request: Any, version: int, client_id: str = "me") -> Any:
         return self.running.ask(request, version, client_id)
 
-    def send(self, request: Any, version: int) -> CuttableReply:
+    def send(self, request: Any, version: int) -> Reply:
         """A request whose answer may not come."""
-        reply = CuttableReply()
+        reply = Reply()
         frame = memoryview(bytearray(encode_request(request, version, 5, "me")))[4:]
         self.running.node.handle(Connection(), frame, reply)
         self.running.scheduler.run_for(50)
@@ -82,16 +82,6 @@ class Bench:
         partition = broker.parts.replicas.partition(topic, 0)
         assert partition is not None
         return int(partition.log.log_end_offset)
-
-
-class CuttableReply(Reply):
-    """A way back by which a connection may end with some bytes."""
-
-    cut = b""
-
-    def last(self, data: bytes) -> None:
-        self.cut = data
-        self.closed = True
 
 
 @pytest.fixture
@@ -140,14 +130,6 @@ def fetched(response: Any) -> dict[str, int]:
         for topic in response.responses
         for partition in topic.partitions
     }
-
-
-def test_an_error_so_many_times_and_nothing_is_written(bench: Bench) -> None:
-    rule = bench.fail(ApiKey.PRODUCE, NOT_LEADER, times=2)
-    for expected in (NOT_LEADER, NOT_LEADER, 0):
-        assert errors(bench.ask(produce("a"), 9)) == {"a": expected}
-    assert bench.end_offset("a") == 1
-    assert (rule.met, rule.is_over) == (2, True)
 
 
 def test_what_is_asked_of_other_topics_is_carried_out(bench: Bench) -> None:
@@ -237,21 +219,6 @@ def test_neither_carried_out_nor_answered(bench: Bench) -> None:
     assert bench.end_offset("a") == 0 and not reply and not reply.closed
     bench.faults.clear()
     assert reply.closed
-
-
-def test_an_answer_is_cut_in_the_middle(bench: Bench) -> None:
-    whole = bench.send(produce("a"), 9)[0]
-    bench.do(ApiKey.PRODUCE, Deed.CUT, cut_at=0.5)
-    reply = bench.send(produce("a"), 9)
-    assert bench.end_offset("a") == 2
-    assert len(reply.cut) == len(whole) // 2 and reply.closed and not reply
-
-
-def test_a_connection_is_closed_instead(bench: Bench) -> None:
-    bench.do(ApiKey.PRODUCE, Deed.DISCONNECT, times=1)
-    reply = bench.send(produce("a"), 9)
-    assert reply.closed and not reply and bench.end_offset("a") == 0
-    assert errors(bench.ask(produce("a"), 9)) == {"a": 0}
 
 
 def test_a_fetch_is_refused_at_once_though_it_would_wait(bench: Bench) -> None:

@@ -48,10 +48,3 @@ def test_a_topic_is_shown_as_the_session_names_it() -> None:
     response = FetchResponse(session_id=session.session_id)
     seen.show_all(response, lambda name: name == "by-id")
     assert [(one.topic, one.topic_id) for one in response.responses] == [("", ID)]
-
-
-def test_a_fetch_without_a_session_stays_as_it_is() -> None:
-    seen, _session = sessions()
-    response = FetchResponse(session_id=0)
-    seen.show_all(response, lambda _name: True)
-    assert response.responses == []

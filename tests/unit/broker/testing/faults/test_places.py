@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from broker.testing.faults.places import Mirrored, Real, Refused, Top, ways_of
+from broker.testing.faults.places import Real, ways_of
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.errors import ErrorCode
 
 ERRORS = [error for error in ErrorCode if error is not ErrorCode.NONE]
-
-
-def test_the_error_decides_where_it_stands() -> None:
-    assert ways_of(ApiKey.PRODUCE, ErrorCode.NOT_LEADER_OR_FOLLOWER) == (Refused(),)
-    lost = ways_of(ApiKey.FETCH, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    assert lost[0] == Top()
-    assert ways_of(ApiKey.FETCH, ErrorCode.OFFSET_OUT_OF_RANGE) == (
-        Real(("responses", "partitions")),
-    )
-    assert isinstance(ways_of(ApiKey.LEAVE_GROUP, ErrorCode.UNKNOWN_MEMBER_ID)[0], Mirrored)
 
 
 def test_only_what_changes_nothing_is_carried_out_to_say_an_error() -> None:

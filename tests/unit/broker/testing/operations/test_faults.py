@@ -12,12 +12,10 @@ import pytest
 
 from broker.testing.control import answer
 from broker.testing.faults.full_disk import Room
-from broker.testing.faults.links import Links
 from broker.testing.faults.of_node import faults_of
 from broker.testing.faults.tally import SharedTally
 from broker.testing.operations import faults
 from broker.testing.served import Served
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.unit.broker.node_fixture import Running
@@ -56,18 +54,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
     made.running.stop()
-
-
-def test_a_fault_from_its_beginning_to_its_end(bench: Bench) -> None:
-    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    args = {"deed": "error", "api": "Produce", "error": error.name, "topic": "a", "times": 5}
-    assert bench.call("fault.add", key="k", **args) is None
-    assert bench.running.produce("a", b"v").error_code == error
-    assert bench.running.produce("b", b"v").error_code == 0
-    assert bench.call("fault.show", key="k") == {"seen": 1, "met": 1, "over": False}
-    bench.call("fault.lift", key="k")
-    assert bench.running.produce("a", b"v").error_code == 0
-    assert bench.call("fault.show", key="k") is None
 
 
 def test_what_only_nodes_ask_is_met_where_nodes_ask_it(bench: Bench) -> None:
@@ -175,21 +161,6 @@ def test_a_directory_that_is_none_of_the_brokers() -> None:
         "kind": "misuse",
         "text": "/c is none of the broker's log directories: /a, /b",
     }
-
-
-async def test_links_are_cut_and_whole_again() -> None:
-    cut = Links(SimScheduler())
-
-    async def call(op: str, **args: Any) -> None:
-        broker = cast(Served, SimpleNamespace(links=cut))
-        assert "result" in await answer(broker, {"id": 1, "op": op, "args": args})
-
-    await call("links.cut", ports=[1, 2])
-    assert cut.is_cut(1) and cut.is_cut(2) and not cut.is_cut(3)
-    await call("links.heal", ports=[1])
-    assert not cut.is_cut(1) and cut.is_cut(2)
-    await call("links.heal")
-    assert not cut.is_cut(2)
 
 
 def test_the_controller_gives_up(bench: Bench) -> None:

@@ -39,17 +39,3 @@ async def test_an_open_transaction_is_not_forgotten(tmp_path: Path) -> None:
         inside.forget_transactional_ids()
         coordinator = broker.parts.transactions.coordinator
         assert [coordinator.describe(one).error_code for one in ("open", "idle")] == [0, 105]
-
-
-async def test_connections_end_and_what_was_prepared_is_old(tmp_path: Path) -> None:
-    async with one_node(tmp_path) as node:
-        inside, broker = node.world.inside, node.running.node.broker
-        assert inside is not None and broker is not None
-        assert (inside.close_connections(), inside.close_connections()) == (2, 0)
-        epoch, quotas = broker.requests.admission.epoch, node.running.node.shared.quotas
-        quotas.addresses.put(None, 1.0)
-        quotas.addresses.opened("10.0.0.1", 0.0)
-        inside.forget()
-        assert broker.requests.admission.epoch > epoch
-        assert len(quotas.addresses) == 0, "what was used of quotas"
-        assert node.forgotten == [True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.testing.operation_error import OperationError
-from broker.testing.operations.port import check, name_of
+from broker.testing.operations.port import check
 
 
 def test_an_error_is_told_by_its_name_and_words() -> None:
@@ -17,7 +17,3 @@ def test_an_error_is_told_by_its_name_and_words() -> None:
     assert told.value.kind == "failed"
     with pytest.raises(OperationError, match="^t: UNKNOWN_SERVER_ERROR$"):
         check(9999, "t")
-
-
-def test_errors_have_kafkas_names() -> None:
-    assert name_of(3) == "UNKNOWN_TOPIC_OR_PARTITION"

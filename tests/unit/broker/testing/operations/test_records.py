@@ -17,37 +17,6 @@ async def consumed(node: OneNode, topic: str, **how: Any) -> list[tuple[Any, ...
     return [(one["partition"], one["offset"], one["key"], one["value"]) for one in found["records"]]
 
 
-async def test_what_is_seeded_is_consumed(tmp_path: Path) -> None:
-    async with one_node(tmp_path) as node:
-        await topics.create(node.world, "orders", 2)
-        seeded = [
-            {"key": b"k", "value": b"1", "headers": [["h", b"v"], ["n", None]], "timestamp": 17},
-            {"value": b"2"},
-            {"value": None, "partition": 1},
-        ]
-        placed = await records.seed(node.world, "orders", seeded, compression="gzip")
-        now_ms = placed[1][2]
-        assert placed == [[0, 0, 17], [0, 1, now_ms], [1, 0, now_ms]]
-        found = await records.consume(node.world, "orders")
-        first, second, third = found["records"]
-        assert first == {"partition": 0, "offset": 0, **seeded[0]}
-        assert (second["partition"], second["value"]) == (0, b"2")
-        assert second["timestamp"] == pytest.approx(node.world.wall_ms(), abs=1000)
-        assert (third["key"], third["value"], third["headers"]) == (None, None, [])
-        assert found["positions"] == {"0": 2, "1": 1}
-        assert (await records.consume(node.world, "orders", found["positions"]))["records"] == []
-
-
-async def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
-    async with one_node(tmp_path) as node:
-        await topics.create(node.world, "orders")
-        await records.seed(node.world, "orders", [{"value": b"%d" % one} for one in range(5)])
-        first = await records.consume(node.world, "orders", count=2)
-        assert first["positions"] == {"0": 2}
-        rest = await consumed(node, "orders", positions=first["positions"], count=3)
-        assert [value for *_, value in rest] == [b"2", b"3", b"4"]
-
-
 async def test_it_waits_for_records_and_for_the_topic(tmp_path: Path) -> None:
     async with one_node(tmp_path) as node:
         began = node.world.now_s()

@@ -10,7 +10,7 @@ import pytest
 
 from broker.testing.as_new import AsNew
 from broker.testing.operation_error import OperationError
-from broker.testing.operations import groups, records, topics
+from broker.testing.operations import topics
 from broker.testing.operations.inside import InsideNode
 from broker.testing.operations.reset import begin_reset, end_reset, reset, reset_contents
 from protocol.messages.alter_user_scram_credentials import (
@@ -27,12 +27,6 @@ from protocol.messages.describe_client_quotas import (
     ValueData,
 )
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
-from protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from tests.unit.broker.testing.operations.member import Member, commit
 from tests.unit.broker.testing.operations.transaction import Producer
 from tests.unit.broker.testing.operations.world import OneNode, one_node
 
@@ -41,52 +35,6 @@ async def state_of(node: OneNode, name: str) -> tuple[int, str]:
     answer = await node.ask(None, DescribeTransactionsRequest([name]), 0)
     (state,) = answer.transaction_states
     return state.error_code, state.transaction_state
-
-
-async def test_nothing_is_left(tmp_path: Path) -> None:
-    async with one_node(tmp_path) as node:
-        world = node.world
-        for name in ("one", "two", "three"):
-            await topics.create(world, name)
-        await commit(world, "app", "one", {0: 1})
-        member = Member(world, "busy", "two", [0])
-        await member.joined()
-        done = await Producer.begin(world, "done", "one")
-        await done.send(b"x")
-        await done.end(committed=True)
-        left_open = await Producer.begin(world, "open", "one")
-        assert await left_open.send(b"y") == 0
-        assert await state_of(node, "open") == (0, "Ongoing")
-
-        dropped = await reset(world)
-        assert dropped["topics"] == ["one", "three", "two"] or len(dropped["topics"]) == 3
-        assert dropped["groups"] == ["app", "busy"]
-        assert sorted(dropped["transactional_ids"]) == ["done", "open"]
-        assert dropped["connections"] == 2
-        assert node.sockets.closed == ["the broker was reset"]
-        assert (node.forgotten, node.door.said) == ([True, True], [True, False])
-        assert await topics.describe(world) == {}
-        assert await groups.list_groups(world) == []
-        not_found = 105
-        assert (await state_of(node, "done"))[0] == not_found
-        assert (await state_of(node, "open"))[0] == not_found
-        await member.task
-
-        await topics.create(world, "one")
-        found = await records.consume(world, "one", count=1, timeout_s=0.1)
-        assert (found["records"], found["exists"]) == ([], True)
-        assert (await groups.progress(world, "app", ["one"]))["partitions"][0]["committed"] is None
-
-
-async def test_configs_that_were_set_are_as_before(tmp_path: Path) -> None:
-    async with one_node(tmp_path) as node:
-        before = node.running.node.image.configs
-        resource = AlterConfigsResource(4, "", [AlterableConfig("log.retention.ms", 0, "60000")])
-        answer = await node.ask(None, IncrementalAlterConfigsRequest([resource]), 1)
-        assert answer.responses[0].error_code == 0
-        assert node.running.node.image.configs != before
-        await reset(node.world)
-        assert node.running.node.image.configs == before
 
 
 async def test_users_and_acls_are_as_before(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from broker.testing.operations.visible_records import bytes_of, visible_records
+from broker.testing.operations.visible_records import visible_records
 from protocol.control_records import ControlRecordType, control_record_key
 from protocol.records import Record
 from tests.batches import build_batch
@@ -65,9 +65,3 @@ def test_what_lies_before_the_start_is_not_told_and_a_torn_end_is_left() -> None
     records, position = visible_records(bytes(batch) + LOG[:70], None, 2)
     assert [one.value for one in records] == [b"2"]
     assert position == 3
-
-
-def test_records_are_read_where_they_lie() -> None:
-    assert bytes_of(None) == b""
-    assert bytes_of(b"x") == b"x"
-    assert bytes_of(SimpleNamespace(read=lambda: b"y")) == b"y"

@@ -20,14 +20,8 @@ _LONGEST_MS = 100_000
 class NoSockets:
     """Of a node without a network."""
 
-    def __init__(self, connection_count: int = 2) -> None:
-        self.connection_count = connection_count
-        self.closed: list[str] = []
-
     def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int:
-        self.closed.append(reason)
-        count, self.connection_count = self.connection_count, 0
-        return count
+        return 2
 
 
 class Door:
@@ -55,16 +49,13 @@ class OneNode:
         self.running = Running(folder, **overrides)
         self.sockets = NoSockets()
         self.door = Door()
-        self.forgotten: list[bool] = []
         waiting = asyncio.current_task()
         assert waiting is not None
         self.waiting = waiting
         node, scheduler = self.running.node, self.running.scheduler
         assert node.broker is not None
         as_new = AsNew.of(node.image)
-        inside = InsideNode(
-            node, self.sockets, lambda: self.forgotten.append(True), self.door, as_new
-        )
+        inside = InsideNode(node, self.sockets, lambda: None, self.door, as_new)
         self.ask = InProcess(node.broker.requests, "PLAINTEXT")
         self.world = World(
             self.ask,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.sim_client import SimClient, Task, Topic, Topics, Waits
+from broker.testing.simulation.sim_client import SimClient, Task, Waits
 from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.testing.simulation.users.user_run import UserRun
 from protocol.messages.api_versions import ApiVersionsRequest
@@ -23,18 +23,6 @@ def test_a_task_waits_for_time_and_ends_where_it_is_cancelled() -> None:
     task.cancel()
     world.run_for(25.0)
     assert seen == [10.0, 20.0] and task.done
-
-
-def test_topics_are_known_and_forgotten() -> None:
-    topics, topic = Topics(), Topic("t", bytes(16))
-    topic.leaders[0] = "broker-1"
-    topic.epochs[0] = 3
-    topics.take(topic)
-    assert topics.epoch("t", 0) == 3 and topics.epoch("t", 1) == topics.epoch("u", 0) == -1
-    assert topics.leader("t", 0) == "broker-1" and topics.leader("t", 1) == ""
-    assert topics.all_of(["x", "t"]) == topics.everything() == [topic]
-    topics.forget("t")
-    assert topics.get("t") is None and topics.leader("t", 0) == ""
 
 
 def test_a_call_gives_the_answer_or_none_where_nobody_listens() -> None:

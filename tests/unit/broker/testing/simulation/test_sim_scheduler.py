@@ -42,9 +42,3 @@ def test_a_blocking_job_ends_later_with_its_result_or_its_error() -> None:
     pool.submit(lambda: 8, lambda result, error: seen.append(result))
     world.run_for(5.0)
     assert len(seen) == 2
-
-
-def test_whose_event_runs_is_known() -> None:
-    world = SimScheduler()
-    world.run_as("broker-1")
-    assert world.running == "broker-1"

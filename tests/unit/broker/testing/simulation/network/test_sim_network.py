@@ -113,9 +113,3 @@ def test_what_was_given_up_before_the_connection_was_made_never_arrives() -> Non
     one.network.links.heal()
     one.world.run_for(1_000.0)
     assert one.server.asked == [] and one.server.closed == []
-
-
-def test_the_time_of_one_that_was_paused_begins_again() -> None:
-    exchange = World().ask()
-    exchange.begins_again(7.0)
-    assert exchange.handled_ms == 7.0

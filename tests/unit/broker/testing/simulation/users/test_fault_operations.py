@@ -8,30 +8,6 @@ from broker.testing.simulation.users.plain_messages import WrongRequest
 from tests.unit.broker.testing.simulation.told import asked, started, write
 
 
-def test_a_broker_is_down_until_it_is_started() -> None:
-    run = started()
-    for op in ("kill", "stop"):
-        asked(run, op, None, broker=2)
-        asked(run, "sleep", None, ms=10_000.0)
-        assert not run.brokers[1].alive
-        asked(run, "start", None, broker=2)
-        assert run.brokers[1].serving
-    happened = [text for _, text in run.take_happened()]
-    assert "the scenario kills broker-2" in happened and "broker-2 ended: stopped" in happened
-
-
-def test_a_pause_a_clock_and_the_heal() -> None:
-    run = started()
-    asked(run, "pause", None, broker=1)
-    assert run.brokers[0].paused
-    asked(run, "resume", None, broker=1)
-    assert not run.brokers[0].paused
-    asked(run, "clock", None, broker=1, ms=60_000)
-    asked(run, "kill", None, broker=3)
-    asked(run, "heal", None)
-    assert all(one.serving for one in run.brokers)
-
-
 def test_links_are_cut_slow_and_mended() -> None:
     run = started()
     links = run.network.links

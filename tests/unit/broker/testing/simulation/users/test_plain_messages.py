@@ -16,14 +16,6 @@ from protocol.messages.fetch import PartitionData
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
-def test_structs_and_arrays_of_them() -> None:
-    given = {"topics": [{"name": "a"}, {"name": "b"}], "allow_auto_topic_creation": False}
-    topics = [MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")]
-    assert request_of(ApiKey.METADATA, given) == MetadataRequest(topics, False)
-    assert request_of(ApiKey.METADATA, {"topics": None}) == MetadataRequest(None)
-    assert request_of(ApiKey.METADATA, {}) == MetadataRequest()
-
-
 def test_an_answer_is_plain() -> None:
     told = plain(PartitionData(3, records=memoryview(b"ab")))
     assert told["partition_index"] == 3 and told["records"] == b"ab"

@@ -37,24 +37,6 @@ def step(channel: Channel, *submit: Json) -> Json:
     return channel.call("step", {"submit": list(submit), "cancel": [], "hang_up": []})
 
 
-def test_a_run_from_its_beginning_to_its_end(channel: Channel) -> None:
-    begun = channel.call("begin", BEGIN)
-    assert begun["now_ms"] > 0 and begun["done"] == [] and begun["trace"]
-    assert begun["happened"][-1][1].startswith("broker-1 serves")
-    topic = {"topic": "t", "partitions": 1, "replication": 1, "configs": {}, "timeout_ms": 5_000.0}
-    told = step(channel, [1, "client", "create_topic", topic])
-    assert told["done"] == [{"id": 1, "result": None}]
-    records = [{"key": None, "value": b"a"}]
-    sent = {"topic": "t", "records": records, "partition": 0, "acks": -1, "timeout_ms": 5_000.0}
-    assert step(channel, [2, "client", "produce", sent])["done"][0]["result"] == [0, 0]
-    ended = channel.call("finish", {})
-    assert [[*log[:2], len(log[2])] for log in ended["logs"]] == [["t", 0, 1]]
-    assert ended["offsets"] == {} and ended["requests"] > 3
-    again = channel.call("begin", {**BEGIN, "seed": 2})
-    assert again["checksum"] != begun["checksum"]
-    channel.call("drop", {})
-
-
 def test_a_failure_is_a_result_and_misuse_an_error(
     channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
