@@ -68,12 +68,12 @@ def names(kafka: Kafka, tmp_path: Path) -> dict[str, str]:
     }
 
 
-def streaming(n: dict[str, str], **changes: str) -> list[str]:
+def streaming(n: dict[str, str], until: tuple[str, ...] = ("--once",), **changes: str) -> list[str]:
     chosen = {**n, **changes}
     return [
         *("--topic", chosen["topic"], "--results-topic", chosen["results"]),
         *("--dead-letters", chosen["dead"], "--table", chosen["sums"]),
-        *("--checkpoint", chosen["checkpoint"], "--once"),
+        *("--checkpoint", chosen["checkpoint"], *until),
     ]
 
 
@@ -95,7 +95,8 @@ def test_from_the_generator_to_the_audit(
     assert job("generate", "--topic", n["topic"], "--events", str(EVENTS)) == 0
     # In batches, and in two runs of the job: what was counted is not counted again.
     assert job("stream", *streaming(n), "--batch-max", "2500") == 0
-    assert job("stream", *streaming(n)) == 0
+    until_idle = ("--trigger", "0.1", "--until-idle", "1")
+    assert job("stream", *streaming(n, until_idle)) == 0
     assert job("load", *loading) == 0
     assert job("load", *loading) == 0
     assert "nothing new" in capsys.readouterr().err

@@ -14,10 +14,13 @@ from tests.tools.console import running_console
 
 TABS = 1_000
 
+ALLOWED_HOST = "console.example"
+"""What a proxy in front of the console is called."""
+
 
 @pytest.fixture(scope="module")
 def link(broker: str) -> Iterator[str]:
-    with running_console(broker) as running:
+    with running_console(broker, ["--allow-host", ALLOWED_HOST]) as running:
         yield running
 
 
@@ -43,6 +46,7 @@ def test_other_pages_names_and_strangers_are_refused(link: str) -> None:
     assert asked(link, "/api/about", {"origin": "https://evil.example"}).status == 403
     assert asked(link, "/api/about", {"sec-fetch-site": "cross-site"}).status == 403
     assert asked(link, "/api/about", {"host": f"evil.example:{port}"}).status == 421
+    assert asked(link, "/api/about", {"host": ALLOWED_HOST}).status == 200
 
 
 def test_a_thousand_tabs_are_served_or_told_and_the_console_lives(link: str) -> None:

@@ -71,12 +71,6 @@ def test_a_missing_package_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_every_job_has_its_help() -> None:
-    shown = run("--help").stdout
-    for job in ("generate", "stream", "load", "replay", "audit"):
-        assert f"    {job} " in shown
-
-
 class Admin:
     """A cluster with one topic, or none at all."""
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -59,11 +58,6 @@ def test_help_names_every_command_and_shows_examples(capsys: pytest.CaptureFixtu
             assert word in out
     assert run_cli(["serve", "--help"]) == 0
     assert "--override KEY=VALUE" in capsys.readouterr().out
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("ottla")
 
 
 def test_serve_hands_over_and_says_where_it_listens(
@@ -207,35 +201,6 @@ def test_serve_formats_with_the_cluster_id_that_the_environment_gives(
     assert did == [(7, "AAAAAAAAAAAAAAAAAAAAAQ"), 7]
 
 
-def test_format_prints_what_it_formatted(
-    server: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    server(lambda config, **_: None)
-    assert run_cli(["format", "--cluster-id", "abc", "--override", "log.dirs=/x,/y"]) == 0
-    assert capsys.readouterr().out == "/x abc\n/y abc\n"
-
-
-def test_format_hands_on_the_users_that_it_was_given(
-    server: Callable[[Run], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[object] = []
-    server(lambda config, **_: None)
-    users = ["SCRAM-SHA-256=[name=a,password=p]", "SCRAM-SHA-512=[name=b,password=p]"]
-    options = [word for user in users for word in ("--add-scram", user)]
-
-    def format_folders(
-        _config: object, _cluster_id: object, users: Sequence[Callable[..., Any]]
-    ) -> list[str]:
-        made = [make(bytes) for make in users]
-        given.extend((one.name, one.mechanism) for one in made)
-        return []
-
-    module = sys.modules["broker.process.server"]
-    monkeypatch.setattr(module, "format_folders", format_folders)
-    assert run_cli(["format", *options]) == 0
-    assert given == [("a", 1), ("b", 2)]
-
-
 def test_dump_log_does_not_show_scram_credentials(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,16 +224,9 @@ def test_dump_log_shows_acls_in_words(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"AccessControlEntryRecord {words}" in capsys.readouterr().out
 
 
-def test_dump_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "meta.properties"
-    file.write_text("version=1\n")
-    assert run_cli(["dump-log", str(file)]) == 0
-    assert capsys.readouterr().out == "version=1\n"
-
-
 @pytest.mark.parametrize(("no_color", "stands_out"), [("", True), ("1", False)])
 def test_colours_are_for_terminals_that_want_them(no_color: str, stands_out: bool) -> None:
-    """Not in a pipe, which `test_output.py` has, nor with NO_COLOR."""
+    """Not in a pipe, as the tests of each command show, nor with NO_COLOR."""
     main, side = pty.openpty()
     code = "from broker.command.cli import run_cli; run_cli(['config', 'explain', 'retention.ms'])"
     env = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm"}

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from broker.command.cli import ottla, run_cli
@@ -19,12 +18,6 @@ def test_every_command_is_in_one_section() -> None:
     shown = [name for names in SECTIONS.values() for name in names]
     assert sorted(shown) == sorted({*ELSEWHERE, *ottla.commands})
     assert len(shown) == len(set(shown))
-
-
-@pytest.mark.parametrize("name", sorted(ELSEWHERE))
-def test_a_command_of_another_file_is_there(name: str) -> None:
-    found = ottla.get_command(click.Context(ottla), name)
-    assert found is not None and found.name == name
 
 
 def test_the_help_names_all_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,14 +57,6 @@ def test_the_exit_code_tells_healthy_from_degraded(
     assert json.loads(capsys.readouterr().out)["healthy"] is not fenced
 
 
-def test_nobody_answers(
-    answered: Callable[[Any], list[tuple[str, int]]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    answered(StartError("no broker answers (b:5: Connection refused)"))
-    assert run_cli(["status"]) == 2
-    assert capsys.readouterr().err == "ottla: no broker answers (b:5: Connection refused)\n"
-
-
 def test_a_program_reads_that_nobody_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

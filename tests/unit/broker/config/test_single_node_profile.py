@@ -15,17 +15,6 @@ def test_it_starts_as_it_is_and_listens_on_this_machine_only() -> None:
     assert config.is_broker and config.is_controller
 
 
-def test_internal_topics_need_one_replica_only() -> None:
-    config = parse_config(SINGLE_NODE_PROFILE)
-    assert config.offsets_topic_replication_factor == 1
-    assert config.transaction_state_log_replication_factor == 1
-    assert config.transaction_state_log_min_isr == 1
-    assert config.share_coordinator_state_topic_replication_factor == 1
-    assert config.share_coordinator_state_topic_min_isr == 1
-    assert config.min_insync_replicas == 1
-    assert config.group_initial_rebalance_delay_ms == 0
-
-
 def test_moving_the_listener_keeps_a_controller() -> None:
     config = single_node_config({"listeners": "PLAINTEXT://localhost:0", "node.id": "3"})
     assert [str(one) for one in config.listeners] == [

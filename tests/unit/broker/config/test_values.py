@@ -68,10 +68,3 @@ def test_it_never_changes() -> None:
     config = single_node_config()
     with pytest.raises(AttributeError):
         config.num_io_threads = 1  # type: ignore[misc]
-
-
-def test_who_binds_what() -> None:
-    config = single_node_config()
-    assert config.is_broker and config.is_controller
-    assert [one.listener_name for one in config.broker_listeners] == ["PLAINTEXT"]
-    assert [one.listener_name for one in config.controller_listeners] == ["CONTROLLER"]

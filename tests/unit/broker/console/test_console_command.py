@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 
@@ -11,17 +9,6 @@ from broker.command.admin.decode_options import DecodeOptions
 from broker.console import server
 from broker.console.console_command import console
 from broker.console.options import ConsoleOptions
-
-
-def test_words_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[tuple[ConsoleOptions, bool]] = []
-    monkeypatch.setattr(
-        server, "run", lambda options, *, while_stdin: started.append((options, while_stdin))
-    )
-    words = ["--bootstrap-server", "h:1", "--data", str(tmp_path), "--port", "0", "--allow-writes"]
-    assert CliRunner().invoke(console, [*words, "--allow-host", "c.example"]).exit_code == 0
-    expected = ConsoleOptions("h:1", None, (tmp_path,), True, "127.0.0.1", 0, ("c.example",))
-    assert started == [(expected, False)]
 
 
 def test_what_explains_values(monkeypatch: pytest.MonkeyPatch) -> None:

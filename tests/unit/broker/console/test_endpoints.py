@@ -8,7 +8,7 @@ import pytest
 
 from broker.console import endpoints as module
 from broker.console.clusters import Clusters
-from broker.console.endpoints import Ask, BadAsk, Console, get, post, stream
+from broker.console.endpoints import Ask, BadAsk, Console
 from broker.console.options import ConsoleOptions
 
 
@@ -66,12 +66,3 @@ def test_brokers_that_were_seen_are_asked_too(monkeypatch: pytest.MonkeyPatch) -
     assert console.addresses() == Shared.known
     console.own_cluster("me")
     assert asked == [("one", "f", "me", Shared.known)]
-
-
-def test_kinds_of_endpoints() -> None:
-    def answer(console: Console, ask: Ask) -> object:
-        return None
-
-    assert not get("/api/a", answer).writes
-    assert post("/api/a", answer).writes
-    assert stream("/api/a", lambda console, ask: iter(())).events is not None

@@ -28,14 +28,6 @@ def test_a_text_with_line_ends_is_one_line() -> None:
     assert event("a\n\ndata: b") == b'data: "a\\n\\ndata: b"\n\n'
 
 
-def test_a_failure_is_told() -> None:
-    def values() -> Iterator[object]:
-        yield 1
-        raise ValueError("no leader")
-
-    assert all_of(values())[-1] == b'event: failed\ndata: {"error":"no leader"}\n\n'
-
-
 def test_a_reader_that_goes_closes_the_iterator() -> None:
     closed: list[bool] = []
 

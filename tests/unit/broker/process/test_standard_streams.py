@@ -19,12 +19,6 @@ class Full(io.StringIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    say("one")
-    say("two", error=True)
-    assert capsys.readouterr() == ("one\n", "two\n")
-
-
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
 def test_a_full_disk_costs_the_lines_and_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -1,10 +1,12 @@
-"""How the stream job is wired and watched, with queries that only remember."""
+"""When the stream job begins, goes on and ends, with queries that only remember.
+
+That its queries read and write, `tests/compat/test_pipeline.py` shows.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,17 +19,12 @@ from pipeline.errors import PipelineError
 from pipeline.jobs import stream
 from pipeline.jobs.stream import StreamJob
 from pipeline.spark.connection import Connection
-from pipeline.tables.sums_writer import SumsWriter
 
 SECURE = Connection("k:1", {"kafka.security.protocol": "SSL", "minPartitions": "9"})
-SINK = {"kafka.bootstrap.servers": "k:1", "kafka.security.protocol": "SSL"}
 
 
 class Chain:
-    """A frame, a writer, a query: every call is kept, and answers with the same again."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, Any]] = []
+    """A frame, a writer, a query: every call answers with the same again."""
 
     @property
     def write(self) -> Chain:
@@ -42,11 +39,7 @@ class Chain:
         return SimpleNamespace(names=["one"])
 
     def __getattr__(self, name: str) -> Any:
-        def call(*given: Any, **named: Any) -> Chain:
-            self.calls.append((name, named or given))
-            return self
-
-        return call
+        return lambda *_, **__: self
 
 
 class Query:
@@ -100,33 +93,8 @@ def never() -> bool:
     return False
 
 
-def test_source_and_sinks_get_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    sums, letters, sources = Chain(), Chain(), []
-    monkeypatch.setattr(
-        stream.kafka_source, "stream", lambda *given: sources.append(given[1:]) or Chain()
-    )
-    monkeypatch.setattr(stream.cdr, "events", lambda *_: Chain())
-    monkeypatch.setattr(stream.cdr, "dead_letters", lambda *_: letters)
-    monkeypatch.setattr(stream.aggregates, "once", lambda *_: Chain())
-    monkeypatch.setattr(stream.aggregates, "summed", lambda *_: sums)
-    monkeypatch.setattr(stream.aggregates, "as_records", lambda _: sums)
-    started = job(monkeypatch, "--batch-max", "7", "--checkpoint", "cp", "--trigger", "3")
-    started.prepare()
-    started.start()
-    assert sources == [(SECURE, "cdr", 7)] * 2
-    assert ("options", SINK) in letters.calls and ("topic", "x") not in letters.calls
-    assert ("option", ("topic", "cdr-dead-letters")) in letters.calls
-    here = f"file://{Path.cwd()}"
-    assert ("option", ("checkpointLocation", f"{here}/cp/dead-letters")) in letters.calls
-    assert ("option", ("checkpointLocation", f"{here}/cp/aggregates")) in sums.calls
-    (writer,) = next(given for name, given in sums.calls if name == "foreachBatch")
-    assert writer == SumsWriter(f"{Path.cwd()}/pipeline-data/aggregates", "cdr-aggregates", SINK)
-    assert ("trigger", {"processingTime": "3.0 seconds"}) in sums.calls
-    assert ("outputMode", ("update",)) in sums.calls
-
-
-def without_frames(monkeypatch: pytest.MonkeyPatch) -> Chain:
-    """One that takes every step of a query."""
+def without_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every step of a query be taken by a `Chain`."""
     frame = Chain()
     for module, name in (
         (stream.kafka_source, "stream"),
@@ -136,7 +104,6 @@ def without_frames(monkeypatch: pytest.MonkeyPatch) -> Chain:
         (stream.aggregates, "summed"),
     ):
         monkeypatch.setattr(module, name, lambda *_: frame)
-    return frame
 
 
 @pytest.mark.parametrize(("checkpoint", "number"), [("cp", 1), ("hdfs:///cp", 0)])
@@ -149,14 +116,6 @@ def test_only_a_checkpoint_on_this_machine_is_written_by_plain_renames(
     started.start()
     started._spark.settings.pop("spark.sql.streaming.stopActiveRunOnRestart")
     assert len(started._spark.settings) == number
-
-
-def test_once_is_a_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = without_frames(monkeypatch)
-    once = job(monkeypatch, "--once")
-    once.prepare()
-    once.start()
-    assert frame.calls.count(("trigger", {"availableNow": True})) == 2
 
 
 def test_it_ends_when_it_is_asked_to_and_stops_both(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,11 +166,6 @@ def test_a_cell_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [alerts.new(frame), alerts.new(frame)] == [told, []]
 
 
-def test_it_ends_when_nothing_has_come_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = job(monkeypatch, "--until-idle", "0.01", queries=[Query(), Query()]).watch(never)
-    assert said == "done: nothing new for 0.01 s"
-
-
 def test_one_that_is_behind_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
 
@@ -221,13 +175,6 @@ def test_one_that_is_behind_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None
 
     running = job(monkeypatch, "--until-idle", "0", queries=[Query(), Query(reached=4)])
     assert running.watch(twice).startswith("stopped")
-
-
-def test_once_ends_with_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = [Query(), Query()]
-    for query in queries:
-        query.stop()
-    assert job(monkeypatch, "--once", queries=queries).watch(never).startswith("done: all that was")
 
 
 @pytest.mark.parametrize("ended", [False, True])

@@ -150,12 +150,3 @@ def test_what_is_kept_is_written_once_and_before_the_first_commit() -> None:
 def test_it_reads_what_transactions_committed() -> None:
     options = parser_for("table").parse_args(["table", "--topic", "t"])
     assert sources.reading(options).options["kafka.isolation.level"] == "read_committed"
-
-
-def test_each_format_names_its_jars_and_settings() -> None:
-    options = parser_for("table").parse_args(["table", "--topic", "t", "--to", "iceberg"])
-    found = table.needs(options)
-    assert found.packages == ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",)
-    both = table.needs_of(["iceberg", "delta", "parquet"], options)
-    assert len(both.packages) == 2
-    assert both.settings["spark.sql.extensions"].count(",") == 1, "a list of both"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -66,13 +65,3 @@ def test_a_stream() -> None:
         "fetchOffset.numRetries": "3",
         "fetchOffset.retryIntervalMs": "1000",
     }
-
-
-def test_a_batch() -> None:
-    spark: Any = Session()
-    found: Any = kafka_source.batch(spark, SECURE, "cdr", {0: 5, 1: 0}, {0: 9, 1: 2})
-    assert json.loads(found["assign"]) == {"cdr": [0, 1]}, "no partition that came since"
-    assert json.loads(found["startingOffsets"]) == {"cdr": {"0": 5, "1": 0}}
-    assert json.loads(found["endingOffsets"]) == {"cdr": {"0": 9, "1": 2}}
-    assert found["kafka.security.protocol"] == "SSL"
-    assert (found["failOnDataLoss"], found["includeHeaders"]) == ("true", "true")

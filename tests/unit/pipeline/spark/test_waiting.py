@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pipeline.spark.waiting import busy, teller
+from pipeline.spark.waiting import busy
 from tests.tools.waiting import LIMIT_S
 
 
@@ -33,8 +33,3 @@ def test_a_short_wait_says_nothing_nor_does_one_that_fails() -> None:
     with pytest.raises(ValueError, match="so it is"), busy(said.append, "reading", every_s=60):
         raise ValueError("so it is")
     assert said == []
-
-
-def test_a_line_names_its_job(capsys: pytest.CaptureFixture[str]) -> None:
-    teller("table")("1,000 offsets of cdr are new")
-    assert capsys.readouterr().err == "table: 1,000 offsets of cdr are new\n"

@@ -38,16 +38,6 @@ def table(spark: Spark) -> SqlTable:
     return SqlTable(spark, "/t", "file:///t", "form.`/t`")  # type: ignore[arg-type]
 
 
-def test_properties_are_read_and_set() -> None:
-    spark = Spark([SimpleNamespace(key="a", value="b")])
-    assert table(spark).properties() == {"a": "b"}
-    table(spark).remember({"it's": "c"})
-    assert spark.statements == [
-        "SHOW TBLPROPERTIES form.`/t`",
-        "ALTER TABLE form.`/t` SET TBLPROPERTIES ('it\\'s' = 'c')",
-    ]
-
-
 def test_who_makes_it_second_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql_table, "refuse_files", lambda _spark, _path: None)
     schema = StructType([StructField("n", LongType())])
@@ -60,8 +50,3 @@ def test_who_makes_it_second_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None
         table(Spark([], RuntimeError("a CONFLICT")))._create(schema, "form", {}, ("CONFLICT",))
     with pytest.raises(RuntimeError, match="disk full"):
         table(Spark([], RuntimeError("disk full")))._create(schema, "form", {}, ("CONFLICT",))
-
-
-def test_a_table_without_the_jobs_property_is_somebody_elses() -> None:
-    with pytest.raises(PipelineError, match="/t is a table that this job did not make"):
-        table(Spark([]))._of_rows()

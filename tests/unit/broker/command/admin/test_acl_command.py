@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from broker.command.admin import acl_command
 from broker.command.admin.acls import Filter
 from broker.command.cli import run_cli
-from broker.command.client.refusals import Refused
 from controller.metadata.acl import Acl
 
 Ottla = Callable[..., tuple[int, str, str]]
@@ -77,46 +75,12 @@ ALICE = ("--allow-principal", "User:alice")
 READS = (*ALICE, "--operation", "Read", "--topic", "orders")
 
 
-def test_what_was_added_is_shown(cluster: Cluster, ottla: Ottla) -> None:
-    code, out, err = ottla("add", *READS)
-    assert (code, out.splitlines(), err) == (0, TABLE, "")
-    assert cluster.added == [READ]
-    code, out, _ = ottla("add", *READS, "--json")
-    assert json.loads(out)["operation"] == "READ"
-
-
-def test_every_word_reaches_its_place(cluster: Cluster, ottla: Ottla) -> None:
-    code, _, err = ottla(
-        "add",
-        *ALICE,
-        *("--deny-principal", "User:eve", "--deny-host", "10.0.0.9", "--allow-host", "host"),
-        *("--cluster", "--transactional-id", "tx", "--delegation-token", "id", "--group", "g"),
-        *("--user-principal", "User:bob", "--operation", "Describe"),
-        *("--operation", "All", "--resource-pattern-type", "prefixed"),
-    )
-    assert code == 2 and "means nothing for --user-principal" in err
-    code, _, err = ottla(
-        "add",
-        *ALICE,
-        *("--deny-principal", "User:eve", "--deny-host", "10.0.0.9", "--allow-host", "host"),
-        *("--cluster", "--transactional-id", "tx", "--delegation-token", "id", "--group", "g"),
-        *("--user-principal", "User:bob", "--resource-pattern-type", "prefixed"),
-    )
-    assert code == 0
+def test_a_host_that_never_matches_is_added_with_a_warning(cluster: Cluster, ottla: Ottla) -> None:
+    code, _, err = ottla("add", *READS, "--allow-host", "host")
+    assert (code, [one.host for one in cluster.added]) == (0, ["host"])
     assert err == "ottla: warning: host host never matches: ACLs know addresses, no names or " + (
         "networks\n"
     )
-    assert {(one.resource, one.name) for one in cluster.added} == {
-        (3, "g"),
-        (4, "kafka-cluster"),
-        (5, "tx"),
-        (6, "id"),
-        (7, "User:bob"),
-    }
-    assert {(one.principal, one.host, one.permission) for one in cluster.added} == {
-        ("User:alice", "host", 3),
-        ("User:eve", "10.0.0.9", 2),
-    }
 
 
 def test_all_are_listed_or_those_of_somebody(cluster: Cluster, ottla: Ottla) -> None:
@@ -138,26 +102,10 @@ def test_nothing_goes_unasked(cluster: Cluster, ottla: Ottla) -> None:
     assert cluster.removed == [Filter(*READ)]
 
 
-def test_all_of_a_resource_goes(cluster: Cluster, ottla: Ottla) -> None:
-    code, out, err = ottla("delete", "--topic", "orders", "--force", "--json")
-    assert (code, err, cluster.removed) == (0, "", [Filter(2, "orders", 3)])
-    assert json.loads(out)["name"] == "orders"
-
-
 def test_what_is_not_there_cannot_go(cluster: Cluster, ottla: Ottla) -> None:
     cluster.there = []
     code, out, err = ottla("delete", *READS, "--force")
     assert (code, out) == (1, "") and err.startswith("ottla: no ACL is just so")
-
-
-def test_a_cluster_that_says_no(
-    cluster: Cluster, ottla: Ottla, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any) -> None:
-        raise Refused("not you")
-
-    monkeypatch.setattr(acl_command, "add", refuse)
-    assert ottla("add", *READS) == (1, "", "ottla: not you\n")
 
 
 def test_words_that_do_not_fit_are_one_line(cluster: Cluster, ottla: Ottla) -> None:

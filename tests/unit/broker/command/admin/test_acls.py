@@ -9,7 +9,7 @@ from broker.command.admin.acls import Filter, add, filters_of, find, remove, row
 from broker.command.client.refusals import Refused
 from controller.metadata.acl import Acl
 from protocol.errors import ErrorCode
-from protocol.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
+from protocol.messages.create_acls import AclCreationResult, CreateAclsResponse
 from protocol.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -31,16 +31,6 @@ def test_a_row_has_the_words_of_kafka() -> None:
     assert row(READ) == ("User:alice", "ALLOW", "READ", "*", "TOPIC", "LITERAL", "orders")
     odd = READ._replace(resource=99, pattern=98, operation=97, permission=96)
     assert row(odd) == ("User:alice", "96", "97", "*", "99", "98", "orders")
-
-
-def test_entries_are_added_as_they_are() -> None:
-    cluster = Cluster(CreateAclsResponse(0, [AclCreationResult(0, None)]))
-    add(cluster, [READ])
-    (request,) = cluster.asked
-    assert isinstance(request, CreateAclsRequest)
-    (made,) = request.creations
-    assert (made.resource_type, made.resource_name, made.resource_pattern_type) == READ[:3]
-    assert (made.principal, made.host, made.operation, made.permission_type) == READ[3:]
 
 
 def test_what_was_not_added_is_told_once() -> None:

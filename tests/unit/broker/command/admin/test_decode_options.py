@@ -32,14 +32,3 @@ def test_words_are_understood_as_what_they_were(given: DecodeOptions) -> None:
     told = CliRunner().invoke(command, ["--help"]).output
     places = [told.index(f"--{name}") for name in ("before", "avro-schema", "registry", "after")]
     assert places == sorted(places)
-
-
-def test_words_name_each_option() -> None:
-    assert ALL.words() == [
-        "--avro-schema=a.avsc",
-        "--avro-schema=orders=b.avsc",
-        "--proto-descriptors=shop.desc",
-        "--proto-message=orders=shop.Order",
-        "--registry=http://me:word@host:8081",
-    ]
-    assert DecodeOptions().words() == []

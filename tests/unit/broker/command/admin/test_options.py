@@ -30,10 +30,6 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out.strip()
 
 
-def test_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys) == "localhost:9092 None"
-
-
 def test_the_profile_with_its_own_login_and_for_its_own_cluster(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

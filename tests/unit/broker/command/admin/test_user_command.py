@@ -138,20 +138,6 @@ def test_what_is_wrong_is_one_line(
     assert err.startswith("ottla: ") and err.count("\n") == 1 and said in err
 
 
-def test_users_are_listed(users: Users, ottla: Ottla) -> None:
-    code, out, err = ottla("list")
-    assert (code, out) == (0, "") and "ottla user add" in err
-    users |= {("alice", SHA_512): "4096 x", ("bob", SHA_256): "8192 x"}
-    assert ottla("list")[1].splitlines() == [
-        "USER   MECHANISM      ITERATIONS",
-        f"alice  {SHA_512}  4096",
-        f"bob    {SHA_256}  8192",
-    ]
-    assert len(ottla("list", "bob", "--json")[1].splitlines()) == 1
-    code, out, err = ottla("list", "carol")
-    assert (code, out, err) == (1, "", "ottla: no such user: carol\n")
-
-
 def test_a_user_is_removed(users: Users, ottla: Ottla) -> None:
     users |= {("alice", SHA_256): "4096 x", ("alice", SHA_512): "4096 x"}
     code, out, _ = ottla("delete", "alice", "--mechanism", SHA_256)

@@ -18,7 +18,6 @@ from protocol.messages.consumer_group_describe import Member as NewMember
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import (
     DescribedGroup,
-    DescribedGroupMember,
     DescribeGroupsResponse,
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
@@ -138,13 +137,6 @@ def test_reset_shows_and_does_it_if_told(ottla: Ottla, cluster: ScriptedCluster)
     assert sent == [(0, 8), (1, 9)]
 
 
-def test_reset_of_some_or_of_all_that_is_committed(ottla: Ottla) -> None:
-    _, out, _ = ottla("group", "reset", "g", "--all-topics", "--to", "end")
-    assert out.splitlines()[1:] == ["t      0          4          10"]
-    _, out, _ = ottla("group", "reset", "g", "--topic", "t:1", "--to", "start")
-    assert out.splitlines()[1:] == ["t      1          -          4"]
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -170,12 +162,3 @@ def test_delete_shows_and_does_it_if_told(ottla: Ottla, cluster: ScriptedCluster
     code, _, error = ottla("group", "delete", "g", "--execute")
     assert (code, error) == (0, "ottla: group g is deleted\n")
     assert len(cluster.asked_for("DeleteGroupsRequest")) == 1
-
-
-def test_a_group_that_reads_is_left_alone(ottla: Ottla, cluster: ScriptedCluster) -> None:
-    member = DescribedGroupMember("1", None, "one", "/h")
-    group = DescribedGroup(group_id="g", group_state="Stable", members=[member])
-    cluster.answers["DescribeGroupsRequest"] = DescribeGroupsResponse(groups=[group])
-    for words in (["delete", "g", "--execute"], ["reset", "g", "--all-topics", "--to", "end"]):
-        code, out, error = ottla("group", *words)
-        assert (code, out) == (1, "") and "stop them first (one on h)" in error

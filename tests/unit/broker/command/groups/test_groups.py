@@ -174,10 +174,3 @@ def test_a_group_that_stays(code: int, said: str) -> None:
     answer = DeleteGroupsResponse(results=[DeletableGroupResult("g", code)])
     with pytest.raises(Refused, match=said):
         delete(cluster_of(DeleteGroupsRequest=answer), "g")
-
-
-def test_a_group_is_removed() -> None:
-    answer = DeleteGroupsResponse(results=[DeletableGroupResult("g")])
-    cluster = cluster_of(DeleteGroupsRequest=answer)
-    delete(cluster, "g")
-    assert cluster.asked_for("DeleteGroupsRequest")[0].groups_names == ["g"]

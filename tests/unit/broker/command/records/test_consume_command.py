@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from broker.command.groups import committed
 from broker.command.records import consume_command, reading
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
@@ -75,15 +73,6 @@ def test_which_are_printed(ottla: Ottla, words: list[str], offsets: Any) -> None
     assert printed(ottla, *words) == list(offsets)
 
 
-def test_all_partitions(ottla: Ottla) -> None:
-    _, out, _ = ottla("consume", "t", "--json")
-    found = [json.loads(line) for line in out.splitlines()]
-    assert [(one["partition"], one["offset"]) for one in found] == [
-        *((0, one) for one in range(3, 10)),
-        *((1, one) for one in range(4, 11)),
-    ]
-
-
 def test_a_time_after_the_last_record_is_the_end(ottla: Ottla, cluster: ScriptedCluster) -> None:
     def by_time(request: Any) -> ListOffsetsResponse:
         found = offsets_of(request)
@@ -94,45 +83,6 @@ def test_a_time_after_the_last_record_is_the_end(ottla: Ottla, cluster: Scripted
     cluster.answers["ListOffsetsRequest"] = by_time
     assert printed(ottla, "--from", "@5") == []
     assert printed(ottla, "--to", "@5") == list(range(3, 10))
-
-
-def test_a_group_is_read_from_and_moved_only_if_asked(
-    ottla: Ottla, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moved: list[Any] = []
-    monkeypatch.setattr(committed, "committed_offsets", lambda *_: {("t", 0): 8, ("u", 0): 1})
-    monkeypatch.setattr(committed, "commit_offsets", lambda _, *what: moved.append(what))
-    assert printed(ottla, "--group", "g") == [8, 9]
-    assert moved == []
-    assert printed(ottla, "--group", "g", "--commit") == [8, 9]
-    assert moved == [("g", {("t", 0): 10})]
-
-
-def test_a_count_commits_no_more_than_was_printed(
-    ottla: Ottla, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moved: list[Any] = []
-    monkeypatch.setattr(committed, "committed_offsets", lambda *_: {})
-    monkeypatch.setattr(committed, "commit_offsets", lambda _, *what: moved.append(what))
-    assert printed(ottla, "--group", "g", "--commit", "-n", "2") == [3, 4]
-    assert moved == [("g", {("t", 0): 5})]
-
-
-def test_follow_goes_on_until_it_is_interrupted(ottla: Ottla, cluster: ScriptedCluster) -> None:
-    def stop(_: Any) -> FetchResponse:
-        raise KeyboardInterrupt
-
-    cluster.scripted[1].answers.clear()
-    cluster.scripted[1].answers.extend([fetched, fetched, stop])
-    assert printed(ottla, "--follow") == list(range(3, 10))
-
-
-def test_whoever_reads_may_have_enough(ottla: Ottla, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(*_: Any) -> int:
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr(consume_command.os, "write", gone)
-    assert ottla("consume", "t") == (0, "", "")
 
 
 @pytest.mark.parametrize(

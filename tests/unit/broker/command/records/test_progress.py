@@ -5,12 +5,6 @@ from __future__ import annotations
 from broker.command.records.progress import Progress
 
 
-def test_a_bar_where_the_end_is_known() -> None:
-    line = Progress(200, 10.0).line(1500, 100, 11.0)
-    assert line == "[############            ]  50%  1,500 records  100 B  1,500/s"
-    assert Progress(200, 10.0).line(1, 300, 11.0).startswith(f"[{'#' * 24}] 100%")
-
-
 def test_rates_where_it_is_not() -> None:
     for total in (None, 0):
         assert Progress(total, 0.0).line(10, 2_000_000, 2.0) == "10 records  2.0 MB  5/s"

@@ -16,7 +16,6 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from protocol.messages.incremental_alter_configs import (
-    AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
 from protocol.messages.list_config_resources import ConfigResource, ListConfigResourcesResponse
@@ -109,15 +108,6 @@ def test_a_change_is_checked_and_then_made() -> None:
     first, second = cluster.asked_for("IncrementalAlterConfigsRequest")
     assert (first.validate_only, second.validate_only) == (True, False)
     assert [one.name for one in second.resources[0].configs] == ["a", "b"]
-
-
-def test_what_the_cluster_says_of_a_change() -> None:
-    refused = AlterConfigsResourceResponse(40, "Invalid value x for configuration a", 2, "t")
-    answer = IncrementalAlterConfigsResponse(responses=[refused])
-    cluster = cluster_of(IncrementalAlterConfigsRequest=answer)
-    body = {"kind": "topic", "name": "t", "set": {"a": "x"}}
-    with pytest.raises(Refused, match="Invalid value x"):
-        answer_of(ENDPOINTS, PATH, writes=True)(OneCluster(cluster), ask(body))
 
 
 @pytest.mark.parametrize("body", [None, {}, {"set": {}}, {"set": {"a": 1}}, {"unset": "a"}])

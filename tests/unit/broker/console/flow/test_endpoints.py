@@ -105,7 +105,3 @@ def test_the_stream_goes_on_while_no_broker_answers(monkeypatch: pytest.MonkeyPa
     console.put(FlowView, View(n1=StartError("no broker answers")))
     stream = answer_of(ENDPOINTS, "/api/flow/live")(console, ask())
     assert list(itertools.islice(stream, 2)) == [{"error": "no broker answers"}] * 2
-
-
-def test_only_sending_is_a_write() -> None:
-    assert [one.path for one in ENDPOINTS if one.writes] == ["/api/flow/records"]

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from broker.console.endpoints import BadAsk
-from broker.console.flow.sending import CONSUMER_ID, PRODUCER_ID, VALUE_MAX_BYTES, Asked, asked
-from broker.requests.tracer import CLIENT_PREFIX
+from broker.console.flow.sending import VALUE_MAX_BYTES, Asked, asked
 
 
 def test_what_is_asked_for() -> None:
@@ -32,7 +31,3 @@ def test_what_is_asked_for() -> None:
 def test_what_cannot_be(body: Any, why: str) -> None:
     with pytest.raises(BadAsk, match=why):
         asked(body)
-
-
-def test_both_call_themselves_what_brokers_trace() -> None:
-    assert PRODUCER_ID.startswith(CLIENT_PREFIX) and CONSUMER_ID.startswith(CLIENT_PREFIX)

@@ -19,11 +19,6 @@ from protocol.messages.describe_groups import (
 )
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.messages.offset_commit import (
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
 from protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -172,17 +167,6 @@ def test_a_move_is_planned_and_changes_nothing() -> None:
     assert cluster.asked_for("OffsetCommitRequest") == []
 
 
-def test_a_move_is_done_when_that_is_asked() -> None:
-    done = OffsetCommitResponse(
-        topics=[OffsetCommitResponseTopic("t", partitions=[OffsetCommitResponsePartition(0, 0)])]
-    )
-    cluster = cluster_of(OffsetCommitRequest=done)
-    body = moves((0, "3"), execute=True)
-    assert called("/api/group/reset", console(cluster), ask(body, group="a"))["moved"]
-    (asked,) = cluster.asked_for("OffsetCommitRequest")
-    assert asked.topics[0].partitions[0].committed_offset == 3
-
-
 def test_a_group_with_members_is_not_moved_nor_deleted() -> None:
     for path, body in (("reset", moves((0, "end"), execute=True)), ("delete", {"execute": True})):
         cluster = cluster_of()
@@ -218,8 +202,3 @@ def test_a_group_is_deleted_when_that_is_asked() -> None:
         "deleted"
     ]
     assert len(cluster.asked_for("DeleteGroupsRequest")) == 1
-
-
-def test_what_changes_something_is_a_write() -> None:
-    writes = [one.path for one in ENDPOINTS if one.writes]
-    assert writes == ["/api/group/reset", "/api/group/delete"]

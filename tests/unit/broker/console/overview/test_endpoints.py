@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from broker.command.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
-from broker.command.live.rates import Sample
-from broker.console.overview import endpoints, sampler
-from broker.console.overview.endpoints import ENDPOINTS, shown
-from protocol.messages.list_groups import ListGroupsResponse
-from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
-from tests.unit.broker.console.one_console import OneCluster, answer_of, ask
+from broker.console.overview.endpoints import shown
 
 HEALTHY = ClusterStatus(
     "abc",
@@ -50,17 +43,3 @@ def test_one_that_is_not() -> None:
     assert "1 partition offline" in found["verdict"]
     assert [one["alive"] for one in found["brokers"]] == [False, False]
     assert (found["offline"], found["under_replicated"], found["controller"]) == (1, 1, None)
-
-
-def test_both_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr(
-        endpoints, "status_of", lambda addresses, guard: asked.append(addresses) or HEALTHY
-    )
-    monkeypatch.setattr(sampler, "look", lambda *_: Sample(1.0, ends={("t", 0): 5}))
-    cluster = ScriptedCluster([topic_of("t")], {"ListGroupsRequest": ListGroupsResponse()})
-    console = OneCluster(cluster)
-    assert answer_of(ENDPOINTS, "/api/overview")(console, ask())["cluster_id"] == "abc"
-    assert asked == [[("localhost", 9092)]]
-    live = answer_of(ENDPOINTS, "/api/overview/live")(console, ask())
-    assert (live["records"], live["groups_left_out"]) == (5, 0)

@@ -53,12 +53,6 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints.time, "sleep", lambda _: None)
 
 
-def test_how_the_quorum_stands() -> None:
-    found = answer_of(ENDPOINTS, "/api/quorum")(OneCluster(cluster_of()), ask())
-    assert found["quorum"]["leader"] == 1
-    assert found["features"]["rows"] == []
-
-
 def test_who_may_not_describe_it_still_sees_the_features() -> None:
     cluster = cluster_of(DescribeQuorumRequest=DescribeQuorumResponse(error_code=31))
     found = answer_of(ENDPOINTS, "/api/quorum")(OneCluster(cluster), ask())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.command.client.refusals import Refused
-from broker.console.quorum.metadata_quorum import features, question, quorum
+from broker.console.quorum.metadata_quorum import features, quorum
 from protocol.messages.api_versions import (
     ApiVersionsResponse,
     FinalizedFeatureKey,
@@ -45,10 +45,6 @@ def test_refusals() -> None:
         quorum(answer(error_code=6))
     with pytest.raises(Refused, match="tells nothing"):
         quorum(DescribeQuorumResponse())
-
-
-def test_the_question_names_the_metadata() -> None:
-    assert question().topics[0].topic_name == "__cluster_metadata"
 
 
 def test_features_that_are_agreed_on_and_those_that_could_be() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from broker.console.replicas import endpoints
 from broker.console.replicas.endpoints import ENDPOINTS
 from broker.console.replicas.replica_map import Placed
 from broker.console.replicas.replica_watch import ReplicaWatch
-from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.broker.command.client.scripted import ScriptedCluster
 from tests.unit.broker.console.one_console import OneCluster, ask
 
 
@@ -25,16 +24,6 @@ def events(console: Any) -> Any:
     (endpoint,) = ENDPOINTS
     assert endpoint.events is not None
     return endpoint.events(console, ask())
-
-
-def test_first_all_of_it_then_a_heartbeat() -> None:
-    console = OneCluster(ScriptedCluster([topic_of("t", [1], is_internal=True)]))
-    stream = events(console)
-    first = json.loads(json.dumps(next(stream)))
-    assert first["partitions"] == [[0, 0, 1, [1, 2], [1, 2], []]]
-    assert (first["topics"], first["internal"], first["everything"]) == (["t"], ["t"], True)
-    assert [one["id"] for one in first["brokers"] if one["alive"]] == [1, 2]
-    assert next(stream) is None
 
 
 def test_a_partition_that_is_gone() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from broker.console.segments.files.partition_files import partition_files
-from broker.console.segments.files.scans import Scans
 from broker.console.segments.segment_facts import SegmentReader, density, index_json, scan_json
 from log_format.damage import LogError
 from log_format.files import Files
@@ -60,12 +59,3 @@ def test_a_segment_that_is_gone_is_told(tmp_path: Path) -> None:
     (folder / f"{0:020d}.log").unlink()
     with pytest.raises(LogError):
         SegmentReader(Files()).facts(segment)
-
-
-def test_a_scan_for_the_page(tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    write_segment(folder, 0, batches(0, 2))
-    scan = Scans(Files()).look(f"{folder}/{0:020d}.log", 0)
-    found = scan_json(scan)
-    assert found is not None and found["records"] == 6 and found["tombstones"] is None
-    assert found["cells"] == {"width": 1, "records": [1] * 6}

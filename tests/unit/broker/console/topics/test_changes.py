@@ -1,4 +1,7 @@
-"""What is to be changed is checked before anybody is asked, and done as it was said."""
+"""A change of a topic is checked before the cluster is asked for it.
+
+That it is made then, `tests/compat/console/test_changes.py` shows.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,7 @@ from typing import Any
 import pytest
 
 from broker.console.endpoints import BadAsk
-from broker.console.topics.changes import configure, grow, make, remove
-from protocol.messages.create_partitions import (
-    CreatePartitionsResponse,
-    CreatePartitionsTopicResult,
-)
-from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
-from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from broker.console.topics.changes import configure, grow, make
 from protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
@@ -24,38 +21,16 @@ from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
 
 @pytest.fixture
 def cluster() -> ScriptedCluster:
-    return ScriptedCluster(
-        [topic_of("t")],
-        {
-            "CreateTopicsRequest": CreateTopicsResponse(
-                topics=[CreatableTopicResult("n", num_partitions=3, replication_factor=1)]
-            ),
-            "DeleteTopicsRequest": DeleteTopicsResponse(responses=[DeletableTopicResult("t")]),
-            "CreatePartitionsRequest": CreatePartitionsResponse(
-                results=[CreatePartitionsTopicResult("t")]
-            ),
-            "IncrementalAlterConfigsRequest": IncrementalAlterConfigsResponse(
-                responses=[AlterConfigsResourceResponse(0, None, 2, "t")]
-            ),
-        },
+    altered = IncrementalAlterConfigsResponse(
+        responses=[AlterConfigsResourceResponse(0, None, 2, "t")]
     )
+    return ScriptedCluster([topic_of("t")], {"IncrementalAlterConfigsRequest": altered})
 
 
-def test_a_topic_is_made(cluster: ScriptedCluster) -> None:
-    made = make(cluster, {"name": "n", "partitions": 3, "configs": {"retention.ms": "7"}})
-    assert made == {"topic": "n", "partitions": 3, "replicas": 1}
-    (asked,) = cluster.asked_for("CreateTopicsRequest")[0].topics
-    assert (asked.name, asked.num_partitions, asked.replication_factor) == ("n", 3, -1)
-    assert [(one.name, one.value) for one in asked.configs] == [("retention.ms", "7")]
-
-
-def test_it_grows_changes_and_goes(cluster: ScriptedCluster) -> None:
-    assert grow(cluster, "t", {"count": 4}) == {"topic": "t", "partitions": 4}
-    assert cluster.asked_for("CreatePartitionsRequest")[0].topics[0].count == 4
+def test_a_config_goes_back_to_its_default(cluster: ScriptedCluster) -> None:
     configure(cluster, "t", {"set": {"a": "1"}, "unset": ["b"]})
     (asked,) = cluster.asked_for("IncrementalAlterConfigsRequest")[0].resources
     assert [(one.name, one.value) for one in asked.configs] == [("a", "1"), ("b", None)]
-    assert remove(cluster, "t") == {"topic": "t"}
 
 
 def _grown(cluster: ScriptedCluster, body: Any) -> Any:

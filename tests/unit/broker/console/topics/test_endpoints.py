@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from broker.command.live.rates import Sample
-from broker.console.endpoints import BadAsk
 from broker.console.overview import sampler
 from broker.console.topics.endpoints import ENDPOINTS
 from protocol.messages.list_groups import ListGroupsResponse
@@ -31,10 +28,3 @@ def test_sizes_and_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     live = answer_of(ENDPOINTS, "/api/live-topics")
     assert live(console, ask())["topics"] == {"t": [5, 50, None, None], "u": [1, 0, None, None]}
     assert live(console, ask(topic="t"))["topics"] == {"t": [5, 50, None, None]}
-
-
-@pytest.mark.parametrize("path", ["", "/{topic}/partitions", "/{topic}/configs"])
-def test_changes_are_checked(path: str) -> None:
-    change: Any = answer_of(ENDPOINTS, f"/api/topics{path}", writes=True)
-    with pytest.raises(BadAsk):
-        change(OneCluster(ScriptedCluster([topic_of("t")])), ask(topic="t"))
