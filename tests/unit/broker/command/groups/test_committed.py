@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from broker.command.client.refusals import Refused
 from broker.command.groups.committed import commit_offsets, committed_offsets, not_moved
 from protocol.errors import ErrorCode
-from protocol.messages.offset_commit import (
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.unit.broker.command.client.scripted import ScriptedCluster
+from tests.unit.broker.command.groups import answers
 
 
-def fetched(code: int = 0, *partitions: OffsetFetchResponsePartitions) -> ScriptedCluster:
-    topics = [OffsetFetchResponseTopics("t", partitions=list(partitions))]
-    group = OffsetFetchResponseGroup("g", topics, code)
-    return ScriptedCluster(answers={"OffsetFetchRequest": OffsetFetchResponse(groups=[group])})
+def fetched(code: int = 0, offsets: Mapping[int, int] | None = None) -> ScriptedCluster:
+    group = answers.committed_by("g", {"t": offsets or {}}, code)
+    return ScriptedCluster(answers={"OffsetFetchRequest": answers.committed({}, g=group)})
 
 
 def test_what_is_committed_is_asked_of_the_coordinator() -> None:
-    cluster = fetched(
-        0,
-        OffsetFetchResponsePartitions(1, 7),
-        OffsetFetchResponsePartitions(0, 5),
-        OffsetFetchResponsePartitions(2, -1),
-    )
+    cluster = fetched(0, {1: 7, 0: 5, 2: -1})
     assert committed_offsets(cluster, "g") == {("t", 0): 5, ("t", 1): 7}
     assert cluster.asked[-1][0] == 2
     assert cluster.asked_for("OffsetFetchRequest")[0].groups[0].topics is None
@@ -46,8 +32,7 @@ def test_a_group_that_there_is_not_has_committed_nothing() -> None:
 
 
 def committing(code: int) -> ScriptedCluster:
-    one = OffsetCommitResponseTopic("t", partitions=[OffsetCommitResponsePartition(0, code)])
-    return ScriptedCluster(answers={"OffsetCommitRequest": OffsetCommitResponse(topics=[one])})
+    return ScriptedCluster(answers={"OffsetCommitRequest": answers.taken(code)})
 
 
 def test_a_group_is_moved() -> None:

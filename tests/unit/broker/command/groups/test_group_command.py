@@ -15,49 +15,28 @@ from protocol.messages.consumer_group_describe import (
 )
 from protocol.messages.consumer_group_describe import DescribedGroup as NewGroup
 from protocol.messages.consumer_group_describe import Member as NewMember
-from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
-from protocol.messages.describe_groups import (
-    DescribedGroup,
-    DescribeGroupsResponse,
-)
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.messages.offset_commit import (
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.unit.broker.command.client.scripted import (
     ScriptedCluster,
     ScriptedNode,
     offsets_of,
     topic_of,
 )
+from tests.unit.broker.command.groups import answers
 from tests.unit.broker.command.run_ottla import Ottla, ottla_on
 
 
 @pytest.fixture
 def cluster() -> ScriptedCluster:
-    topic = OffsetFetchResponseTopics("t", partitions=[OffsetFetchResponsePartitions(0, 4)])
-    committed = OffsetCommitResponseTopic("t", partitions=[OffsetCommitResponsePartition(0)])
     return ScriptedCluster(
         [topic_of("t", [1, 2])],
         {
             "ListOffsetsRequest": offsets_of,
             "ListGroupsRequest": ListGroupsResponse(groups=[ListedGroup("g", "consumer", "Empty")]),
-            "DescribeGroupsRequest": DescribeGroupsResponse(
-                groups=[DescribedGroup(group_id="g", group_state="Empty")]
-            ),
-            "OffsetFetchRequest": OffsetFetchResponse(
-                groups=[OffsetFetchResponseGroup("g", [topic])]
-            ),
-            "OffsetCommitRequest": OffsetCommitResponse(topics=[committed]),
-            "DeleteGroupsRequest": DeleteGroupsResponse(results=[DeletableGroupResult("g")]),
+            "DescribeGroupsRequest": answers.described(state="Empty"),
+            "OffsetFetchRequest": answers.committed({"t": {0: 4}}),
+            "OffsetCommitRequest": answers.taken(),
+            "DeleteGroupsRequest": answers.deleted("g"),
         },
         {2: ScriptedNode()},
     )

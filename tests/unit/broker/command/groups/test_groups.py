@@ -29,19 +29,12 @@ from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,
 )
-from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsResponse,
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from protocol.primitives import MessageBuffer
 from tests.unit.broker.command.client.scripted import (
     ScriptedCluster,
@@ -49,6 +42,7 @@ from tests.unit.broker.command.client.scripted import (
     offsets_of,
     topic_of,
 )
+from tests.unit.broker.command.groups import answers as answers_of
 
 NOT_FOUND, DENIED, NON_EMPTY = 69, 30, 68
 
@@ -63,13 +57,8 @@ def assignment(version: int, topic: str, partitions: list[int]) -> bytes:
 def cluster_of(new_protocol: bool = False, **answers: Any) -> ScriptedCluster:
     node = ScriptedNode()
     node.apis = (int(ApiKey.CONSUMER_GROUP_DESCRIBE),) if new_protocol else ()
-    committed = [OffsetFetchResponsePartitions(0, 4), OffsetFetchResponsePartitions(1, 20)]
-    gone = OffsetFetchResponseTopics("gone", partitions=[OffsetFetchResponsePartitions(0, 1)])
-    topics = [OffsetFetchResponseTopics("t", partitions=committed), gone]
-    known = {
-        "ListOffsetsRequest": offsets_of,
-        "OffsetFetchRequest": OffsetFetchResponse(groups=[OffsetFetchResponseGroup("g", topics)]),
-    }
+    offsets = {"t": {0: 4, 1: 20}, "gone": {0: 1}}
+    known = {"ListOffsetsRequest": offsets_of, "OffsetFetchRequest": answers_of.committed(offsets)}
     return ScriptedCluster([topic_of("t", [1, 2, 1])], known | answers, {2: node})
 
 
@@ -171,6 +160,5 @@ def test_only_idle_groups_are_changed() -> None:
     [(NON_EMPTY, "has members"), (NOT_FOUND, "no such group"), (DENIED, "Delete on group g")],
 )
 def test_a_group_that_stays(code: int, said: str) -> None:
-    answer = DeleteGroupsResponse(results=[DeletableGroupResult("g", code)])
     with pytest.raises(Refused, match=said):
-        delete(cluster_of(DeleteGroupsRequest=answer), "g")
+        delete(cluster_of(DeleteGroupsRequest=answers_of.deleted("g", code)), "g")

@@ -11,33 +11,17 @@ from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRespo
 from protocol.messages.consumer_group_describe import DescribedGroup as NewGroup
 from protocol.messages.consumer_group_describe import Member as NewMember
 from protocol.messages.describe_groups import (
-    DescribedGroup,
     DescribedGroupMember,
-    DescribeGroupsResponse,
-)
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
 )
 from tests.unit.broker.command.client.scripted import ScriptedCluster, ScriptedNode
+from tests.unit.broker.command.groups import answers
 
 NOT_COORDINATOR = 16
 
 
-def offsets(request: Any) -> OffsetFetchResponse:
-    partitions = [OffsetFetchResponsePartitions(0, 4), OffsetFetchResponsePartitions(1, -1)]
-    return OffsetFetchResponse(
-        groups=[
-            OffsetFetchResponseGroup(one.group_id, error_code=NOT_COORDINATOR)
-            if one.group_id == "moved"
-            else OffsetFetchResponseGroup(
-                one.group_id, [OffsetFetchResponseTopics("t", partitions=partitions)]
-            )
-            for one in request.groups
-        ]
-    )
+OFFSETS = answers.committed(
+    {"t": {0: 4, 1: -1}}, moved=answers.committed_by("moved", error_code=NOT_COORDINATOR)
+)
 
 
 def of(*names: str, kind: str = "classic", state: str = "Stable") -> list[Listed]:
@@ -45,7 +29,7 @@ def of(*names: str, kind: str = "classic", state: str = "Stable") -> list[Listed
 
 
 def test_each_coordinator_is_asked_for_all_of_its_own() -> None:
-    cluster = ScriptedCluster(answers={"OffsetFetchRequest": offsets})
+    cluster = ScriptedCluster(answers={"OffsetFetchRequest": OFFSETS})
     found = committed_of_many(
         cluster, {1: of("a", "moved"), 2: [*of("b"), *of("s", kind="Share")], 3: []}
     )
@@ -55,21 +39,15 @@ def test_each_coordinator_is_asked_for_all_of_its_own() -> None:
 
 
 def test_a_request_has_an_end() -> None:
-    cluster = ScriptedCluster(answers={"OffsetFetchRequest": offsets})
+    cluster = ScriptedCluster(answers={"OffsetFetchRequest": OFFSETS})
     names = [f"g{index:03}" for index in range(2 * GROUPS_A_REQUEST + 1)]
     assert list(committed_of_many(cluster, {1: of(*names)})) == names
     assert [len(request.groups) for _, request in cluster.asked] == [100, 100, 1]
 
 
 def test_members_are_counted_by_the_protocol_of_their_group() -> None:
-    def classic(request: Any) -> DescribeGroupsResponse:
-        members = [DescribedGroupMember("1", None, "c", "/h")]
-        return DescribeGroupsResponse(
-            groups=[
-                DescribedGroup(group_id=name, group_state="Stable", members=members)
-                for name in request.groups
-            ]
-        )
+    member = DescribedGroupMember("1", None, "c", "/h")
+    classic = answers.described({"old": [member], "older": [member]})
 
     def new(request: Any) -> ConsumerGroupDescribeResponse:
         members = [NewMember("1"), NewMember("2")]

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from broker.command.live.looking import look, seen_topics
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata import MetadataResponseTopic
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.broker.command.groups import answers
 from tests.unit.broker.command.topics.answers import sizes
 
 
-def committed(request: Any) -> OffsetFetchResponse:
-    name = request.groups[0].group_id
-    if name == "hidden":
-        code = ErrorCode.GROUP_AUTHORIZATION_FAILED
-        return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(name, error_code=code)])
-    found = OffsetFetchResponseTopics("t", partitions=[OffsetFetchResponsePartitions(0, 8)])
-    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(name, [found])])
-
-
 def cluster() -> ScriptedCluster:
+    denied = answers.committed_by("hidden", error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     return ScriptedCluster(
         [
             topic_of("t"),
@@ -40,7 +25,7 @@ def cluster() -> ScriptedCluster:
             "ListGroupsRequest": ListGroupsResponse(
                 groups=[ListedGroup("g"), ListedGroup("hidden")]
             ),
-            "OffsetFetchRequest": committed,
+            "OffsetFetchRequest": answers.committed({"t": {0: 8}}, hidden=denied),
         },
     )
 

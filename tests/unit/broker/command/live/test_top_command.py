@@ -10,13 +10,8 @@ import pytest
 from broker.command.live import top_command
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol.messages.list_offsets import ListOffsetsResponse
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.broker.command.groups import answers
 from tests.unit.broker.command.run_ottla import Ottla, ottla_on
 from tests.unit.broker.command.topics.answers import sizes
 
@@ -57,16 +52,13 @@ def ottla(
         found.topics[0].partitions[0].offset += int(clock.now - 100) * 5
         return found
 
-    committed = OffsetFetchResponseTopics("t", partitions=[OffsetFetchResponsePartitions(0, 8)])
     cluster = ScriptedCluster(
         [topic_of("t"), topic_of("__x", is_internal=True)],
         {
             "ListOffsetsRequest": growing,
             "DescribeLogDirsRequest": sizes,
             "ListGroupsRequest": ListGroupsResponse(groups=[ListedGroup("g")]),
-            "OffsetFetchRequest": OffsetFetchResponse(
-                groups=[OffsetFetchResponseGroup("g", [committed])]
-            ),
+            "OffsetFetchRequest": answers.committed({"t": {0: 8}}),
         },
     )
     return ottla_on(cluster, [top_command], monkeypatch, capfd)

@@ -11,26 +11,18 @@ from broker.console.endpoints import Ask, BadAsk, Console
 from broker.console.groups.endpoints import ENDPOINTS
 from broker.console.groups.lag_history import LagHistory
 from broker.console.groups.lag_sampler import LagSampler
-from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import (
-    DescribedGroup,
     DescribedGroupMember,
-    DescribeGroupsResponse,
 )
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.unit.broker.command.client.scripted import (
     ScriptedCluster,
     ScriptedNode,
     offsets_of,
     topic_of,
 )
+from tests.unit.broker.command.groups import answers as answers_of
 from tests.unit.broker.console.one_console import OneCluster, ask
 
 NAMES = ("a", "b/lag", "c")
@@ -57,28 +49,8 @@ class Looked:
         pass
 
 
-def described(request: Any) -> DescribeGroupsResponse:
-    """Group c has a member."""
-    reads = [DescribedGroupMember("m", None, "reader", "/10.0.0.1")]
-    return DescribeGroupsResponse(
-        groups=[
-            DescribedGroup(
-                group_id=name, group_state="Stable", members=reads if name == "c" else []
-            )
-            for name in request.groups
-        ]
-    )
-
-
-def committed(request: Any) -> OffsetFetchResponse:
-    partitions = [OffsetFetchResponsePartitions(0, 4), OffsetFetchResponsePartitions(1, 11)]
-    topics = [OffsetFetchResponseTopics("t", partitions=partitions)]
-    return OffsetFetchResponse(
-        groups=[OffsetFetchResponseGroup(one.group_id, topics) for one in request.groups]
-    )
-
-
 def cluster_of(**answers: Any) -> ScriptedCluster:
+    reader = DescribedGroupMember("m", None, "reader", "/10.0.0.1")
     groups = [ListedGroup(name, "consumer", "Stable", "Classic") for name in NAMES]
     groups.append(ListedGroup("shared", "share", "Stable", "Share"))
     cluster = ScriptedCluster([topic_of("t", [1, 2])], nodes={1: ScriptedNode(), 2: ScriptedNode()})
@@ -86,8 +58,8 @@ def cluster_of(**answers: Any) -> ScriptedCluster:
         "ListGroupsRequest": lambda _: (
             ListGroupsResponse(groups=groups) if cluster.asked[-1][0] == 2 else ListGroupsResponse()
         ),
-        "DescribeGroupsRequest": described,
-        "OffsetFetchRequest": committed,
+        "DescribeGroupsRequest": answers_of.described({"c": [reader]}),
+        "OffsetFetchRequest": answers_of.committed({"t": {0: 4, 1: 11}}),
         "ListOffsetsRequest": offsets_of,
         "FetchRequest": FetchResponse(),
     } | answers
@@ -192,9 +164,7 @@ def test_a_move_that_makes_no_sense(body: Any, said: str) -> None:
 
 
 def test_a_group_is_deleted_when_that_is_asked() -> None:
-    cluster = cluster_of(
-        DeleteGroupsRequest=DeleteGroupsResponse(results=[DeletableGroupResult("a")])
-    )
+    cluster = cluster_of(DeleteGroupsRequest=answers_of.deleted("a"))
     shown = called("/api/group/delete", console(cluster), ask({}, group="a"))
     assert (shown["deleted"], len(shown["rows"])) == (False, 2)
     assert cluster.asked_for("DeleteGroupsRequest") == []

@@ -9,28 +9,18 @@ from broker.command.client.cluster import Cluster
 from broker.config.start_error import StartError
 from broker.console.groups.lag_sampler import EVERY_S, LagSampler, committed_and_ends
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.broker.command.groups import answers as answers_of
 from tests.unit.broker.console.one_console import OneCluster
 
 
 def cluster_of(**answers: Any) -> ScriptedCluster:
     group = ListGroupsResponse(groups=[ListedGroup("g", "consumer", "Empty", "classic")])
-    partitions = [OffsetFetchResponsePartitions(0, 4), OffsetFetchResponsePartitions(1, 11)]
-    topics = [
-        OffsetFetchResponseTopics("t", partitions=partitions),
-        OffsetFetchResponseTopics("gone", partitions=[OffsetFetchResponsePartitions(0, 1)]),
-    ]
     cluster = ScriptedCluster([topic_of("t", [1, 2])])
     cluster.answers = {
         "ListGroupsRequest": lambda _: group if cluster.asked[-1][0] == 1 else ListGroupsResponse(),
-        "OffsetFetchRequest": OffsetFetchResponse(groups=[OffsetFetchResponseGroup("g", topics)]),
+        "OffsetFetchRequest": answers_of.committed({"t": {0: 4, 1: 11}, "gone": {0: 1}}),
         "ListOffsetsRequest": offsets_of,
     } | answers
     return cluster

@@ -11,13 +11,8 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.broker.command.groups import answers
 from tests.unit.broker.command.topics.answers import sizes
 
 
@@ -64,15 +59,11 @@ def test_configs_and_which_are_the_topic_s_own() -> None:
 
 
 def test_its_readers_those_furthest_behind_first() -> None:
-    stands = {"slow": ("t", 4), "quick": ("t", 10), "other": ("u", 1)}
-
-    def committed(request: Any) -> OffsetFetchResponse:
-        name = request.groups[0].group_id
-        topic, offset = stands[name]
-        found = OffsetFetchResponseTopics(
-            topic, partitions=[OffsetFetchResponsePartitions(0, offset)]
-        )
-        return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(name, [found])])
+    stands = {
+        "slow": answers.committed_by("slow", {"t": {0: 4}}),
+        "quick": answers.committed_by("quick", {"t": {0: 10}}),
+        "other": answers.committed_by("other", {"u": {0: 1}}),
+    }
 
     def listed(_: Any) -> ListGroupsResponse:
         found, names[:] = names[:], []
@@ -84,7 +75,7 @@ def test_its_readers_those_furthest_behind_first() -> None:
         {
             "ListOffsetsRequest": offsets_of,
             "ListGroupsRequest": listed,
-            "OffsetFetchRequest": committed,
+            "OffsetFetchRequest": answers.committed({}, **stands),
         },
     )
     found = readers(cluster, "t")
