@@ -290,6 +290,10 @@ class LocalFilesystem:
         self._spares: list[int] = []
         self._keep_spares()
 
+    def __del__(self) -> None:
+        while self._spares:
+            os.close(self._spares.pop())
+
     def _keep_spares(self) -> None:
         try:
             while len(self._spares) < self._spares_wanted:

@@ -19,7 +19,7 @@ from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.ports import give_back
 
 DESCRIPTORS_MAX = 200
-"""With more of them open at the end of a module, garbage is looked for."""
+"""After modules of tests have opened more of them, garbage is collected."""
 RUN_CLIENTS_IN_PROCESS = tuple(Path(__file__).parent / name for name in ("chaos", "compat"))
 """Folders whose tests run stock clients in the process of pytest."""
 
@@ -96,15 +96,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="takes long; runs with --secured"))
 
 
+class Descriptors:
+    """The number of descriptors that stay open in this process after a collection of garbage."""
+
+    lasting = 0
+
+
 @pytest.fixture(scope="module", autouse=True)
 def leaks_end_here(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What clients left open is collected now, while the module still expects the warning: later it
-    would be said of any other test. So are logs that nobody closed, where they are many: a process
-    has 1,024 descriptors on most machines. Ports that the module took are free again."""
+    """Collect what clients left open while the module still expects the warning, and give its ports
+    back.
+
+    Logs that no test closed are collected where they are many: a process has 1,024 descriptors on
+    most machines. What is left then is no garbage, and is looked at no more.
+    """
     yield
     give_back()
-    if _runs_clients(request.path) or len(os.listdir("/dev/fd")) > DESCRIPTORS_MAX:
+    opened = len(os.listdir("/dev/fd")) - Descriptors.lasting
+    if _runs_clients(request.path) or opened > DESCRIPTORS_MAX:
         gc.collect()
+        gc.freeze()
+        Descriptors.lasting = len(os.listdir("/dev/fd"))
 
 
 def _runs_clients(path: Path) -> bool:

@@ -184,6 +184,14 @@ def test_all_names_of_a_folder_have_one_real_path(folder: str) -> None:
     assert filesystem.real_path(f"{folder}/missing").endswith("/missing")
 
 
+def test_spare_descriptors_are_closed_with_it() -> None:
+    before = len(os.listdir("/dev/fd"))
+    filesystem = LocalFilesystem(spares=16)
+    assert len(os.listdir("/dev/fd")) == before + 16
+    del filesystem
+    assert len(os.listdir("/dev/fd")) == before
+
+
 def test_spare_descriptors_let_logs_go_on_where_there_is_no_other_left(folder: str) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken: list[int] = []
