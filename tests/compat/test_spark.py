@@ -94,6 +94,7 @@ def test_reads_topics_of_every_compression(kafka: Kafka) -> None:
     assert committed.count() == len(wanted)
 
 
+@pytest.mark.long(sample=2)
 @pytest.mark.parametrize("codec", CODECS)
 def test_writes_in_every_compression(kafka: Kafka, codec: str) -> None:
     topic = kafka.topic(1)
