@@ -16,6 +16,7 @@ import json
 import os
 import resource
 import sys
+import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from tests.tools.cost_table import Budget, Cost, slowest
 
 SLOWEST_PRINTED = 5
 CLOCK_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+LOOK_BELOW_AFTER_S = 0.05
+"""After a shorter test nothing is asked of the processes below: a JVM has a hundred threads, and
+there are twenty thousand such tests."""
 PROPERTY = "cost"
 """The name under which a report carries the costs of its phase."""
 
@@ -74,7 +78,9 @@ class Meter:
 
     def __init__(self) -> None:
         self._started: dict[str, int] = {}
-        self._seconds = self._now()
+        self._live_s = 0.0
+        self._seconds = self._spent(look=True)
+        self._ended_at = time.monotonic()
         sys.addaudithook(self._notice)
 
     def _notice(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -84,12 +90,13 @@ class Meter:
             if program is not None:
                 self._started[program] = self._started.get(program, 0) + 1
 
-    @staticmethod
-    def _now() -> float:
+    def _spent(self, *, look: bool) -> float:
+        """Return all processor seconds so far; `look` again at the live processes below."""
+        if look:
+            self._live_s = sum(map(processor_seconds, children(os.getpid())))
         own = resource.getrusage(resource.RUSAGE_SELF)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        live = sum(processor_seconds(child) for child in children(os.getpid()))
-        return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + live
+        return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + self._live_s
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -99,9 +106,10 @@ class Meter:
         report = yield
         if call.when != "teardown":
             return report
-        now = self._now()
-        cost = {"cpu": round(max(0.0, now - self._seconds), 3), **self._started}
-        self._seconds = now
+        now = time.monotonic()
+        spent = self._spent(look=now - self._ended_at > LOOK_BELOW_AFTER_S)
+        cost = {"cpu": round(max(0.0, spent - self._seconds), 3), **self._started}
+        self._seconds, self._ended_at = spent, now
         self._started.clear()
         report.user_properties.append((PROPERTY, cost))
         return report
