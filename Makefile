@@ -13,8 +13,8 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -P -m pytest
 JOBS ?= 3
 SEEDS ?= 50
 SEQUENCES ?= 200
-# Of each test, make check runs so many cases; make test runs all.
-CASES ?= 2
+# Of each test, make check runs so many cases, others each time; make test runs all.
+CASES ?= 1
 # What each test of make test took; python -m tests.tools.cost_table makes tables of it.
 COSTS := .cache/costs.json
 ARGS ?=
@@ -61,7 +61,7 @@ check-style: $(VENV)/.tests-installed
 # The contracts of imports are among the tests of the architecture.
 check-tests: check-style
 	$(PYTEST) -q -n $(JOBS) --cases $(CASES) -m "not java and not spark and not go and not slow" \
-		tests/unit tests/architecture tests/simulation --deselect tests/architecture/test_tools.py $(ARGS)
+		tests/unit tests/architecture --deselect tests/architecture/test_tools.py $(ARGS)
 
 test-portable: $(VENV)/.tests-installed ## the unit tests, and types, without what only Linux has, as on macOS
 	$(BIN)/mypy --platform darwin --no-warn-unreachable -p broker -p controller -p log_format -p ottla -p pipeline -p protocol -p storage

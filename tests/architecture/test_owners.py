@@ -69,6 +69,7 @@ def leaves(project: Project) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # it reads all sources: beside busy processes that takes minutes
 def test_attributes_are_assigned_where_their_class_stands() -> None:
     whole = project()
