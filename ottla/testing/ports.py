@@ -19,10 +19,12 @@ _SHARED = sys.platform.startswith("linux")
 
 
 class HeldPort:
-    """One port of 127.0.0.1. Raises OSError where a number that was chosen is taken.
+    """A port of 127.0.0.1, held until it is released.
 
-    `alone`  nobody else may hold the number either. Connections that ended a minute ago may still
-             have it: this is for numbers that are drawn, not for those that a user chose.
+    `alone`  no other process may hold the number either. Connections that ended a minute ago may
+             still have it: this is for numbers that are drawn, not for those that a user chose.
+
+    Raises OSError where a number that was chosen is taken.
     """
 
     def __init__(self, number: int = 0, *, alone: bool = False) -> None:

@@ -43,7 +43,7 @@ def modules() -> list[Path]:
 
 
 def test_a_unit_test_lies_in_the_folder_of_what_it_drives() -> None:
-    """It need not be named after one file: a name says what is promised."""
+    """A test file is named after what it shows; its folder is the package that it drives."""
     folders = {path.parent for path in sorted(UNIT.rglob("test_*.py"))}
     sources_of = {folder: ROOT / folder.relative_to(UNIT) for folder in folders}
     assert [relative(one) for one, source in sources_of.items() if not source.is_dir()] == []

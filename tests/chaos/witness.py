@@ -26,7 +26,7 @@ class Witness(Asker):
         self._produced = 0
 
     def checks_in(self) -> None:
-        """One record goes in, and nothing else has."""
+        """Write a record, and assert that it is the only thing in the topic."""
         batch = bytes(build_batch([Record(-1, 1_700_000_000_000, b"witness", b"here")]))
         answer = produce(self, 9, batch, TOPIC)
         assert answer.error_code == 0, answer

@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 def answered(case: Case, user: str, ask: Ask, plain: Callable[[Case, Any], Any]) -> Any:
-    """What `user` is answered, as `plain` has it; "closed" where the connection is."""
+    """Return the answer to `user` in the form of `plain`, or "closed" if the broker hung up."""
     try:
         return plain(case, ask(case.request, case.version, user))
     except (ConnectionError, ProtocolError):

@@ -29,7 +29,7 @@ NAMED_MAX = 8
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """See the module."""
+    """Run the suites that the arguments choose, and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     known, passes, commits = suites(), passed.read(), passed.history()

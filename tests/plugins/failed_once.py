@@ -31,7 +31,7 @@ TESTS_MAX = 20
 
 
 class Failures(NamedTuple):
-    """What failed in a run: tests by their node ids, and whatever was no test."""
+    """The failures of a run: node ids of tests, and lines about whatever is no test."""
 
     tests: tuple[str, ...]
     others: tuple[str, ...] = ()

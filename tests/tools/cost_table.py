@@ -28,7 +28,7 @@ BUDGET = Path(__file__).resolve().parents[1] / "budget.toml"
 
 @dataclass(frozen=True)
 class Budget:
-    """What the tests of a folder, and a single test, may take in processor seconds."""
+    """The processor seconds that the tests of a folder, and a single test, may take."""
 
     folders: Mapping[str, float]
     test_s: float

@@ -91,7 +91,7 @@ class SecuredBroker(BrokerProcess):
         return keys
 
     def close(self) -> None:
-        """As a `BrokerProcess` does, and give the ports back."""
+        """Close as a `BrokerProcess` does, and give the ports back."""
         super().close()
         self._held.close()
 

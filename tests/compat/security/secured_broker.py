@@ -77,7 +77,7 @@ _POLL_S = 0.01
 
 
 class SecuredBroker:
-    """See the module. `close` gives its ports back; the process is for `start`'s owner to end."""
+    """A secured broker's ports and files; `close` gives the ports back, `start`'s owner ends it."""
 
     def __init__(self, start: Callable[..., BrokerProcess], folder: Path) -> None:
         """`start`: the factory of the pytest plugin."""

@@ -102,12 +102,12 @@ def test_what_is_missing_is_one_line_before_spark_starts(
 ) -> None:
     pytest.importorskip("pyspark")
     from pipeline import command, topics
-    from pipeline.spark import java, session
+    from pipeline.spark import session
 
     def no_spark(*_: Any) -> Any:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(java, "check_java", lambda: None)
+    monkeypatch.setattr(session, "check_java", lambda: None)
     monkeypatch.setattr(session, "make_session", no_spark)
     monkeypatch.setattr(topics, "AdminClient", lambda _: Admin())
     if arguments[0] != "replay":  # which makes its topic
@@ -127,9 +127,9 @@ def test_an_audit_of_nothing_is_one_line(
 ) -> None:
     pytest.importorskip("pyspark")
     from pipeline import command
-    from pipeline.spark import java
+    from pipeline.spark import session
 
-    monkeypatch.setattr(java, "check_java", lambda: None)
+    monkeypatch.setattr(session, "check_java", lambda: None)
     assert command.main(["audit"]) == 2
     assert capsys.readouterr().err == (
         "ottla-pipeline: audit: name something with --topic, --table or --aggregates\n"

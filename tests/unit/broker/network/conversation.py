@@ -70,7 +70,7 @@ def name_of(payload: Any) -> str:
 
 
 class Conversation:
-    """One connection."""
+    """The core of a connection and its memory, driven by the commands of a transcript."""
 
     def __init__(self) -> None:
         self._scratch = bytearray(SCRATCH_BYTES)
