@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # of their assertions is kept, also where the environment says PYTHONDONTWRITEBYTECODE: a run of the
 # unit tests spends 12 s on it otherwise, in each of its processes.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -P -m pytest
-# One process more than a small machine has processors: tests wait for brokers half of their time.
+# One process more than a small machine has processors: tests wait for brokers two fifths of their time.
 JOBS ?= 3
 SEEDS ?= 50
 SEQUENCES ?= 200

@@ -34,7 +34,6 @@ def test_a_short_run_is_clean(
     )
     verdict = run.run()
     print(verdict.to_json())
-    # These two are judged by seconds, which a busy machine takes: runs by command look at them.
-    assert verdict.anomalies.keys() <= {"no-progress", "unanswered"}
+    assert verdict.anomalies == {}
     assert verdict.invalid == []
     assert sorted(verdict.faults) == sorted(kinds)

@@ -31,7 +31,7 @@ LOOK_BELOW_AFTER_S = 0.05
 """After a shorter test nothing is asked of the processes below: a JVM has a hundred threads, and
 there are twenty thousand such tests."""
 PROPERTY = "cost"
-"""The name under which a report carries the costs of its phase."""
+"""The name under which the last report of a test carries its costs."""
 
 
 def add_option(parser: pytest.Parser) -> None:
