@@ -9,8 +9,8 @@ BIN := $(VENV)/bin
 # of their assertions is kept, also where the environment says PYTHONDONTWRITEBYTECODE: a run of the
 # unit tests spends 12 s on it otherwise, in each of its processes.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -P -m pytest
-# One process more than a small machine has processors: tests wait for brokers two fifths of their time.
-JOBS ?= 3
+# Two processes more than a small machine has processors: tests wait for brokers half of their time.
+JOBS ?= 4
 SEEDS ?= 50
 SEQUENCES ?= 200
 # Of each test, make check runs so many cases, others each time; make test runs all.

@@ -8,9 +8,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from controller.metadata.acl_filter import ANY, AclFilter
 from ottla.plugins.authorizer import Operation, Resource
@@ -18,10 +15,10 @@ from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
 from tests.clients.wire_client import WireClient
+from tests.tools import waiting
 
 EVERYTHING = AclFilter(ANY, None, ANY, None, None, ANY, ANY)
 _VERSION = 3
-_TIMEOUT_S = 20
 
 
 def allow(
@@ -57,7 +54,7 @@ def add(admin: WireClient, *acls: Acl) -> None:
     request = CreateAclsRequest([AclCreation(*one) for one in acls])
     results = admin.call(request, _VERSION).results
     assert [one.error_code for one in results] == [0] * len(acls), results
-    _wait(lambda: set(acls) <= described(admin), set(acls))
+    waiting.wait_until(lambda: set(acls) <= described(admin), f"the ACLs {acls}", pause_s=0.005)
 
 
 def remove(admin: WireClient, *filters: AclFilter) -> list[Acl]:
@@ -78,7 +75,9 @@ def remove(admin: WireClient, *filters: AclFilter) -> list[Acl]:
         for result in results
         for one in result.matching_acls
     ]
-    _wait(lambda: not set(gone) & described(admin), set(gone))
+    waiting.wait_until(
+        lambda: not set(gone) & described(admin), f"ACLs without {gone}", pause_s=0.005
+    )
     return gone
 
 
@@ -103,11 +102,4 @@ def described(admin: WireClient, one: AclFilter = EVERYTHING) -> set[Acl]:
 
 def wait_until(admin: WireClient, acls: set[Acl]) -> None:
     """Until this broker has just these."""
-    _wait(lambda: described(admin) == acls, acls)
-
-
-def _wait(condition: Callable[[], bool], acls: set[Acl]) -> None:
-    deadline = time.monotonic() + _TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, acls
-        time.sleep(0.005)
+    waiting.wait_until(lambda: described(admin) == acls, f"the ACLs {acls}", pause_s=0.005)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 import ottla
 from tests.compat import feature_matrix
-from tests.plugins import costs, failed_once, portable, quick_cases, slow_first, tiers, toolchains
+from tests.plugins import costs, failed_once, portable, quick_cases, shares, tiers, toolchains
 from tests.plugins.quick_collection import QuickCollection
 from tests.tools.client_leaks import CLIENTS_LEAVE_THINGS_OPEN
 from tests.tools.ports import give_back
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(feature_matrix, "feature-matrix")
     config.pluginmanager.register(portable, "portable")
     config.pluginmanager.register(quick_cases, "quick-cases")
-    config.pluginmanager.register(slow_first, "slow-first")
+    config.pluginmanager.register(shares, "shares")
     config.pluginmanager.register(tiers, "tiers")
     config.pluginmanager.register(toolchains, "toolchains")
     worker = getattr(config, "workerinput", {}).get("workerid")

@@ -6,20 +6,15 @@ expects can so be checked where it comes from.
 
 from __future__ import annotations
 
-import gc
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import CONSUME_TIMEOUT_MS, KafkaTools
-
-if TYPE_CHECKING:
-    from tests.compat.spark_session import Kafka
 
 PROPERTIES = {
     "group.consumer.min.session.timeout.ms": "1000",
@@ -59,17 +54,6 @@ def tools(broker: str) -> Iterator[KafkaTools]:
     """Kafka's command-line tools, in one JVM."""
     with KafkaTools(broker) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def kafka(broker: str) -> Iterator[Kafka]:
-    """The broker as Spark sees it, with the one SparkSession of the module."""
-    # Imported here: where PySpark is missing, the tests marked spark are skipped.
-    from tests.compat.spark_session import Kafka, spark_session
-
-    with spark_session("ottla-tests") as spark:
-        yield Kafka(spark, broker)
-    gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
@@ -18,8 +17,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.tools.java_tools import spark_jars
+from tests.tools.spark_jvm import end_jvm_of_others
+from tests.tools.waiting import wait_until
 
 TIMEOUT_S = 60
+SHARED = "ottla-tests"
+"""The application of the session that tests share."""
 
 _CONFIG = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -44,6 +47,12 @@ def spark_session(name: str) -> SparkSession:
     return session
 
 
+def shared_session() -> SparkSession:
+    """Return a session of the JVM that tests share; settings, views and sources are its own."""
+    end_jvm_of_others(SHARED)
+    return spark_session(SHARED).newSession()
+
+
 class Kafka:
     """One broker as Spark and a plain client see it."""
 
@@ -62,17 +71,11 @@ class Kafka:
             [NewTopic(name, partitions, 1, config=configs)]
         ).values()
         created.result(TIMEOUT_S)
-        self.wait(lambda: len(self.admin.list_topics(name).topics[name].partitions) == partitions)
+        wait_until(
+            lambda: len(self.admin.list_topics(name).topics[name].partitions) == partitions,
+            f"{partitions} partitions of {name}",
+        )
         return name
-
-    def wait(self, condition: Callable[[], bool], told: Callable[[], object] = str) -> None:
-        """Until it holds: what was asked of an admin may take a moment to be seen.
-
-        `told()` is what a failure says."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while not condition():
-            assert time.monotonic() < deadline, told()
-            time.sleep(0.02)
 
     def tasks_running(self) -> int:
         """In the session; those of a query that was stopped, too, until they have ended."""

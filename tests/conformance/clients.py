@@ -62,7 +62,8 @@ CLIENTS = (
         "Spark's Kafka source and sink",
         "4.0.0 (kafka-clients 3.9)",
         "batch and streaming reads and writes, restarts from a checkpoint, SASL over TLS",
-        "`tests/compat/test_spark.py`, `test_spark_streams.py`, `security/test_spark_source.py`",
+        "`tests/compat/spark/test_spark.py`, `test_spark_streams.py`, "
+        "`tests/compat/security/test_spark_source.py`",
     ),
     Client(
         "franz-go",

@@ -207,7 +207,7 @@ $ kafka-verifiable-consumer --bootstrap-server 127.0.0.1:9092 --topic verify \\
         source="this repository",
         command="""\
 $ .venv/bin/python -m pytest tests/chaos/test_delivery.py -k streams_count_words
-$ .venv/bin/python -m pytest tests/compat/test_spark.py tests/compat/test_spark_streams.py""",
+$ .venv/bin/python -m pytest tests/compat/spark -k test_spark""",
         passed=32,
         skipped=0,
         when="2026-11-25",

@@ -7,7 +7,6 @@ question. A refusal, or wrong input, is one line on standard error and nothing o
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from confluent_kafka import Consumer
 
 from tests.compat.ottla_command import WITHIN_S, Ottla
 from tests.tools.kafka_tools import KafkaTools
+from tests.tools.waiting import wait_until
 
 NOBODY = "127.0.0.1:1"
 """Where no broker listens."""
@@ -280,10 +280,7 @@ class Matrix:
     def until(self, condition: Callable[[], bool]) -> None:
         """A change reaches the brokers' caches soon."""
         self.rows += 1
-        end = time.monotonic() + WITHIN_S
-        while not condition():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        wait_until(condition, "a change in the brokers' caches", pause_s=0.05)
 
 
 def _has_json(words: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The rows of a small frame; `tests/compat/test_topics_to_table.py` has the program."""
+"""The rows of a small frame; `tests/compat/spark/test_topics_to_table.py` has the program."""
 
 from __future__ import annotations
 

@@ -42,10 +42,9 @@ RECORDS = 50
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    from tests.compat.spark_session import spark_session
+    from tests.compat.spark_session import shared_session
 
-    with spark_session("ottla-tests") as session:
-        yield session
+    yield shared_session()
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
 
 

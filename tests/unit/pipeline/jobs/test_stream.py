@@ -1,6 +1,6 @@
 """When the stream job begins, goes on and ends, with queries that only remember.
 
-That its queries read and write, `tests/compat/test_pipeline.py` shows.
+That its queries read and write, `tests/compat/spark/test_pipeline.py` shows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The writer goes to a Python that has no `pipeline`.
 
-That a batch goes to both places, `tests/compat/test_pipeline.py` shows.
+That a batch goes to both places, `tests/compat/spark/test_pipeline.py` shows.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
 from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -110,7 +111,10 @@ def test_killed_and_started_again(kafka: Kafka, tmp_path: Path) -> None:
         start_new_session=True,
     ) as program:
         try:
-            kafka.wait(lambda: all(commits(checkpoint(tmp_path, sink)) >= 3 for sink in SINKS))
+            wait_until(
+                lambda: all(commits(checkpoint(tmp_path, sink)) >= 3 for sink in SINKS),
+                "three commits of each sink",
+            )
         finally:
             os.killpg(program.pid, signal.SIGKILL)
     done = [commits(checkpoint(tmp_path, sink)) for sink in SINKS]
@@ -140,22 +144,27 @@ def test_continuous_processing(kafka: Kafka, tmp_path: Path) -> None:
     writer = writer.option("kafka.bootstrap.servers", kafka.bootstrap).option("topic", copy)
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
     # Its tasks want both of the session's places, and a stopped query's last task may hold one.
-    kafka.wait(lambda: kafka.tasks_running() == 0)
+    wait_until(lambda: kafka.tasks_running() == 0, "the end of all tasks")
     query = writer.trigger(continuous="1 second").start()
 
-    def told() -> object:
-        """Whoever holds one of the places holds it up."""
+    def holders() -> str:
+        """Return what may hold one of the places."""
         tracker = kafka.spark.sparkContext.statusTracker()
-        stages = [tracker.getStageInfo(one) for one in tracker.getActiveStageIds()]
-        error, ends = query.exception(), kafka.ends(copy, 2)
-        others = [one.name for one in kafka.spark.streams.active if one.id != query.id]
-        return f"copied: {ends}, {query.status}, {error}; other queries: {others}, {stages}"
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        others = [other.name for other in kafka.spark.streams.active if other.id != query.id]
+        return f"{query.status}, {query.exception()}; other queries: {others}, {stages}"
+
+    def wait_for_copies(count: int) -> None:
+        wait_until(lambda: sum(kafka.ends(copy, 2).values()) >= count, f"{count} copies")
 
     try:
-        # Whoever is copied twice is found at the end, by its number.
-        kafka.wait(lambda: sum(kafka.ends(copy, 2).values()) >= 100, told)
+        # A record that is copied twice is found at the end, by its number.
+        wait_for_copies(100)
         numbers += kafka.numbers(topic, len(numbers), 100, partitions=2)
-        kafka.wait(lambda: sum(kafka.ends(copy, 2).values()) >= 200, told)
+        wait_for_copies(200)
+    except AssertionError as error:
+        error.add_note(holders())
+        raise
     finally:
         query.stop()
     assert sorted(int(m.value()) for m in kafka.messages(copy, 2)) == numbers
@@ -184,7 +193,7 @@ def test_the_broker_is_killed_under_running_streams(
         return all(commits(checkpoint(tmp_path, sink)) >= batches for sink in SINKS)
 
     for batches in (2, 7):
-        mine.wait(partial(all_have_done, batches))
+        wait_until(partial(all_have_done, batches), f"{batches} batches of each sink")
         own.kill()
         own.restart()
     numbers += mine.numbers(topic, len(numbers), 300)
@@ -203,7 +212,10 @@ def test_partitions_that_are_added_are_read_from_their_start(kafka: Kafka, tmp_p
     query.processAllAvailable()
     (grown,) = kafka.admin.create_partitions([NewPartitions(topic, 3)]).values()
     grown.result(60)
-    kafka.wait(lambda: len(kafka.admin.list_topics(topic).topics[topic].partitions) == 3)
+    wait_until(
+        lambda: len(kafka.admin.list_topics(topic).topics[topic].partitions) == 3,
+        "the third partition",
+    )
     numbers += kafka.numbers(topic, len(numbers), 60)
     query.processAllAvailable()
     query.stop()
@@ -280,7 +292,7 @@ def test_a_topic_that_was_made_anew_is_noticed(kafka: Kafka, tmp_path: Path) -> 
     run_to_parquet(kafka.stream(topic), tmp_path)
     (gone,) = kafka.admin.delete_topics([topic]).values()
     gone.result(60)
-    kafka.wait(lambda: topic not in kafka.admin.list_topics().topics)
+    wait_until(lambda: topic not in kafka.admin.list_topics().topics, "the topic's deletion")
     kafka.numbers(topic, 0, 5, partitions=1)
     with pytest.raises(StreamingQueryException) as raised:
         run_to_parquet(kafka.stream(topic), tmp_path)

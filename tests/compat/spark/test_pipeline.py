@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.tools.waiting import wait_until
+
 if TYPE_CHECKING:
     from tests.compat.spark_session import Kafka
 
@@ -141,7 +143,7 @@ def test_from_the_generator_to_the_audit(
     # The topic is deleted and made again, with more records: no job goes on at the old offsets.
     (deleted,) = kafka.admin.delete_topics([n["topic"]]).values()
     deleted.result(60)
-    kafka.wait(lambda: n["topic"] not in kafka.admin.list_topics().topics)
+    wait_until(lambda: n["topic"] not in kafka.admin.list_topics().topics, "the topic's deletion")
     assert job("generate", "--topic", n["topic"], "--events", str(EVENTS + 100)) == 0
     again = f"topic {n['topic']} was deleted and made again since "
     with pytest.raises(PipelineError, match=f"{again}checkpoint .* name another --checkpoint and"):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.tools.java_tools import PROJECT_DIR
+from tests.tools.waiting import wait_until
 
 JOB = PROJECT_DIR / "pipeline" / "topics_to_table.py"
 SERVICE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "docker-compose.yml").read_text())[
@@ -66,10 +66,11 @@ def found(table: Path) -> list[tuple[str, int, int, str, str | None]]:
 
 
 def wait(process: subprocess.Popen[bytes], holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not holds():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.1)
+    def holds_in_time() -> bool:
+        assert process.poll() is None
+        return holds()
+
+    wait_until(holds_in_time, "rows of the job", limit_s=WITHIN_S, pause_s=0.1)
 
 
 @pytest.mark.spark

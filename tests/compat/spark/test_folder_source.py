@@ -48,14 +48,6 @@ class Corpus:
     """Of the topic of transactions, as the broker gives it."""
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    from tests.compat.spark_session import spark_session
-
-    with spark_session("folders") as spark:
-        yield spark
-
-
 @pytest.fixture(
     scope="module", params=["ottla", pytest.param("apache-kafka", marks=pytest.mark.long)]
 )
