@@ -11,6 +11,7 @@ FROM python:3.12-slim AS build
 WORKDIR /src
 RUN python -m venv /opt/ottla
 COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
+COPY console console
 COPY log_format log_format
 COPY protocol protocol
 COPY storage storage

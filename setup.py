@@ -1,12 +1,12 @@
 """Where the packages lie in the wheel; the rest about it stands in pyproject.toml.
 
-Only `ottla` comes onto the import path. The six that imports here call by their plain names are
-packed under `ottla/_server`, which `ottla/__main__.py` puts on the path of our own processes.
+Only `ottla` comes onto the import path. The others, which imports here call by their plain names,
+are packed under `ottla/_server`, which `ottla/__main__.py` puts on the path of our own processes.
 """
 
 from setuptools import find_namespace_packages, setup
 
-SERVER = ("broker", "controller", "log_format", "pipeline", "protocol", "storage")
+SERVER = ("broker", "console", "controller", "log_format", "pipeline", "protocol", "storage")
 
 packages = find_namespace_packages(include=[f"{name}*" for name in SERVER])
 setup(

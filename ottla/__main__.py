@@ -1,8 +1,8 @@
 """The launcher: `ottla`, `ottla-pipeline` and `python -m ottla`.
 
-The packages of the server have plain names: broker, controller, log_format, pipeline, protocol,
-storage. A project beside which Ottla is installed may have some of the same names, so none of ours
-is on its import path. They lie under `ottla/_server`, in a checkout in the repository's root, and
+The packages of the server have plain names: broker, console, controller and others. A project
+beside which Ottla is installed may have some of the same names, so none of ours is on its import
+path. They lie under `ottla/_server`, in a checkout in the repository's root, and
 only a process that is ours throughout puts that folder on its path: in front, so that it finds its
 own.
 

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "user": (f"{_ADMIN}.user_command", "Make, list and remove users of SCRAM."),
     "acl": (f"{_ADMIN}.acl_command", "Say who may do what, list it, take it back."),
     "profile": (f"{_ADMIN}.profile_command", "Name clusters, choose the one to talk to."),
-    "console": ("broker.console.console_command", "A web page to look at the cluster in."),
+    "console": ("console.console_command", "A web page to look at the cluster in."),
     "completion": (
         "broker.command.completion.completion_command",
         "Complete commands in bash, zsh, fish.",

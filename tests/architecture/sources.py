@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("broker", "controller", "log_format", "ottla", "protocol", "storage")
+PACKAGES = ("broker", "console", "controller", "log_format", "ottla", "protocol", "storage")
 PIPELINE = "pipeline"
 GENERATED = ROOT / "protocol" / "messages"
 
@@ -69,7 +69,7 @@ SHELL = (
     "broker/process/trace_socket.py",
     "broker/process/turn_hook.py",
     "broker/testing/",
-    "broker/console/",
+    "console/",
     "broker/command/status_command.py",
     "log_format/files.py",
     "ottla/",

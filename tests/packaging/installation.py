@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVER = ("broker", "controller", "log_format", "pipeline", "protocol", "storage")
+SERVER = ("broker", "console", "controller", "log_format", "pipeline", "protocol", "storage")
 SOURCES = ("ottla", *SERVER, "pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
 _OWN = ("__editable__", "ottla")
 _METADATA = (".dist-info", ".pth")

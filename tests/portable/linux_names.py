@@ -73,7 +73,7 @@ _BEHIND = {"os": "posix", "socket": "_socket", "signal": "_signal"}
 _BY_PLATFORM = ("psutil",)
 """What tests use, and what has another half for each platform: loaded as what it is here."""
 _ROOT = Path(__file__).resolve().parents[2]
-_PACKAGES = ("broker", "controller", "log_format", "ottla", "protocol", "storage")
+_PACKAGES = ("broker", "console", "controller", "log_format", "ottla", "protocol", "storage")
 _OURS = tuple(f"{_ROOT}/{one}/" for one in _PACKAGES)
 _LIBRARY = tuple({sys.prefix, sys.base_prefix, "<frozen"})
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from broker.command.client.cluster import Cluster
-from broker.console.flow import sending
-from broker.console.flow.sending import Asked, send
-from broker.console.flow.trace_reader import Told, ask
+from console.flow import sending
+from console.flow.sending import Asked, send
+from console.flow.trace_reader import Told, ask
 
 DEADLINE_S = 60
 WAIT_MS = 30_000

@@ -14,7 +14,7 @@ import pytest
 from ottla.__main__ import ottla_command
 
 ROOT = Path(__file__).parents[3]
-OURS = ("broker", "controller", "log_format", "pipeline", "protocol", "storage")
+OURS = ("broker", "console", "controller", "log_format", "pipeline", "protocol", "storage")
 
 
 def run(*command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,169 @@
+"""What the page asks about access: users, ACLs, delegation tokens, quotas, and to change them.
+
+Each part that the cluster does not serve, or the login may not see, is told in its place. Passwords
+come in once, are salted and hashed, and stay nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from broker.command.admin.acls import Filter, Row, add, find, remove, row
+from broker.command.admin.users import Credential, credentials, delete, set_password
+from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused, why
+from broker.command.configs.quotas import Listed, alter, called
+from broker.command.configs.quotas import listed as quotas_of
+from console.access.forms import acl_of, choices, password_of, quota_of, user_of
+from console.endpoints import Ask, Console, get, post
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+
+ROWS_MAX = 2_000
+
+Found = Sequence[Sequence[object]]
+Part = tuple[str, ApiKey, Sequence[str], Callable[[Cluster], Found]]
+
+
+def _show(console: Console, ask: Ask) -> object:
+    """Each part: `{"columns", "rows", "count"}`, or `{"absent": why}`; `q`: rows with that word."""
+    word = ask.text("q", "").lower()
+    with console.cluster() as cluster:
+        parts = {
+            name: _part(cluster, key, columns, rows, word) for name, key, columns, rows in PARTS
+        }
+    return {**parts, "choices": choices()}
+
+
+def _part(
+    cluster: Cluster,
+    key: ApiKey,
+    columns: Sequence[str],
+    rows_of: Callable[[Cluster], Found],
+    word: str,
+) -> dict[str, object]:
+    if not cluster.serves(key):
+        return {"absent": "this cluster does not serve them"}
+    try:
+        found = rows_of(cluster)
+    except Refused as error:
+        return {"absent": str(error)}
+    wanted = [one for one in found if not word or _has(one, word)]
+    return {"columns": columns, "rows": wanted[:ROWS_MAX], "count": len(wanted), "of": len(found)}
+
+
+def _has(row: Sequence[object], word: str) -> bool:
+    return any(word in str(one).lower() for one in row if one is not None)
+
+
+def _users(cluster: Cluster) -> Found:
+    return credentials(cluster.call)
+
+
+def _acls(cluster: Cluster) -> Found:
+    return [row(one) for one in find(cluster.call, [Filter()])]
+
+
+def _quotas(cluster: Cluster) -> Found:
+    return quotas_of(cluster, {})
+
+
+def _tokens(cluster: Cluster) -> Found:
+    """Their secrets stay where they are."""
+    answer = cluster.call(
+        DescribeDelegationTokenRequest(owners=None), DescribeDelegationTokenResponse
+    )
+    if answer.error_code in _WITHOUT_TOKENS:
+        raise Refused(_WITHOUT_TOKENS[ErrorCode(answer.error_code)])
+    if answer.error_code:
+        raise Refused(why(answer.error_code, None, "Describe on the tokens"))
+    return [
+        (
+            one.token_id,
+            f"{one.principal_type}:{one.principal_name}",
+            ", ".join(f"{each.principal_type}:{each.principal_name}" for each in one.renewers),
+            one.issue_timestamp,
+            one.expiry_timestamp,
+            one.max_timestamp,
+        )
+        for one in answer.tokens
+    ]
+
+
+_WITHOUT_TOKENS = {
+    ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: (
+        "the cluster has no delegation tokens: delegation.token.secret.key is not set"
+    ),
+    ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: (
+        "tokens are only told to who has logged in by SASL or TLS, and not by a token"
+    ),
+}
+_TOKEN_COLUMNS = ("token", "owner", "renewers", "issued", "expires", "at_most")
+PARTS: tuple[Part, ...] = (
+    ("users", ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, Credential._fields, _users),
+    ("acls", ApiKey.DESCRIBE_ACLS, Row._fields, _acls),
+    ("quotas", ApiKey.DESCRIBE_CLIENT_QUOTAS, Listed._fields, _quotas),
+    ("tokens", ApiKey.DESCRIBE_DELEGATION_TOKEN, _TOKEN_COLUMNS, _tokens),
+)
+
+
+# --- changes -------------------------------------------------------------------------------------
+
+
+def _set_user(console: Console, ask: Ask) -> object:
+    wanted = password_of(ask.body)
+    with console.cluster() as cluster:
+        set_password(
+            cluster.call,
+            wanted.user,
+            wanted.mechanism,
+            wanted.iterations,
+            wanted.password,
+            os.urandom,
+        )
+    return {"done": f"user {wanted.user} can log in by {wanted.mechanism.mechanism_name}"}
+
+
+def _remove_user(console: Console, ask: Ask) -> object:
+    user, mechanism = user_of(ask.body)
+    with console.cluster() as cluster:
+        delete(cluster.call, user, mechanism)
+    return {"done": f"user {user} can no longer log in by {mechanism.mechanism_name}"}
+
+
+def _add_acl(console: Console, ask: Ask) -> object:
+    acl = acl_of(ask.body)
+    with console.cluster() as cluster:
+        add(cluster.call, [acl])
+    return {"done": f"added: {acl}"}
+
+
+def _remove_acl(console: Console, ask: Ask) -> object:
+    acl = acl_of(ask.body)
+    with console.cluster() as cluster:
+        gone = remove(cluster.call, [Filter(*acl)])
+    if not gone:
+        raise Refused("no ACL is just so: it was removed already")
+    return {"done": f"removed: {'; '.join(map(str, gone))}"}
+
+
+def _set_quotas(console: Console, ask: Ask) -> object:
+    entity, rates, removed = quota_of(ask.body)
+    with console.cluster() as cluster:
+        alter(cluster, entity, rates, removed)
+    return {"done": f"{called(entity)}: {', '.join([*rates, *removed])} changed"}
+
+
+ENDPOINTS = (
+    get("/api/access", _show),
+    post("/api/access/users", _set_user),
+    post("/api/access/users/remove", _remove_user),
+    post("/api/access/acls", _add_acl),
+    post("/api/access/acls/remove", _remove_acl),
+    post("/api/access/quotas", _set_quotas),
+)

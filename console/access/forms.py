@@ -1,0 +1,135 @@
+"""What somebody filled in to make or remove an ACL, a user or a quota, as values; or what is wrong
+with it in one line.
+
+Pure. Follows KIP-140 and KIP-290 for which operations a resource knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+from broker.command.admin.acl_words import operation_of
+from broker.command.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
+from broker.config.start_error import StartError
+from console.endpoints import BadAsk
+from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
+from controller.metadata.scram_credential import (
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    SCRAM_MECHANISMS,
+    ScramMechanism,
+)
+from ottla.plugins.authorizer import CLUSTER_NAME, Resource
+from protocol.rights import OPERATIONS_OF
+
+RESOURCES = {one.name: one for one in Resource if one in OPERATIONS_OF}
+PATTERNS = {"LITERAL": PatternType.LITERAL, "PREFIXED": PatternType.PREFIXED}
+PERMISSIONS = {"ALLOW": Permission.ALLOW, "DENY": Permission.DENY}
+PASSWORD_CHARACTERS_MIN = 1
+
+T = TypeVar("T")
+
+
+class NewPassword(NamedTuple):
+    """A user, by what they log in, and with what."""
+
+    user: str
+    mechanism: ScramMechanism
+    iterations: int
+    password: str
+
+
+def choices() -> dict[str, object]:
+    """What there is to choose from."""
+    operations = {
+        name: ["ALL", *(one.name for one in OPERATIONS_OF[resource])]
+        for name, resource in RESOURCES.items()
+    }
+    return {
+        "operations": operations,
+        "patterns": list(PATTERNS),
+        "permissions": list(PERMISSIONS),
+        "mechanisms": list(SCRAM_MECHANISMS),
+        "iterations": [ITERATIONS_MIN, ITERATIONS_MAX],
+    }
+
+
+def acl_of(body: object) -> Acl:
+    """Raises BadAsk."""
+    fields = _texts(body)
+    resource = _chosen(fields, "resource", RESOURCES)
+    name = CLUSTER_NAME if resource == Resource.CLUSTER else fields.get("name", "")
+    if not name:
+        raise BadAsk(f"name the {resource.name.lower().replace('_', ' ')}; * is every one")
+    principal = fields.get("principal", "").strip()
+    kind, colon, who = principal.partition(":")
+    if not (kind and colon and who):
+        raise BadAsk("write the principal as User:NAME; User:* is everybody")
+    try:
+        operation = operation_of(fields.get("operation", ""))
+    except StartError:
+        raise BadAsk("choose an operation") from None
+    if operation != ALL and operation not in OPERATIONS_OF[resource]:
+        raise BadAsk(f"{fields['operation']} means nothing for {resource.name}")
+    return Acl(
+        resource,
+        name,
+        _chosen(fields, "pattern", PATTERNS),
+        principal,
+        fields.get("host", "").strip() or ANY_HOST,
+        operation,
+        _chosen(fields, "permission", PERMISSIONS),
+    )
+
+
+def password_of(body: object) -> NewPassword:
+    """Raises BadAsk."""
+    fields = _texts(body)
+    user, mechanism = user_of(body)
+    password = fields.get("password", "")
+    if len(password) < PASSWORD_CHARACTERS_MIN:
+        raise BadAsk("the password must not be empty")
+    try:
+        iterations = int(fields.get("iterations") or ITERATIONS_MIN)
+    except ValueError:
+        iterations = 0
+    if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
+        raise BadAsk(f"iterations are to be {ITERATIONS_MIN} to {ITERATIONS_MAX}")
+    return NewPassword(user, mechanism, iterations, password)
+
+
+def user_of(body: object) -> tuple[str, ScramMechanism]:
+    """Raises BadAsk."""
+    fields = _texts(body)
+    user = fields.get("user", "")
+    if not user:
+        raise BadAsk("name the user")
+    return user, _chosen(fields, "mechanism", SCRAM_MECHANISMS)
+
+
+def quota_of(body: object) -> tuple[Entity, dict[str, float], list[str]]:
+    """Whose, what is set and what removed. Raises BadAsk."""
+    fields = body if isinstance(body, dict) else {}
+    names = {kind: fields.get(kind) or None for kind in (USER, CLIENT_ID, IP)}
+    values, removed = fields.get("set") or {}, fields.get("unset") or []
+    if not isinstance(values, dict) or not isinstance(removed, list) or not (values or removed):
+        raise BadAsk("name a quota and its value")
+    try:
+        entity = entity_of({kind: None if one is None else str(one) for kind, one in names.items()})
+        rates = parse_rates({str(key): str(one) for key, one in values.items()}, entity)
+    except StartError as error:
+        raise BadAsk(str(error).replace("--", "")) from None
+    return entity, rates, [str(one) for one in removed]
+
+
+def _texts(body: object) -> dict[str, str]:
+    fields = body if isinstance(body, dict) else {}
+    return {str(name): str(value) for name, value in fields.items() if value is not None}
+
+
+def _chosen(fields: Mapping[str, str], name: str, known: Mapping[str, T]) -> T:
+    found = known.get(fields.get(name, ""))
+    if found is None:
+        raise BadAsk(f"{name} is to be one of {', '.join(known)}")
+    return found

@@ -1,0 +1,228 @@
+"""The console as an ASGI application: from HTTP to endpoints and back.
+
+Everything that may block runs in threads, of which there are few, so a thousand tabs wait for each
+other and not for the broker. What goes wrong is one line of JSON with a status. Owns the headers by
+which browsers keep the page to itself.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import mimetypes
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import cast
+from urllib.parse import quote
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import (
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from broker.command.client.refusals import Refused
+from broker.config.start_error import StartError
+from console.endpoints import (
+    STATIC,
+    Ask,
+    BadAsk,
+    Console,
+    Download,
+    Endpoint,
+    NotHere,
+)
+from console.events import STREAMS_MAX, Streams
+from console.gate import TOKEN, Asked, Gate
+
+THREADS = 16
+BODY_BYTES_MAX = 16 * 1024 * 1024
+WEEK_S = 7 * 24 * 3600
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
+        "form-action 'self'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+_STATUS: dict[type[Exception], int] = {BadAsk: 400, NotHere: 404, Refused: 409, StartError: 502}
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+
+def application(console: Console, gate: Gate, endpoints: Sequence[Endpoint]) -> ASGIApp:
+    """All of it."""
+    mimetypes.add_type("text/javascript", ".js")  # a machine's own table may say otherwise
+    answering = _Answering(console)
+    routes: list[Route | Mount] = [
+        Route(one.path, answering.of(one), methods=["POST" if one.writes else "GET"])
+        for one in endpoints
+    ]
+    routes.append(Route("/api/{rest:path}", _no_such_path))
+    routes.append(Mount("/", _Page(directory=STATIC, html=True)))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await to_thread.run_sync(console.close)
+
+    return Starlette(
+        routes=routes, lifespan=lifespan, middleware=[Middleware(_AtTheGate, gate=gate)]
+    )
+
+
+class _Answering:
+    """Endpoints, as Starlette wants them."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._streams = Streams()
+        self._threads: CapacityLimiter | None = None
+
+    def of(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                ask = await _ask_of(request, with_body=endpoint.writes)
+                if endpoint.events is not None:
+                    return self._stream(endpoint.events(self._console, ask))
+                assert endpoint.answer is not None
+                return await self._once(endpoint, ask)
+            except Exception as error:  # noqa: BLE001 - the one place that catches
+                return _failed(error)
+
+        return answer
+
+    async def _once(self, endpoint: Endpoint, ask: Ask) -> Response:
+        if self._threads is None:
+            self._threads = CapacityLimiter(THREADS)
+        return await to_thread.run_sync(self._answered, endpoint, ask, limiter=self._threads)
+
+    def _answered(self, endpoint: Endpoint, ask: Ask) -> Response:
+        """Within a thread: large answers are written there, too."""
+        answer = cast(Callable[[Console, Ask], object], endpoint.answer)
+        try:
+            found = answer(self._console, ask)
+        except StartError:
+            if endpoint.writes:
+                raise  # whether it was done is not known
+            found = answer(self._console, ask)  # a kept connection's broker may have died
+        if isinstance(found, Download):
+            return _file(found)
+        return JSONResponse(found)
+
+    def _stream(self, values: Iterator[object]) -> Response:
+        if self._streams.is_full:
+            return JSONResponse(
+                {"error": f"{STREAMS_MAX} live views are open already: close a tab"}, 503
+            )
+        return StreamingResponse(
+            self._streams.sent(values, _in_words),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+
+async def _ask_of(request: Request, *, with_body: bool) -> Ask:
+    values = {**request.query_params, **request.path_params}
+    if not with_body:
+        return Ask(values)
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > BODY_BYTES_MAX:
+            raise BadAsk(f"it is larger than {BODY_BYTES_MAX >> 20} MiB")
+    try:
+        return Ask(values, json.loads(data) if data else None)
+    except ValueError:
+        raise BadAsk("it is no JSON") from None
+
+
+def _in_words(error: Exception) -> str:
+    if type(error) in _STATUS:
+        return str(error)
+    _log.error("the console failed", exc_info=error)
+    return "the console failed: its log has the trace"
+
+
+def _failed(error: Exception) -> Response:
+    return JSONResponse({"error": _in_words(error)}, _STATUS.get(type(error), 500))
+
+
+def _file(found: Download) -> Response:
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(found.name, safe='')}"}
+    return Response(found.data, media_type="application/octet-stream", headers=headers)
+
+
+async def _no_such_path(request: Request) -> Response:
+    return JSONResponse({"error": f"the console has no {request.url.path}"}, 404)
+
+
+class _Page(StaticFiles):
+    """The files of the page: asked for anew each time, and sent where they have changed."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+class _AtTheGate:
+    """Lets in whom the gate lets in, and gives a cookie to who brings the token."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        response = self._instead(Request(scope))
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                named = {key for key, _ in message["headers"]}
+                message["headers"] += [
+                    (key.encode(), value.encode())
+                    for key, value in _HEADERS.items()
+                    if key.encode() not in named
+                ]
+            await send(message)
+
+        await (response or self._app)(scope, receive, with_headers)
+
+    def _instead(self, request: Request) -> Response | None:
+        """What is answered at the gate; None: the application answers."""
+        asked = Asked(
+            request.method, request.url.path, dict(request.headers), dict(request.cookies)
+        )
+        token = request.query_params.get(TOKEN)
+        if token is not None and asked.path == "/" and self._gate.is_token(token):
+            strange = self._gate.foreign(asked)
+            if strange is None:
+                return self._let_in(token)
+        refused = self._gate.refusal(asked)
+        if refused is None:
+            return None
+        if asked.path.startswith("/api/"):
+            return JSONResponse({"error": refused.reason.strip()}, refused.status)
+        return PlainTextResponse(refused.reason, refused.status)
+
+    def _let_in(self, token: str) -> Response:
+        response = RedirectResponse("/", 303)  # the token leaves the address bar
+        response.set_cookie(
+            self._gate.cookie, token, max_age=WEEK_S, httponly=True, samesite="strict"
+        )
+        return response

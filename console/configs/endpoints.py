@@ -1,0 +1,110 @@
+"""What the page asks about configs: whose there are, one resource's, and to change them.
+
+A change is sent to be checked first; the page shows what the cluster says, and sends it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.command.client.refusals import Refused
+from broker.command.configs.settings import (
+    BROKER,
+    CLIENT_METRICS,
+    GROUP,
+    RESOURCE_WORDS,
+    TOPIC,
+    Resource,
+    alter_configs,
+    client_metrics,
+    configs_of,
+)
+from broker.command.groups.groups import listed
+from console.configs.rows import rows
+from console.endpoints import Ask, BadAsk, Console, get, post
+
+KINDS = {"topic": TOPIC, "broker": BROKER, "group": GROUP, "client-metrics": CLIENT_METRICS}
+ALL_BROKERS = "all"
+
+
+def _resources(console: Console, _ask: Ask) -> object:
+    """The names of what has configs, by kind; of a kind that is not to be had, why."""
+    absent: dict[str, str] = {}
+    with console.cluster() as cluster:
+        answer = cluster.metadata(None)
+        brokers = [str(one) for one in cluster.broker_ids]
+        try:
+            groups = [one.group for one in listed(cluster)]
+        except Refused as error:
+            groups, absent["group"] = [], str(error)
+        try:
+            metrics = client_metrics(cluster)
+        except Refused as error:
+            metrics, absent["client-metrics"] = [], str(error)
+    if metrics is None:
+        absent["client-metrics"] = "this cluster does not serve client metrics"
+    return {
+        "broker": [ALL_BROKERS, *brokers],
+        "topic": sorted(one.name or "" for one in answer.topics),
+        "group": groups,
+        "client-metrics": metrics or [],
+        "absent": absent,
+    }
+
+
+def _show(console: Console, ask: Ask) -> object:
+    """All configs of one resource. A kind that the cluster is too old for is told in words."""
+    resource = _resource(ask.text("kind"), ask.text("name"))
+    with console.cluster() as cluster:
+        if resource.kind == TOPIC:
+            cluster.topics([resource.name])
+        found = configs_of(cluster, resource, with_documentation=True)
+    return {"kind": ask.text("kind"), "name": ask.text("name"), "rows": rows(resource.kind, found)}
+
+
+def _change(console: Console, ask: Ask) -> object:
+    """`{"kind", "name", "set": {key: value}, "unset": [key], "execute": false}`."""
+    body = ask.body if isinstance(ask.body, dict) else {}
+    resource = _resource(str(body.get("kind", "")), str(body.get("name", "")))
+    values, removed, execute = _values(body), _removed(body), bool(body.get("execute"))
+    if not (values or removed):
+        raise BadAsk("nothing to change: give a key and a value")
+    with console.cluster() as cluster:
+        if resource.kind == TOPIC:
+            cluster.topics([resource.name])
+        alter_configs(cluster, resource, values, removed, dry_run=not execute)
+    return {"changed": execute, "resource": str(resource)}
+
+
+def _values(body: Mapping[str, object]) -> dict[str, str]:
+    found = body.get("set") or {}
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise BadAsk("set is to be keys with texts as values")
+    return {key.strip(): value for key, value in found.items() if key.strip()}
+
+
+def _removed(body: Mapping[str, object]) -> list[str]:
+    found = body.get("unset") or []
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise BadAsk("unset is to be a list of keys")
+    return found
+
+
+def _resource(kind: str, name: str) -> Resource:
+    number = KINDS.get(kind)
+    if number is None:
+        raise BadAsk(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
+    if number == BROKER and name == ALL_BROKERS:
+        return Resource(BROKER, "")
+    if number == BROKER and not (name.isascii() and name.isdecimal()):
+        raise BadAsk("name is to be a broker's number, or all")
+    if not name:
+        raise BadAsk(f"name the {RESOURCE_WORDS[number]}")
+    return Resource(number, name)
+
+
+ENDPOINTS = (
+    get("/api/configs/resources", _resources),
+    get("/api/configs", _show),
+    post("/api/configs", _change),
+)

@@ -1,0 +1,139 @@
+"""One record that is sent to be followed, and a consumer that waits for it.
+
+The consumer asks first: its Fetch waits in the leader's purgatory at the log's end, as that of a
+consumer that has read everything does. Then the record is sent. Both call themselves what brokers
+trace. Writes the one record that it was asked for, and commits nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused, why
+from broker.command.records.encoding import Producer, build_batch, records_of
+from broker.requests.tracer import CLIENT_PREFIX
+from console.endpoints import BadAsk
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+PRODUCER_ID = f"{CLIENT_PREFIX}console-producer"
+CONSUMER_ID = f"{CLIENT_PREFIX}console-consumer"
+WAIT_MS = 5_000
+"""How long the consumer waits."""
+PARKED_S = 0.05
+"""Between its Fetch and the record: by then it waits in the purgatory."""
+TIMEOUT_MS = 5_000
+VALUE_MAX_BYTES = 512 * 1024
+KEY = b"ottla-trace"
+"""A compacted topic takes no record without one, and keeps the last of these alone."""
+_BY_NAME = {"produce": 12, "fetch": 12}
+"""The last versions that name topics."""
+_ACKS = {"0": 0, "1": 1, "all": -1}
+_LATEST = -1
+
+
+class Asked(NamedTuple):
+    """What is to be sent."""
+
+    topic: str
+    partition: int
+    acks: int
+    value: bytes
+
+
+def asked(body: object) -> Asked:
+    """Raises BadAsk."""
+    if not isinstance(body, dict) or not isinstance(body.get("topic"), str) or not body["topic"]:
+        raise BadAsk("choose a topic")
+    partition, acks = body.get("partition", 0), _ACKS.get(str(body.get("acks", "all")))
+    if type(partition) is not int or not 0 <= partition < 2**31:
+        raise BadAsk("partition is to be a whole number")
+    if acks is None:
+        raise BadAsk("acks is 0, 1 or all")
+    value = str(body.get("value", "")).encode("utf-8", "replace")
+    if len(value) > VALUE_MAX_BYTES:
+        raise BadAsk(f"the value has {len(value)} bytes, and may have {VALUE_MAX_BYTES}")
+    return Asked(body["topic"], partition, acks, value)
+
+
+def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> dict[str, object]:
+    """Send it, and say where it lies, which node leads there, and what the consumer was given.
+    `connect(client_id)` gives a cluster of one's own. Raises Refused and StartError."""
+    with connect(CONSUMER_ID) as consumer, connect(PRODUCER_ID) as producer:
+        leader = _leader(producer, what)
+        _leader(consumer, what)
+        offset = _end(consumer, leader, what)
+        reader = consumer.node(leader)
+        reader.send(_fetch(what, offset), _BY_NAME["fetch"])
+        time.sleep(PARKED_S)
+        _produce(producer, leader, what, now_ms)
+        answer = reader.receive(FetchResponse)
+        given = [one.records for topic in answer.responses for one in topic.partitions]
+    return {
+        "topic": what.topic,
+        "partition": what.partition,
+        "offset": offset,
+        "leader": leader,
+        "consumed": any(given),
+    }
+
+
+def _leader(cluster: Cluster, what: Asked) -> int:
+    topic = cluster.led_topics([what.topic])[what.topic]
+    for one in topic.partitions:
+        if one.partition_index == what.partition:
+            return one.leader_id
+    raise Refused(
+        f"topic {what.topic} has {len(topic.partitions)} partitions, and no {what.partition}"
+    )
+
+
+def _end(cluster: Cluster, leader: int, what: Asked) -> int:
+    wanted = ListOffsetsPartition(what.partition, timestamp=_LATEST)
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(what.topic, [wanted])])
+    answer = cluster.call_at(leader, request, ListOffsetsResponse)
+    (found,) = answer.topics[0].partitions
+    if found.error_code:
+        raise Refused(why(found.error_code, None, f"Describe on topic {what.topic}"))
+    return found.offset
+
+
+def _fetch(what: Asked, offset: int) -> FetchRequest:
+    wanted = FetchPartition(what.partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+    return FetchRequest(
+        max_wait_ms=WAIT_MS,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        session_epoch=-1,
+        topics=[FetchTopic(what.topic, partitions=[wanted])],
+    )
+
+
+def _produce(cluster: Cluster, leader: int, what: Asked, now_ms: int) -> None:
+    batch = build_batch(records_of([what.value], [KEY]), 1, now_ms, 0, Producer(-1, -1, -1))
+    data = PartitionProduceData(what.partition, memoryview(batch))
+    request = ProduceRequest(
+        None, what.acks, TIMEOUT_MS, [TopicProduceData(what.topic, partition_data=[data])]
+    )
+    cluster.node(leader).send(request, _BY_NAME["produce"])
+    if what.acks == 0:
+        return
+    answer = cluster.node(leader).receive(ProduceResponse)
+    (told,) = answer.responses[0].partition_responses
+    if told.error_code != ErrorCode.NONE:
+        raise Refused(why(told.error_code, told.error_message, f"Write on topic {what.topic}"))

@@ -1,0 +1,326 @@
+"""What the page asks about groups: a list, one group, its lag over the last hour, and moving it.
+
+Groups are listed anew each time; lag comes from the sampler's last look. What moves or removes a
+group is planned first: the page shows the plan, and sends it back to have it done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from broker.command.client.cluster import Cluster, Partition
+from broker.command.client.places import Place, parse_place
+from broker.command.groups.committed import commit_offsets, committed_offsets
+from broker.command.groups.groups import (
+    Group,
+    Listed,
+    Member,
+    Standing,
+    by_coordinator,
+    check_is_idle,
+    delete,
+    described,
+    standings,
+)
+from broker.command.groups.many import WITHOUT_OFFSETS, member_counts
+from broker.command.groups.moving import planned
+from broker.command.groups.unread import written_at
+from broker.config.start_error import StartError
+from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
+from console.groups.lag_history import PARTITIONS_MAX, Behind, LagHistory
+from console.groups.lag_sampler import LagSampler
+from console.groups.words import lasting, since
+
+SPARK_POINTS = 60
+PAGE_MAX = 200
+LINES_MAX = 12
+"""Partitions with a line of their own in the chart of a group."""
+UNREAD_MAX = 8
+"""Partitions of which the record is looked at that the group hangs on."""
+FRESH_MS = 10_000
+"""A record that waits for less is on its way."""
+MOVES_MAX = 10_000
+FIRST_LOOK_S = 3.0
+
+
+def _list(console: Console, ask: Ask) -> object:
+    """A page of the groups whose names have `q`, by `sort`: lag or name."""
+    sampler = console.state(LagSampler)
+    sampler.wait_for_first(FIRST_LOOK_S)
+    wanted, by_name = ask.text("q", "").lower(), ask.text("sort", "lag") == "name"
+    first = ask.number("from", 0, least=0)
+    count = ask.number("count", 100, least=1, most=PAGE_MAX)
+    with console.cluster() as cluster:
+        every = {
+            one.group: (node_id, one)
+            for node_id, listed in by_coordinator(cluster).items()
+            for one in listed
+        }
+        lags = sampler.read(lambda history: {name: history.lag(name) for name in every})
+        names = [name for name in sorted(every) if wanted in name.lower()]
+        if not by_name:
+            names.sort(key=lambda name: -(lags[name] or 0))
+        page = names[first : first + count]
+        members = _members_of(cluster, [every[name] for name in page])
+    now_ms = wall_ms()
+    rows = sampler.read(
+        lambda history: [
+            _row(every[name][1], every[name][0], members.get(name), history, now_ms)
+            for name in page
+        ]
+    )
+    return {
+        "groups": rows,
+        "count": len(names),
+        "of": len(every),
+        "lagging": sum(1 for lag in lags.values() if lag),
+        "states": _counted(one.state for _, one in every.values()),
+        "watched": _watched(sampler),
+    }
+
+
+def _members_of(cluster: Cluster, page: Iterable[tuple[int, Listed]]) -> dict[str, int]:
+    """None known where the login may not describe groups."""
+    by_node: dict[int, list[Listed]] = {}
+    for node_id, one in page:
+        by_node.setdefault(node_id, []).append(one)
+    return member_counts(cluster, by_node)
+
+
+def _row(
+    one: Listed, node_id: int, members: int | None, history: LagHistory, now_ms: int
+) -> dict[str, object]:
+    worst, lag = history.worst(one.group), history.lag(one.group)
+    return {
+        "group": one.group,
+        "state": one.state,
+        "type": one.type.lower() or "classic",
+        "protocol": one.protocol,
+        "coordinator": node_id,
+        "members": members,
+        "lag": None if one.type.lower() in WITHOUT_OFFSETS else lag,
+        "spark": history.spark(one.group, SPARK_POINTS),
+        "since_ms": None if worst is None else worst.since_ms,
+        "since": since(worst, now_ms),
+    }
+
+
+def _watched(sampler: LagSampler) -> dict[str, object]:
+    """Since when the console looks at groups, how often, and what went wrong."""
+    times = sampler.read(lambda history: list(history.times[:1]) + list(history.times[-1:]))
+    return {
+        "since_ms": times[0] if times else None,
+        "last_ms": times[-1] if times else None,
+        "every_s": round(sampler.every_s, 1),
+        "error": sampler.error,
+    }
+
+
+def _counted(values: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in values:
+        found[one] = found.get(one, 0) + 1
+    return dict(sorted(found.items()))
+
+
+# --- one group -----------------------------------------------------------------------------------
+
+
+def _show(console: Console, ask: Ask) -> object:
+    """A group with its members, and each of its partitions."""
+    sampler = console.state(LagSampler)
+    name = ask.text("group")
+    with console.cluster() as cluster:
+        listed = {one.group: one for some in by_coordinator(cluster).values() for one in some}
+        if name in listed and listed[name].type.lower() in WITHOUT_OFFSETS:
+            return _without_offsets(listed[name])
+        group = described(cluster, name)
+        rows = standings(cluster, group)
+        late = sorted((one for one in rows if one.lag), key=lambda one: -(one.lag or 0))
+        unread = _unread(cluster, late[:UNREAD_MAX])
+    behind = sampler.read(lambda history: history.behind(name))
+    worst = sampler.read(lambda history: history.worst(name))
+    readers = _readers(group)
+    now_ms = wall_ms()
+    return {
+        "group": group.name,
+        "type": group.type,
+        "state": group.state,
+        "assignor": group.assignor,
+        "coordinator": group.coordinator,
+        "epoch": group.epoch,
+        "target_epoch": group.target_epoch,
+        "lag": sum(one.lag or 0 for one in rows),
+        "since": _of_group(rows, worst, unread, now_ms),
+        "members": [_member(one) for one in group.members],
+        "partitions": [_partition(one, readers, behind, unread, now_ms) for one in rows],
+        "watched": _watched(sampler),
+    }
+
+
+def _without_offsets(one: Listed) -> dict[str, object]:
+    return {
+        "group": one.group,
+        "type": one.type.lower(),
+        "state": one.state,
+        "members": [],
+        "partitions": [],
+        "unserved": "a share group has no committed offsets, and so no lag to show here",
+    }
+
+
+def _unread(cluster: Cluster, late: Sequence[Standing]) -> dict[Partition, int]:
+    """When the record was written that each of these reads next, as far as it may be read."""
+    places = {(one.topic, one.partition): one.committed for one in late}
+    topics = {
+        one.name or "": one
+        for one in cluster.metadata(list(dict.fromkeys(name for name, _ in places))).topics
+        if not one.error_code
+    }
+    wanted = {at: offset for at, offset in places.items() if offset is not None}
+    return written_at(cluster, topics, wanted) if wanted else {}
+
+
+def _of_group(
+    rows: Sequence[Standing],
+    worst: Behind | None,
+    unread: Mapping[Partition, int],
+    now_ms: int,
+) -> str:
+    """In words: what the whole group does, and how old the record is that waits for longest."""
+    if not any(one.lag for one in rows):
+        return "has read everything" if rows else "has committed nothing"
+    said = since(worst, now_ms)
+    oldest = min(unread.values(), default=None)
+    if oldest is None or now_ms - oldest < FRESH_MS:
+        return said
+    waits = f"its oldest unread record was written {{{oldest}}}, {lasting(now_ms - oldest)} ago"
+    return f"{said}; {waits}" if said else waits
+
+
+def _partition(
+    one: Standing,
+    readers: Mapping[Partition, int],
+    behind: Mapping[Partition, Behind],
+    unread: Mapping[Partition, int],
+    now_ms: int,
+) -> dict[str, object]:
+    at = (one.topic, one.partition)
+    known = behind.get(at)
+    # The row is newer than the sampler's last look: what has read everything by now is not late.
+    words = "" if known is None or one.lag == 0 else since(known, now_ms)
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "committed": one.committed,
+        "end": one.end,
+        "lag": one.lag,
+        "reader": readers.get(at),
+        "since": words,
+        "late": bool(one.lag and known and known.since_ms is not None),
+        "since_ms": known.since_ms if one.lag and known else None,
+        "unread_ms": unread.get(at),
+    }
+
+
+def _readers(group: Group) -> dict[Partition, int]:
+    """By partition, the number of the member that reads it."""
+    return {at: index for index, one in enumerate(group.members) for at in one.partitions}
+
+
+def _member(one: Member) -> dict[str, object]:
+    return {
+        "id": one.member_id,
+        "name": one.name,
+        "host": one.host,
+        "instance": one.instance_id,
+        "protocol": one.protocol,
+        "epoch": one.epoch,
+        "partitions": [list(at) for at in sorted(one.partitions)],
+        "target": None if one.target is None else [list(at) for at in sorted(one.target)],
+    }
+
+
+def _lag(console: Console, ask: Ask) -> object:
+    """The last hour of a group: the sum, and the lines of those partitions that lag most."""
+    sampler, name = console.state(LagSampler), ask.text("group")
+
+    def lines(history: LagHistory) -> object:
+        behind = history.behind(name)
+        first = sorted(behind, key=lambda at: (-(behind[at].lag or 0), at))[:LINES_MAX]
+        found = history.history(name, sorted(first))
+        return {
+            "times_ms": found.times_ms,
+            "total": found.total,
+            "partitions": [
+                {"topic": at[0], "partition": at[1], "lag": line}
+                for at, line in found.partitions.items()
+            ],
+            "kept": len(behind),
+            "kept_most": PARTITIONS_MAX,
+        }
+
+    return sampler.read(lines)
+
+
+# --- moving and removing -------------------------------------------------------------------------
+
+
+def _reset(console: Console, ask: Ask) -> object:
+    """`{"moves": [{"topic", "partition", "to"}], "execute": false}`: where the group would go on;
+    with `execute` it goes on there."""
+    name, wanted, execute = ask.text("group"), _wanted(ask.body), bool(ask.body.get("execute"))
+    with console.cluster() as cluster:
+        check_is_idle(described(cluster, name))
+        committed = committed_offsets(cluster, name)
+        rows = planned(cluster, committed, wanted)
+        if execute:
+            commit_offsets(cluster, name, {(one.topic, one.partition): one.new for one in rows})
+    return {"moved": execute, "rows": [one._asdict() for one in rows]}
+
+
+def _wanted(body: object) -> dict[Partition, Place]:
+    moves = body.get("moves") if isinstance(body, dict) else None
+    if not isinstance(moves, list) or not moves:
+        raise BadAsk("moves: name at least one partition to move")
+    if len(moves) > MOVES_MAX:
+        raise BadAsk(f"moves: at most {MOVES_MAX} partitions at once")
+    now_ms = wall_ms()
+    found: dict[Partition, Place] = {}
+    for one in moves:
+        try:
+            topic, index, to = str(one["topic"]), int(one["partition"]), str(one["to"])
+            found[topic, index] = parse_place(to.strip(), now_ms, "to")
+        except (KeyError, TypeError, ValueError):
+            raise BadAsk("moves: each has a topic, a partition and a place to go to") from None
+        except StartError as error:
+            raise BadAsk(str(error)) from None
+    return found
+
+
+def _delete(console: Console, ask: Ask) -> object:
+    """`{"execute": false}`: what the group has committed, which goes with it."""
+    name = ask.text("group")
+    execute = isinstance(ask.body, dict) and bool(ask.body.get("execute"))
+    with console.cluster() as cluster:
+        check_is_idle(described(cluster, name))
+        committed = committed_offsets(cluster, name)
+        if execute:
+            delete(cluster, name)
+    rows = [
+        {"topic": topic, "partition": index, "committed": offset}
+        for (topic, index), offset in committed.items()
+    ]
+    return {"deleted": execute, "rows": rows}
+
+
+ENDPOINTS = (
+    get("/api/groups", _list),
+    get("/api/group/lag", _lag),
+    post("/api/group/reset", _reset),
+    post("/api/group/delete", _delete),
+    get("/api/group", _show),
+)
+
+AT_START = (LagSampler,)
+"""States that look at the cluster before anybody asks."""

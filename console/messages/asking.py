@@ -1,0 +1,116 @@
+"""Which part of a topic is meant: partitions, places and what is looked for, out of a request.
+
+The words for places are those of `ottla consume`. Owns no connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from broker.command.client.cluster import Cluster, partitions_of
+from broker.command.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from broker.command.client.place_offsets import Span, offsets_at, spans
+from broker.command.client.places import Place, parse_place
+from broker.config.start_error import StartError
+from console.endpoints import Ask, BadAsk
+from console.messages.matching import PARTS, BadPattern, Matcher, matcher_of
+from console.messages.paging import parse_cursor
+from protocol.messages.metadata import MetadataResponseTopic
+
+LATEST = -1
+PARTITIONS_MAX = 1_000
+
+
+class Part(NamedTuple):
+    """Of a topic: what each partition holds, and what of it is meant."""
+
+    topics: Mapping[str, MetadataResponseTopic]
+    held: dict[int, Span]
+    meant: dict[int, Span]
+
+
+def level_of(ask: Ask) -> int:
+    """Whether records of open and aborted transactions are shown, too."""
+    return READ_UNCOMMITTED if ask.flag("uncommitted") else READ_COMMITTED
+
+
+def part_of(
+    cluster: Cluster, ask: Ask, now_ms: int, *, newest: bool, backwards: bool = False
+) -> Part:
+    """From `from` on and up to `to`; `newest`: before `from`. A `cursor` stands instead of `from`;
+    `backwards`: instead of `to`. Raises BadAsk, Refused."""
+    topic = ask.text("topic")
+    topics = cluster.topics([topic])
+    wanted = [(topic, one) for one in _chosen(ask, topics)]
+    found = spans(cluster, topics, wanted, level_of(ask))
+    begin = offsets_at(
+        cluster, topics, found, _place(ask, "from", "end" if newest else "start", now_ms)
+    )
+    end = offsets_at(cluster, topics, found, _place(ask, "to", "end", now_ms))
+    cursor = _cursor(ask)
+    held = {index: span for (_, index), span in found.items()}
+    meant = {}
+    for (_, index), span in found.items():
+        at = begin[topic, index] if backwards else cursor.get(index, begin[topic, index])
+        at = min(max(at, span.first), span.last)
+        stop = min(cursor.get(index, span.last), span.last) if backwards else span.last
+        stop = max(min(end[topic, index], stop), at)
+        meant[index] = Span(span.first, at) if newest else Span(at, stop)
+    return Part(topics, held, meant)
+
+
+def ends_of(
+    cluster: Cluster, topics: Mapping[str, MetadataResponseTopic], ask: Ask
+) -> dict[int, int]:
+    """The ends of the partitions that are meant, now."""
+    topic = ask.text("topic")
+    wanted = {(topic, one): LATEST for one in _chosen(ask, topics)}
+    found = list_offsets(cluster, topics, wanted, level_of(ask))
+    return {index: offset for (_, index), offset in found.items()}
+
+
+def matcher_asked(ask: Ask) -> Matcher:
+    """Of `q`, `regex`, `case` and `parts`. Raises BadAsk."""
+    parts = tuple(one for one in ask.text("parts", ",".join(PARTS)).split(",") if one)
+    if not parts or not set(parts) <= set(PARTS):
+        raise BadAsk(f"parts may be {', '.join(PARTS)}")
+    try:
+        return matcher_of(
+            ask.text("q", ""), is_regex=ask.flag("regex"), with_case=ask.flag("case"), parts=parts
+        )
+    except BadPattern as error:
+        raise BadAsk(str(error)) from None
+
+
+def _chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[int]:
+    """Partitions: those of `partition`, or all."""
+    every = [index for _, index in partitions_of(topics)]
+    text = ask.text("partition", "")
+    if not text:
+        if len(every) > PARTITIONS_MAX:
+            raise BadAsk(f"the topic has {len(every)} partitions: choose some, such as 0,1,2")
+        return every
+    try:
+        chosen = list(dict.fromkeys(int(one) for one in text.split(",")))
+    except ValueError:
+        raise BadAsk(f"partition {text}: give numbers, such as 0,3") from None
+    for one in chosen:
+        if one not in every:
+            raise BadAsk(f"the topic has partitions 0 to {len(every) - 1}, and no {one}")
+    return chosen
+
+
+def _place(ask: Ask, name: str, default: str, now_ms: int) -> Place:
+    try:
+        return parse_place(ask.text(name, "") or default, now_ms, name)
+    except StartError as error:
+        raise BadAsk(str(error)) from None
+
+
+def _cursor(ask: Ask) -> dict[int, int]:
+    text = ask.text("cursor", "")
+    try:
+        return parse_cursor(text)
+    except ValueError:
+        raise BadAsk(f"cursor {text[:40]}: this is none") from None

@@ -1,0 +1,98 @@
+"""Avro: bytes that a writer's schema explains. Needs fastavro, the extra `ottla[decode]`."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from struct import error as StructError
+
+from console.messages.decoding.wire import Undecodable
+
+_FAILURES = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    RecursionError,
+    StructError,
+    TypeError,
+    ValueError,
+)
+_NAMED = ("record", "enum", "fixed", "error")
+"""Types that define a name."""
+
+
+class AvroSchema:
+    """`schema.decode(data)`."""
+
+    def __init__(self, text: str, references: Sequence[str] = ()) -> None:
+        """`references`: schemas to which it refers by name. Raises Undecodable."""
+        import fastavro
+        from fastavro.schema import SchemaParseException
+
+        self._read = fastavro.schemaless_reader
+        try:
+            known = {_full_name(one, ""): one for one in map(json.loads, references)}
+            whole = _with_references(json.loads(text), "", known, {})
+            if not isinstance(whole, str | list | dict):
+                raise TypeError("a schema is an object, a list or a name")
+            self._schema = fastavro.parse_schema(whole)
+        except (SchemaParseException, *_FAILURES) as error:
+            raise Undecodable(f"this is no Avro schema ({_line(error)})") from None
+        self.name = _name_of(self._schema)
+
+    def decode(self, data: bytes) -> object:
+        """All of the bytes as one value. Raises Undecodable."""
+        stream = io.BytesIO(data)
+        try:
+            found = self._read(stream, self._schema, None)
+        except _FAILURES as error:
+            raise Undecodable(f"it is not of Avro's {self.name} ({_line(error)})") from None
+        if stream.tell() != len(data):
+            left = len(data) - stream.tell()
+            raise Undecodable(f"it is not of Avro's {self.name} ({left} bytes are left)")
+        return found
+
+
+def _with_references(
+    schema: object, namespace: str, known: Mapping[str, object], used: dict[str, None]
+) -> object:
+    """A schema in which each name of `known` is defined where it is used first."""
+    if isinstance(schema, list):
+        return [_with_references(one, namespace, known, used) for one in schema]
+    if isinstance(schema, dict):
+        namespace = _full_name(schema, namespace).rpartition(".")[0]
+        return {
+            key: _with_references(value, namespace, known, used)
+            if key in ("type", "items", "values", "fields")
+            else value
+            for key, value in schema.items()
+        }
+    if isinstance(schema, str):
+        for name in (f"{namespace}.{schema}", schema):
+            if name in known and name not in used:
+                used[name] = None
+                return _with_references(known[name], "", known, used)
+    return schema
+
+
+def _full_name(schema: object, namespace: str) -> str:
+    """Of a definition; of what defines no name: the namespace and a dot."""
+    if not isinstance(schema, dict) or schema.get("type") not in _NAMED:
+        return f"{namespace}."
+    name = schema["name"]
+    if "." in name:
+        return str(name)
+    own = schema.get("namespace", namespace)
+    return f"{own}.{name}" if own else str(name)
+
+
+def _name_of(schema: object) -> str:
+    if isinstance(schema, dict):
+        return str(schema.get("name") or schema.get("type"))
+    return "union" if isinstance(schema, list) else str(schema)
+
+
+def _line(error: Exception) -> str:
+    text = str(error).split("\n", 1)[0][:100]
+    return text or type(error).__name__

@@ -1,0 +1,227 @@
+"""Which schema explains a value, and what it says then: the one place that chooses.
+
+Topics of the cluster's own have their decoders; a value with a schema's id goes to the registry;
+else the files that the command was given count, for a topic or for all. What is not explained stays
+as it is, with the reason where one was meant to.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections import OrderedDict
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple, Protocol
+
+from broker.command.admin.decode_options import DecodeOptions
+from broker.command.dump.decoders import NONE, decode_by, decoder_of
+from broker.config.start_error import StartError
+from console.endpoints import Console
+from console.messages.decoding.avro import AvroSchema
+from console.messages.decoding.protobuf import ProtoFiles
+from console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
+from console.messages.decoding.wire import HEAD_SIZE, Undecodable, framed, message_indexes
+from console.messages.shown import PREVIEW_BYTES, Json, record_shown, text_shown
+from protocol.records import Record
+
+DECODED_BYTES_MAX = 1024 * 1024
+"""Of a value; a larger one is saved and looked at elsewhere."""
+_PARSED_MAX = 200
+
+
+class Decodes(Protocol):
+    """A schema or a message."""
+
+    name: str
+
+    def decode(self, data: bytes) -> object:
+        """Raises Undecodable."""
+
+
+class Explained(NamedTuple):
+    """A value and what explained it."""
+
+    value: object
+    schema: str
+
+
+class Decoding:
+    """`console.state(Decoding).shown(topic, partition, record, most)`."""
+
+    def __init__(self, console: Console) -> None:
+        """Raises StartError where a file is not what it should be."""
+        options = console.options.decode
+        _check_installed(options)
+        self._avro = _by_topic(options.avro, _avro_file)
+        files = None if options.descriptors is None else _proto_file(options.descriptors)
+        self._messages: dict[str, Decodes] = {}
+        if files is not None:
+            self._messages = _by_topic(options.messages, files.message)
+        self._registry = None if options.registry is None else Registry(options.registry)
+        self._lock = Lock()
+        self._parsed: OrderedDict[tuple[int, tuple[int, ...]], Decodes] = OrderedDict()
+
+    def shown(self, topic: str, partition: int, record: Record, most: int = PREVIEW_BYTES) -> Json:
+        """The record, with `decoded` where something explains it."""
+        shown = record_shown(partition, record, most)
+        kind = decoder_of(f"{topic}-0", "")
+        decoded = (
+            self._own(kind, record, most) if kind != NONE else self._by_schema(topic, record, most)
+        )
+        if decoded:
+            shown["decoded"] = decoded
+        return shown
+
+    def _own(self, kind: str, record: Record, most: int) -> Json:
+        found = decode_by(kind)(record)
+        if found is None:
+            return {}
+        decoded: Json = {"schema": f"Kafka's own {kind}"}
+        for name, value, data in (
+            ("key", found.key, record.key),
+            ("value", found.value, record.value),
+        ):
+            if value is not None and data is not None:
+                decoded[name] = _text(value, len(data), most)
+        return decoded
+
+    def _by_schema(self, topic: str, record: Record, most: int) -> Json:
+        decoded: Json = {}
+        for name, data in (("key", record.key), ("value", record.value)):
+            if not data or len(data) > DECODED_BYTES_MAX:
+                continue
+            try:
+                found = self._explained(topic, data, is_key=name == "key")
+            except Undecodable as error:
+                if name == "value":
+                    decoded["problem"] = str(error)
+                continue
+            if found is not None:
+                decoded[name] = _text(found.value, len(data), most)
+                decoded.setdefault("schema", found.schema)
+                if name == "value":
+                    decoded["schema"] = found.schema
+        return decoded
+
+    def _explained(self, topic: str, data: bytes, *, is_key: bool) -> Explained | None:
+        """None where nothing is meant to explain it. Raises Undecodable."""
+        frame = framed(data) if self._registry is not None else None
+        if frame is not None and self._registry is not None:
+            return self._registered(self._registry, *frame)
+        if is_key:
+            return None
+        for schemas in (self._avro, self._messages):
+            schema = schemas.get(topic) or schemas.get("")
+            if schema is not None:
+                return Explained(_by_file(schema, data), schema.name)
+        return None
+
+    def _registered(self, registry: Registry, schema_id: int, payload: bytes) -> Explained:
+        schema = registry.schema(schema_id)
+        indexes: tuple[int, ...] = ()
+        if schema.kind == PROTOBUF:
+            indexes, payload = message_indexes(payload)
+        elif schema.kind != AVRO:
+            try:
+                return Explained(json.loads(payload), f"JSON Schema {schema_id}")
+            except ValueError:
+                raise Undecodable(f"it is no JSON, as schema {schema_id} says") from None
+        with self._lock:
+            parsed = self._parsed.get((schema_id, indexes))
+            if parsed is None:
+                parsed = _parsed(schema, indexes)
+                self._parsed[schema_id, indexes] = parsed
+                if len(self._parsed) > _PARSED_MAX:
+                    self._parsed.popitem(last=False)
+        return Explained(parsed.decode(payload), f"{parsed.name}, schema {schema_id}")
+
+
+def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
+    if schema.kind == PROTOBUF:
+        try:
+            files = [b64decode(one, validate=True) for one in (*schema.references, schema.text)]
+        except ValueError:
+            raise Undecodable("the registry gives no descriptors of Protobuf") from None
+        return ProtoFiles(files).message_at(indexes)
+    return AvroSchema(schema.text, schema.references)
+
+
+def _by_file(schema: Decodes, data: bytes) -> object:
+    """By the whole value, or by what is behind the id of a registry that is not asked."""
+    try:
+        return schema.decode(data)
+    except Undecodable:
+        if framed(data) is None:
+            raise
+    payload = data[HEAD_SIZE:]
+    if not isinstance(schema, AvroSchema):
+        _, payload = message_indexes(payload)
+    return schema.decode(payload)
+
+
+def _text(value: object, size: int, most: int) -> Json:
+    return text_shown(json.dumps(value, ensure_ascii=False, default=_plain), size, most)
+
+
+def _plain(value: object) -> str:
+    return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+def _by_topic(said: tuple[str, ...], make: Callable[[str], Decodes]) -> dict[str, Decodes]:
+    """`TOPIC=WHAT` each, or WHAT alone for all topics, under "". Raises StartError."""
+    found = {}
+    for one in said:
+        topic, equals, what = one.partition("=")
+        try:
+            found[topic if equals else ""] = make(what if equals else one)
+        except Undecodable as error:
+            raise StartError(f"{one}: {error}") from None
+    return found
+
+
+def _avro_file(path: str) -> Decodes:
+    try:
+        return AvroSchema(_read(path).decode())
+    except UnicodeDecodeError:
+        raise Undecodable("this is no Avro schema: it is not text") from None
+
+
+def _proto_file(path: str) -> ProtoFiles:
+    try:
+        return ProtoFiles.of_set(_read(path))
+    except Undecodable as error:
+        raise StartError(f"{path}: {error}") from None
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise StartError(f"{path}: {error.strerror}") from None
+
+
+def _check_installed(options: DecodeOptions) -> None:
+    needs = {
+        "fastavro": bool(options.avro or options.registry),
+        "google.protobuf": bool(options.descriptors or options.registry),
+    }
+    for name, is_needed in needs.items():
+        if is_needed and not _is_installed(name):
+            raise StartError(f"to decode values takes {name}: pip install 'ottla[decode]'")
+    if options.messages and options.descriptors is None:
+        raise StartError("--proto-message needs --proto-descriptors, the file that has it")
+    if options.descriptors is not None and not options.messages:
+        raise StartError("--proto-descriptors needs --proto-message: which message values are")
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False

@@ -1,0 +1,136 @@
+"""Protobuf: bytes that a message of a descriptor explains. Needs protobuf, `ottla[decode]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from console.messages.decoding.wire import Undecodable
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
+
+_KNOWN_TYPES = (
+    "any",
+    "api",
+    "duration",
+    "empty",
+    "field_mask",
+    "source_context",
+    "struct",
+    "timestamp",
+    "type",
+    "wrappers",
+)
+
+
+class ProtoFiles:
+    """Files of messages that know each other."""
+
+    def __init__(self, files: Iterable[bytes]) -> None:
+        """`files`: FileDescriptorProtos in any order; the last is what `message_at` looks into.
+        Raises Undecodable."""
+        from google.protobuf import descriptor_pb2, descriptor_pool
+        from google.protobuf.message import DecodeError
+
+        found = []
+        try:
+            found = [descriptor_pb2.FileDescriptorProto.FromString(one) for one in files]
+        except DecodeError:
+            raise Undecodable("this is no descriptor of Protobuf") from None
+        self._pool = descriptor_pool.DescriptorPool()
+        self._last = found[-1].name if found else ""
+        self._add({one.name: one for one in found})
+
+    @classmethod
+    def of_set(cls, data: bytes) -> ProtoFiles:
+        """From a file that `protoc --descriptor_set_out` wrote. Raises Undecodable."""
+        from google.protobuf import descriptor_pb2
+        from google.protobuf.message import DecodeError
+
+        try:
+            files = descriptor_pb2.FileDescriptorSet.FromString(data).file
+        except DecodeError:
+            raise Undecodable("this is no set of descriptors, as protoc writes them") from None
+        return cls([one.SerializeToString() for one in files])
+
+    def message(self, name: str) -> ProtoMessage:
+        """By its full name. Raises Undecodable."""
+        try:
+            return ProtoMessage(self._pool, self._pool.FindMessageTypeByName(name))
+        except KeyError:
+            raise Undecodable(f"the descriptors have no message {name}") from None
+
+    def message_at(self, indexes: Sequence[int]) -> ProtoMessage:
+        """By its place in the last file. Raises Undecodable."""
+        file = self._pool.FindFileByName(self._last)
+        level = list(file.message_types_by_name.values())
+        found = None
+        for index in indexes:
+            if not 0 <= index < len(level):
+                raise Undecodable(f"the schema has no message number {index}")
+            found = level[index]
+            level = list(found.nested_types)
+        return ProtoMessage(self._pool, found)
+
+    def _add(self, files: dict[str, FileDescriptorProto]) -> None:
+        """Each after those that it imports."""
+        known = _well_known()
+        added: set[str] = set()
+
+        def add(name: str) -> None:
+            if name in added:
+                return
+            added.add(name)
+            file = files.get(name) or known.get(name)
+            if file is None:
+                raise Undecodable(f"the descriptors lack {name}: protoc --include_imports adds it")
+            for needed in file.dependency:
+                add(needed)
+            try:
+                self._pool.Add(file)
+            except TypeError as error:
+                raise Undecodable(f"{name} is no file of Protobuf ({error})") from None
+
+        for name in files:
+            add(name)
+
+
+class ProtoMessage:
+    """`message.decode(data)`."""
+
+    def __init__(self, pool: DescriptorPool, descriptor: Descriptor) -> None:
+        from google.protobuf.message_factory import GetMessageClass
+
+        self._pool = pool
+        self._class = GetMessageClass(descriptor)
+        self.name = str(descriptor.full_name)
+
+    def decode(self, data: bytes) -> object:
+        """Its fields that are set, by their names. Raises Undecodable."""
+        from google.protobuf import json_format
+        from google.protobuf.message import DecodeError
+
+        try:
+            found = self._class.FromString(data)
+            return json_format.MessageToDict(
+                found, preserving_proto_field_name=True, descriptor_pool=self._pool
+            )
+        except (DecodeError, json_format.Error, TypeError, ValueError, RecursionError):
+            raise Undecodable(f"it is not of Protobuf's {self.name}") from None
+
+
+def _well_known() -> dict[str, FileDescriptorProto]:
+    from importlib import import_module
+
+    from google.protobuf import descriptor_pb2
+
+    found = {}
+    for one in _KNOWN_TYPES:
+        module = import_module(f"google.protobuf.{one}_pb2")
+        file = descriptor_pb2.FileDescriptorProto()
+        module.DESCRIPTOR.CopyToProto(file)
+        found[file.name] = file
+    return found

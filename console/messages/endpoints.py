@@ -1,0 +1,173 @@
+"""What the page asks about records: pages, one record, a search, the live tail, and to write.
+
+The shell around `paging`, `searching`, `tailing` and `producing`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from threading import BoundedSemaphore
+
+from broker.command.client.cluster import Cluster
+from broker.command.client.place_offsets import Span
+from broker.command.client.refusals import Refused
+from console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
+from console.messages.asking import ends_of, level_of, matcher_asked, part_of
+from console.messages.decoding.decoding import Decoding
+from console.messages.paging import RECORDS_MAX, cursor_text, page_of
+from console.messages.producing import produce, record_asked
+from console.messages.searching import FINDS_MAX, Search
+from console.messages.searching_back import BackwardSearch
+from console.messages.shown import WHOLE_BYTES, Json
+from console.messages.tailing import LOOK_EVERY_S, Tail
+from console.messages.windows import Show, batches_in, read_windows, records_in
+from protocol.record_batch import CorruptBatch
+from protocol.records import Record
+
+SEARCHES_MAX = 4
+_HEARTBEAT_EVERY_S = 1.0
+_PAGE = 50
+_PARTS = ("key", "value")
+
+
+def _page(console: Console, ask: Ask) -> object:
+    """Records of a topic: the newest first, or from a place on with `order=oldest`."""
+    newest = ask.text("order", "newest") != "oldest"
+    count = ask.number("count", _PAGE, least=1, most=RECORDS_MAX)
+    topic, level = ask.text("topic"), level_of(ask)
+    with console.cluster() as cluster:
+        part = part_of(cluster, ask, wall_ms(), newest=newest)
+        read = partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
+        page = page_of(read, part.meant, count, newest=newest)
+    return {
+        "records": page.records,
+        "cursor": None if page.is_last else cursor_text(page.cursor),
+        "partial": page.is_partial,
+        "partitions": [
+            {"partition": index, "first": span.first, "end": span.last}
+            for index, span in sorted(part.held.items())
+        ],
+    }
+
+
+def _record(console: Console, ask: Ask) -> object:
+    """One record, with more of it than a page has."""
+    with console.cluster() as cluster:
+        partition, record = _one(cluster, ask)
+        return console.state(Decoding).shown(ask.text("topic"), partition, record, WHOLE_BYTES)
+
+
+def _download(console: Console, ask: Ask) -> object:
+    """The key or the value of a record, whole."""
+    which = ask.text("part")
+    if which not in _PARTS:
+        raise NotHere(f"a record has no {which}: ask for its key or value")
+    with console.cluster() as cluster:
+        partition, record = _one(cluster, ask)
+    data = record.key if which == "key" else record.value
+    if data is None:
+        raise NotHere(f"the {which} of this record is null: there is nothing to save")
+    return Download(f"{ask.text('topic')}-{partition}-{record.offset}.{which}", data)
+
+
+def _one(cluster: Cluster, ask: Ask) -> tuple[int, Record]:
+    partition = ask.number("partition", least=0, most=1 << 31)
+    offset = ask.number("offset", least=0, most=(1 << 63) - 2)
+    topic = ask.text("topic")
+    part = part_of(cluster, ask, wall_ms(), newest=False)
+    held = part.held.get(partition)
+    if held is not None and held.first <= offset < held.last:
+        for found, record in records_in(
+            cluster, topic, {partition: Span(offset, offset + 1)}, level_of(ask)
+        ):
+            if record.offset == offset:
+                return found, record
+    raise NotHere(f"{topic}-{partition} has no record at offset {offset}: it may be deleted")
+
+
+# --- search and tail -----------------------------------------------------------------------------
+
+
+class Searches:
+    """How many are under way: each takes a core while it runs."""
+
+    def __init__(self, _console: Console) -> None:
+        self.room = BoundedSemaphore(SEARCHES_MAX)
+
+
+def _search(console: Console, ask: Ask) -> Iterator[object]:
+    """Finds and progress, until all is looked at; the newest first with `order=newest`."""
+    matcher = matcher_asked(ask)
+    most = ask.number("count", FINDS_MAX, least=1, most=FINDS_MAX)
+    topic, level = ask.text("topic"), level_of(ask)
+    backwards = ask.text("order", "oldest") == "newest"
+    room = console.state(Searches).room
+    if not room.acquire(blocking=False):
+        raise Refused(f"{SEARCHES_MAX} searches run already: stop one")
+    try:
+        with console.cluster() as cluster:
+            part = part_of(cluster, ask, wall_ms(), newest=False, backwards=backwards)
+            read = partial(batches_in, cluster, topic, level=level)
+            what = (part.meant, matcher, _show(console, topic), time.monotonic, most)
+            try:
+                if backwards:
+                    yield from BackwardSearch(*what).events(read)
+                else:
+                    yield from Search(*what).events(read(part.meant))
+            except CorruptBatch as error:
+                raise Refused(f"{error}: search from an offset behind it") from error
+    finally:
+        room.release()
+
+
+def _tail(console: Console, ask: Ask) -> Iterator[object]:
+    """What comes in from now on; None while nothing does."""
+    topic, level = ask.text("topic"), level_of(ask)
+    with console.cluster() as cluster:
+        topics = cluster.led_topics([topic])
+
+        def ends() -> dict[int, int]:
+            return ends_of(cluster, topics, ask)
+
+        tail = Tail(
+            ends, partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
+        )
+        yield {"records": [], "dropped": 0}  # from here on nothing is missed
+        told = time.monotonic()
+        while True:
+            time.sleep(LOOK_EVERY_S)
+            event: Json | None = tail.look()
+            now = time.monotonic()
+            if event is not None or now - told >= _HEARTBEAT_EVERY_S:
+                told = now
+                yield event
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _produce(console: Console, ask: Ask) -> object:
+    """Write one record."""
+    topic = ask.text("topic")
+    record = record_asked(ask.body)
+    with console.cluster() as cluster:
+        return produce(cluster, topic, record, wall_ms())
+
+
+def _show(console: Console, topic: str) -> Show:
+    return partial(console.state(Decoding).shown, topic)
+
+
+ENDPOINTS = (
+    get("/api/topics/{topic}/messages", _page),
+    get("/api/topics/{topic}/messages/{partition}/{offset}", _record),
+    get("/api/topics/{topic}/messages/{partition}/{offset}/{part}", _download),
+    stream("/api/topics/{topic}/search", _search),
+    stream("/api/topics/{topic}/tail", _tail),
+    post("/api/topics/{topic}/messages", _produce),
+)
+
+AT_START = (Decoding,)
+"""What is wrong with a schema's file is said before anybody looks."""

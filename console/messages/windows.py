@@ -1,0 +1,69 @@
+"""Windows of offsets of a topic's partitions, read from their leaders and shown.
+
+The loop is that of `ottla consume` (`broker.command.records.reading`). Owns no connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from broker.command.client.cluster import Cluster
+from broker.command.client.place_offsets import Span
+from broker.command.client.refusals import Refused
+from broker.command.records.reading import PARTITION_BYTES_MAX, Batch, Position, Reader
+from console.messages.paging import Found
+from console.messages.shown import Json, size_of
+from protocol.record_batch import CorruptBatch
+from protocol.records import Record, iterate_records
+
+FETCH_BYTES = 256 * 1024
+"""Of a partition, in one answer: a page is small, and a batch that is larger comes all the same."""
+
+Show: TypeAlias = Callable[[int, Record], Json]
+"""A partition and its record, as the page gets it."""
+
+
+def read_windows(
+    cluster: Cluster, topic: str, windows: Mapping[int, Span], level: int, show: Show
+) -> list[Found]:
+    """The records in them. Raises Refused, StartError."""
+    return [
+        Found(partition, record.offset, record.timestamp, size_of(record), show(partition, record))
+        for partition, record in records_in(cluster, topic, windows, level)
+    ]
+
+
+def records_in(
+    cluster: Cluster, topic: str, windows: Mapping[int, Span], level: int
+) -> Iterator[tuple[int, Record]]:
+    """Each record in them with its partition, one after the other."""
+    try:
+        for batch in batches_in(cluster, topic, windows, level, FETCH_BYTES):
+            for record in records_of(batch):
+                yield batch.partition, record
+    except CorruptBatch as error:
+        raise Refused(f"{error}: seek to an offset behind it") from error
+
+
+def batches_in(
+    cluster: Cluster,
+    topic: str,
+    windows: Mapping[int, Span],
+    level: int,
+    partition_bytes_max: int = PARTITION_BYTES_MAX,
+) -> Iterator[Batch]:
+    """Each batch that reaches into them. Raises Refused, StartError, CorruptBatch."""
+    positions = {
+        (topic, partition): Position(span.first, span.last)
+        for partition, span in windows.items()
+        if span.first < span.last
+    }
+    return Reader(cluster, positions, level, partition_bytes_max).batches()
+
+
+def records_of(batch: Batch) -> Iterator[Record]:
+    """Those of its records that were asked for."""
+    for record in iterate_records(batch.data, batch.pos):
+        if batch.first <= record.offset < batch.stop:
+            yield record

@@ -1,0 +1,55 @@
+"""What the overview asks: how the cluster is, and what goes on.
+
+How the cluster is, is judged as `ottla status` judges it.
+"""
+
+from __future__ import annotations
+
+from broker.command.client.connection import command_guard
+from broker.command.cluster_status import ClusterStatus
+from broker.command.status_command import status_of
+from broker.command.status_report import verdict
+from console.endpoints import Ask, Console, get
+from console.messages.shown import Json
+from console.overview.sampler import Sampler
+
+
+def _health(console: Console, _ask: Ask) -> object:
+    guard = command_guard(console.options.command_config)
+    return shown(status_of(console.addresses(), guard=guard))
+
+
+def shown(status: ClusterStatus) -> Json:
+    """A status, for the page."""
+    quorum = status.quorum
+    return {
+        "healthy": status.healthy,
+        "verdict": verdict(status),
+        "cluster_id": status.cluster_id,
+        "brokers": [
+            {
+                "id": one.node_id,
+                "host": one.host,
+                "port": one.port,
+                "rack": one.rack,
+                "alive": not one.fenced and one.reachable is not False,
+                "controller": quorum is not None and quorum.leader_id == one.node_id,
+            }
+            for one in status.brokers
+        ],
+        "controller": None if quorum is None else quorum.leader_id,
+        "epoch": None if quorum is None else quorum.epoch,
+        "topics": status.topics,
+        "partitions": status.partitions,
+        "offline": len(status.offline),
+        "under_min_isr": len(status.under_min_isr),
+        "under_replicated": len(status.under_replicated),
+    }
+
+
+def _live(console: Console, _ask: Ask) -> object:
+    sampler = console.state(Sampler)
+    return sampler.now().shown() | {"groups_left_out": sampler.groups_left_out}
+
+
+ENDPOINTS = (get("/api/overview", _health), get("/api/overview/live", _live))

@@ -1,0 +1,91 @@
+"""What went on in the last minutes, out of looks at the cluster: for all tabs the same.
+
+Owns the history and its limits. Pure: times come with the looks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from typing import NamedTuple
+
+from broker.command.live.rates import GroupRate, Sample, TopicRate, group_rates, topic_rates
+from console.messages.shown import Json
+
+POINTS_MAX = 300
+BUSIEST = 8
+GROUPS_SHOWN = 8
+STALE_S = 30.0
+"""After so long without a look, what came meanwhile would be told as a rate of now."""
+
+
+class _Point(NamedTuple):
+    """A moment (seconds since 1970); None: nobody looked just before."""
+
+    at: float
+    records: float | None
+    bytes: float | None
+    by_topic: dict[str, float]
+
+
+class LiveRates:
+    """`rates.add(sample, at)` after each look; the rest tells what is known."""
+
+    def __init__(self) -> None:
+        self._before: Sample | None = None
+        self._points: deque[_Point] = deque(maxlen=POINTS_MAX)
+        self._internal: Collection[str] = ()
+        self.topics: list[TopicRate] = []
+        """Internal ones, too; the busiest first."""
+        self.groups: list[GroupRate] = []
+        self.looked_at: float | None = None
+
+    def add(self, sample: Sample, at: float, internal: Collection[str]) -> None:
+        """Note a look; `at` in seconds since 1970, `internal` names topics of the cluster's own."""
+        before = self._before
+        if before is not None and sample.at - before.at > STALE_S:
+            before = None
+        since = before or Sample(sample.at)
+        self.topics = topic_rates(since, sample)
+        self.groups = group_rates(since, sample)
+        self._internal = internal
+        self._points.append(self._point(at, is_first=before is None))
+        self._before, self.looked_at = sample, at
+
+    def _point(self, at: float, *, is_first: bool) -> _Point:
+        if is_first:
+            return _Point(at, None, None, {})
+        own = self._own()
+        return _Point(
+            at,
+            sum(one.records_per_s or 0.0 for one in own),
+            sum(one.bytes_per_s or 0.0 for one in own),
+            {one.topic: one.records_per_s or 0.0 for one in own[: 3 * BUSIEST]},
+        )
+
+    def _own(self) -> list[TopicRate]:
+        return [one for one in self.topics if one.topic not in self._internal]
+
+    def shown(self) -> Json:
+        """For the overview. Rates are None until there are two looks."""
+        own = self._own()
+        last = self._points[-1] if self._points else None
+        return {
+            "at": self.looked_at,
+            "records_per_s": None if last is None else last.records,
+            "bytes_per_s": None if last is None else last.bytes,
+            "records": sum(one.records for one in own),
+            "bytes": sum(one.bytes for one in own),
+            "points": {
+                "at": [one.at for one in self._points],
+                "records": [one.records for one in self._points],
+                "bytes": [one.bytes for one in self._points],
+            },
+            "topics": [one._asdict() | {"spark": self._spark(one.topic)} for one in own[:BUSIEST]],
+            "groups": [one._asdict() for one in self.groups[:GROUPS_SHOWN]],
+            "groups_known": len(self.groups),
+        }
+
+    def _spark(self, topic: str) -> list[float | None]:
+        last = list(self._points)[-60:]
+        return [None if one.records is None else one.by_topic.get(topic, 0.0) for one in last]

@@ -1,0 +1,159 @@
+"""What the page asks about the quorum: how it stands, its features, its log.
+
+The log's records are shown to who may act for the cluster: that is what fetching them takes. Its
+epochs are shown to who may describe it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from broker.command.client.cluster import Cluster
+from broker.command.client.connection import command_guard, explain
+from broker.command.client.refusals import Refused, why
+from broker.command.cluster_status import METADATA_TOPIC
+from broker.config.start_error import StartError
+from broker.network.blocking_client import BlockingClient
+from console.clusters import TIMEOUT_S
+from console.endpoints import Ask, Console, get, stream
+from console.quorum.metadata_fetching import Leader, LeaderTail, leader_of
+from console.quorum.metadata_folder import (
+    MetadataTail,
+    Shown,
+    epochs,
+    folders,
+)
+from console.quorum.metadata_quorum import features, question, quorum
+from ottla.plugins.authorizer import Operation
+from protocol.api_keys import ApiKey
+from protocol.errors import ProtocolError
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from protocol.messages.describe_quorum import DescribeQuorumResponse
+
+RECORDS_MAX = 200
+EVERY_S = 0.5
+NO_OP = "NO_OP_RECORD"
+
+
+def _show(console: Console, _ask: Ask) -> object:
+    """Voters, observers, features; what cannot be had is told in its place."""
+    found: dict[str, object] = {}
+    with console.cluster() as cluster:
+        try:
+            found["quorum"] = _quorum(cluster)
+        except Refused as error:
+            found["absent"] = str(error)
+        versions = cluster.call(ApiVersionsRequest("ottla", "1"), ApiVersionsResponse)
+        found["features"] = features(versions)
+    return found
+
+
+def _quorum(cluster: Cluster) -> dict[str, object]:
+    if not cluster.serves(ApiKey.DESCRIBE_QUORUM):
+        raise Refused("this cluster has no metadata quorum: it is older than KRaft")
+    return quorum(cluster.call(question(), DescribeQuorumResponse))
+
+
+def _epochs(console: Console, _ask: Ask) -> object:
+    """The epochs that the log on this machine knows, the newest first."""
+    with console.cluster() as cluster:
+        _quorum(cluster)  # whether this login may
+        folder = _folder(console, _described(cluster))
+    if folder is None:
+        return {"absent": _NO_FOLDER, "rows": []}
+    return {"rows": [one._asdict() for one in epochs(folder)], "folder": str(folder)}
+
+
+def _records(console: Console, ask: Ask) -> Iterator[object]:
+    """The newest metadata records, then each that comes: of the log on this machine, or else of the
+    active controller. `noops`: those that only show that the leader lives, too."""
+    with console.cluster() as cluster:
+        answer = _described(cluster)
+    _check_may_read(answer)
+    folder = _folder(console, answer)
+    try:
+        tail = _fetching(console) if folder is None else MetadataTail(folder)
+    except (Refused, StartError) as error:
+        yield {"absent": f"{error}; and {_NO_FOLDER}"}
+        return
+    with closing(tail):
+        yield from _told(tail, with_noops=ask.flag("noops"))
+
+
+def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[object]:
+    shown = deque(_wanted(tail.read(), with_noops=with_noops), maxlen=RECORDS_MAX)
+    source = tail.source
+    yield {"source": source, "records": [one._asdict() for one in shown]}
+    while True:
+        time.sleep(EVERY_S)
+        rows = _wanted(tail.read(), with_noops=with_noops)
+        news: dict[str, object] = {}
+        if rows:
+            news["records"] = [one._asdict() for one in rows[-RECORDS_MAX:]]
+        if tail.source != source:
+            news["moved"] = source = tail.source
+        yield news or None
+
+
+def _fetching(console: Console) -> LeaderTail:
+    """Raises Refused, StartError."""
+    guard = command_guard(console.options.command_config)
+
+    def find() -> Leader:
+        with console.cluster() as cluster:
+            answer = cluster.call(question(), DescribeQuorumResponse)
+        quorum(answer)  # refuses what is an error
+        return leader_of(answer)
+
+    def connect(host: str, port: int) -> BlockingClient:
+        try:
+            return BlockingClient(host, port, TIMEOUT_S, guard=guard)
+        except (OSError, ProtocolError) as error:
+            reason = explain(error, TIMEOUT_S, guard, host)
+            raise StartError(
+                f"the active controller, at {host}:{port}, does not let the console in ({reason})"
+            ) from error
+
+    return LeaderTail(find, connect)
+
+
+def _wanted(rows: list[Shown], *, with_noops: bool) -> list[Shown]:
+    return rows if with_noops else [one for one in rows if one.type != NO_OP]
+
+
+def _described(cluster: Cluster) -> DescribeClusterResponse:
+    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+    answer = cluster.call(request, DescribeClusterResponse)
+    if answer.error_code:
+        raise Refused(why(answer.error_code, answer.error_message, "Describe on the cluster"))
+    return answer
+
+
+def _folder(console: Console, answer: DescribeClusterResponse) -> Path | None:
+    return next(iter(folders(console.options.data, answer.cluster_id)), None)
+
+
+def _check_may_read(answer: DescribeClusterResponse) -> None:
+    """Raises Refused."""
+    if not answer.cluster_authorized_operations & (1 << Operation.CLUSTER_ACTION):
+        raise Refused(
+            "reading the metadata log takes ClusterAction on the cluster, which the console's "
+            "login has not"
+        )
+
+
+_NO_FOLDER = (
+    f"no log of {METADATA_TOPIC} of this cluster is on this machine: start the console with --data "
+    "FOLDER of one of its controllers"
+)
+
+ENDPOINTS = (
+    get("/api/quorum", _show),
+    get("/api/quorum/epochs", _epochs),
+    stream("/api/quorum/records", _records),
+)

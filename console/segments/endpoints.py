@@ -1,0 +1,240 @@
+"""What the page asks about segments: paths, and who answers them.
+
+Every answer begins with the cluster's word on what the console's login may see (`rights`), and a
+path of this machine is only ever one of the folders that were found (`disk`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from console.endpoints import Ask, BadAsk, Console, NotHere, get, wall_ms
+from console.segments import segment_page
+from console.segments.disk import Disk, NoSuchFolder
+from console.segments.files.folders import LogDirectory, PartitionFolder
+from console.segments.files.partition_files import partition_files
+from console.segments.partition_page import partition_json, seen_segments, segment_json
+from console.segments.rights import METADATA_LOG, Allowed, SegmentRights
+from console.segments.segment_facts import SegmentReader, scan_json
+from console.segments.segment_page import Source
+from console.segments.topic_rules import Rules, TopicRules
+from log_format.damage import LogError
+from log_format.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from protocol.record_batch import CorruptBatch
+
+T = TypeVar("T")
+_OFFSET_MAX = 2**63 - 1
+_ROWS = 500
+_ROWS_MAX = 2_000
+_INDEXES = {"offsets": INDEX_SUFFIX, "times": TIME_INDEX_SUFFIX}
+_NO_CONFIGS = Rules(
+    None, why_not="the metadata log is cut behind its snapshots, not by the configs of a topic"
+)
+
+
+class SegmentsView:
+    """What all questions share; one for the process."""
+
+    def __init__(self, console: Console) -> None:
+        self.rights = SegmentRights(console.cluster)
+        self.rules = TopicRules(console.cluster)
+        self.disk = Disk([str(one) for one in console.options.data], self.rights)
+        self.reader = SegmentReader(self.disk.files)
+
+
+def _list(console: Console, ask: Ask) -> object:
+    """Partitions on this disk, the largest first."""
+    view = console.state(SegmentsView)
+    directories = view.disk.directories()
+    if not directories:
+        return {"local": False, "why": view.disk.why_none(), "partitions": [], "directories": []}
+    wanted = ask.text("search", "").lower()
+    key = ask.text("dir", "")
+    found = view.disk.partitions()
+    kept = [
+        one
+        for one, _ in found
+        if wanted in f"{one.folder.topic}-{one.folder.partition}".lower()
+        and key in ("", one.folder.directory.key)
+    ]
+    kept.sort(key=lambda one: (-one.bytes, one.folder.topic, one.folder.partition))
+    rows = kept[: ask.number("limit", _ROWS, least=1, most=_ROWS_MAX)]
+    return {
+        "local": True,
+        "directories": [_directory_json(one) for one in directories],
+        "count": len(kept),
+        "bytes": sum(one.bytes for one in kept),
+        "segments": sum(one.segments for one in kept),
+        "partitions": [
+            {
+                "topic": one.folder.topic,
+                "partition": one.folder.partition,
+                "dir": one.folder.directory.key,
+                "node": one.folder.directory.node_id,
+                "segments": one.segments,
+                "bytes": one.bytes,
+            }
+            for one in rows
+        ],
+    }
+
+
+def _directory_json(one: LogDirectory) -> dict[str, object]:
+    return {"key": one.key, "path": one.path, "node": one.node_id}
+
+
+def _partition(console: Console, ask: Ask) -> object:
+    view = console.state(SegmentsView)
+    folder, allowed, having = _find(view, ask, to_read=False)
+    listing = _or_gone(lambda: partition_files(view.disk.files, folder.path))
+    found = partition_json(view.disk, view.reader, folder, listing, _rules(view, folder), wall_ms())
+    return found | {
+        "canRead": allowed.read,
+        "dir": folder.directory.key,
+        "node": folder.directory.node_id,
+        "directories": [_directory_json(one) for one in having],
+    }
+
+
+def _segment(console: Console, ask: Ask) -> object:
+    """A segment's bar, and a scan of its headers that goes on with each question."""
+    view = console.state(SegmentsView)
+    folder, _, _ = _find(view, ask, to_read=False)
+    base = _base(ask)
+    rules = _rules(view, folder)
+    listing = _or_gone(lambda: partition_files(view.disk.files, folder.path))
+    if listing.segment(base) is None:
+        raise NotHere(segment_page.gone(base))
+    is_compacted = rules.config is not None and rules.config.compact
+    segments = seen_segments(view.disk, view.reader, listing, is_compacted=is_compacted)
+    seen = next((one for one in segments if one.files.base_offset == base), None)
+    if seen is None:
+        raise NotHere(segment_page.gone(base))
+    scan = _or_gone(lambda: view.disk.scans.look(seen.files.path, base, with_records=is_compacted))
+    return segment_json(seen, None) | {"scan": scan_json(scan)}
+
+
+def _batches(console: Console, ask: Ask) -> object:
+    with _source(console, ask, to_read=True) as (_, _, source):
+        place = ask.number("at", 0, least=-1, most=_OFFSET_MAX)
+        return segment_page.batches_json(source, place, _limit(ask, 50))
+
+
+def _batch(console: Console, ask: Ask) -> object:
+    with _source(console, ask, to_read=True) as (_, _, source):
+        place = ask.number("at", least=0, most=_OFFSET_MAX)
+        first = ask.number("first", 0, least=0, most=_OFFSET_MAX)
+        return segment_page.batch_json(source, place, first, _limit(ask, 50))
+
+
+def _bytes(console: Console, ask: Ask) -> object:
+    with _source(console, ask, to_read=True) as (_, _, source):
+        place = ask.number("at", least=0, most=_OFFSET_MAX)
+        record = ask.number("record", -1, least=-1, most=2**31 - 1)
+        begin = ask.number("from", 0, least=0, most=2**31 - 1)
+        return segment_page.bytes_json(source, place, record, begin)
+
+
+def _index(console: Console, ask: Ask) -> object:
+    suffix = _INDEXES.get(ask.text("kind"))
+    if suffix is None:
+        raise BadAsk(f"there is no index {ask.text('kind')!r}: offsets or times is wanted")
+    with _source(console, ask, to_read=False) as (view, _, source):
+        first = ask.number("first", 0, least=0, most=2**31 - 1)
+        return segment_page.index_page_json(view.reader, source, suffix, first, _limit(ask, 100))
+
+
+def _lookup(console: Console, ask: Ask) -> object:
+    with _source(console, ask, to_read=False) as (view, _, source):
+        time_text = ask.text("time", "")
+        if time_text:
+            wanted = ask.number("time", least=0, most=_OFFSET_MAX)
+            return segment_page.lookup_json(view.reader, source, None, wanted)
+        wanted = ask.number("offset", least=0, most=_OFFSET_MAX)
+        return segment_page.lookup_json(view.reader, source, wanted, None)
+
+
+def _aborted(console: Console, ask: Ask) -> object:
+    with _source(console, ask, to_read=True) as (view, _, source):
+        return {"aborted": segment_page.aborted_json(view.disk.files, source)}
+
+
+def _snapshot(console: Console, ask: Ask) -> object:
+    view = console.state(SegmentsView)
+    folder, _, _ = _find(view, ask, to_read=True)
+    offset = ask.number("offset", least=0, most=_OFFSET_MAX)
+    try:
+        return segment_page.snapshot_json(view.disk.files, folder.path, offset)
+    except NoSuchFolder as error:
+        raise NotHere(str(error)) from error
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
+@contextmanager
+def _source(
+    console: Console, ask: Ask, *, to_read: bool
+) -> Iterator[tuple[SegmentsView, PartitionFolder, Source]]:
+    """The segment that is asked for, open. Raises NotHere where it is gone, BadAsk for damage."""
+    view = console.state(SegmentsView)
+    folder, _, _ = _find(view, ask, to_read=to_read)
+    try:
+        with segment_page.opened(view.disk.files, view.reader, folder.path, _base(ask)) as source:
+            yield view, folder, source
+    except NoSuchFolder as error:
+        raise NotHere(str(error)) from error
+    except CorruptBatch as damage:
+        raise BadAsk(f"damaged: {damage}") from damage
+
+
+def _find(
+    view: SegmentsView, ask: Ask, *, to_read: bool
+) -> tuple[PartitionFolder, Allowed, list[LogDirectory]]:
+    number = ask.number("partition", least=0, most=2**31 - 1)
+    try:
+        return view.disk.find(
+            ask.text("topic"), number, ask.text("dir", "") or None, to_read=to_read
+        )
+    except NoSuchFolder as error:
+        raise NotHere(str(error)) from error
+
+
+def _or_gone(look: Callable[[], T]) -> T:
+    try:
+        return look()
+    except LogError as error:
+        raise NotHere(f"the folder changed while it was read: {error}") from error
+
+
+def _rules(view: SegmentsView, folder: PartitionFolder) -> Rules:
+    if folder.topic == METADATA_LOG:
+        return _NO_CONFIGS
+    return view.rules.of(folder.topic, folder.directory.node_id)
+
+
+def _base(ask: Ask) -> int:
+    return ask.number("base", least=0, most=_OFFSET_MAX)
+
+
+def _limit(ask: Ask, default: int) -> int:
+    return ask.number("limit", default, least=1, most=segment_page.PAGE_MAX)
+
+
+_PARTITION = "/api/segments/{topic}/{partition}"
+_SEGMENT = f"{_PARTITION}/{{base}}"
+
+ENDPOINTS = (
+    get("/api/segments", _list),
+    get(_PARTITION, _partition),
+    get(f"{_PARTITION}/snapshot", _snapshot),
+    get(_SEGMENT, _segment),
+    get(f"{_SEGMENT}/batches", _batches),
+    get(f"{_SEGMENT}/batch", _batch),
+    get(f"{_SEGMENT}/bytes", _bytes),
+    get(f"{_SEGMENT}/index", _index),
+    get(f"{_SEGMENT}/lookup", _lookup),
+    get(f"{_SEGMENT}/aborted", _aborted),
+)

@@ -1,0 +1,253 @@
+"""The records of one batch, a page of them; and the bytes of its header or of a record, named.
+
+Records are decoded as `ottla dump-log` decodes them, and what that hides is hidden here: as text,
+and as bytes. Previews are cut. Owns no state; keeps one batch in memory, unpacked, while it is
+shown, and refuses one that is larger than `BATCH_BYTES_MAX`.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+
+from broker.command.metadata_records import in_words
+from console.segments.files.header_walk import Batch
+from console.segments.meaning.anatomy import Field, header_fields, record_fields
+from console.segments.meaning.field_notes import VARINT, note_on
+from log_format.files import Read
+from protocol.compression import Codec, decompress
+from protocol.record_batch import HEADER_SIZE, CorruptBatch, RecordBatchHeader, crc_is_valid
+from protocol.record_scan import read_varint, scan_records
+from protocol.records import Record, headers_at
+from storage.dump_log import Decode, Decoded, Entry, record_entry
+
+BATCH_BYTES_MAX = 64 * 1024 * 1024
+"""Packed or unpacked."""
+PREVIEW_BYTES = 4096
+HEX_BYTES = 4096
+HEADERS_SHOWN_MAX = 50
+RECORDS_MAX = 200
+_EXACT_MAX = 2**53 - 1
+"""Larger whole numbers a browser does not keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A batch with its bytes, and its records' unpacked."""
+
+    batch: Batch
+    data: bytes
+    body: bytes
+    crc_is_right: bool
+    damage: str | None
+    """Why there is no body."""
+
+    @property
+    def header(self) -> RecordBatchHeader:
+        """Of the batch."""
+        return self.batch.header
+
+
+def open_batch(read: Read, batch: Batch) -> Opened:
+    """Read and unpack it. Raises CorruptBatch where it is too large to be shown, or cut."""
+    header = batch.header
+    if header.size_in_bytes > BATCH_BYTES_MAX:
+        raise CorruptBatch(
+            f"the batch has {header.size_in_bytes} bytes, more than are shown here: "
+            "ottla dump-log --records prints it"
+        )
+    data = read(header.size_in_bytes, batch.position)
+    if len(data) < header.size_in_bytes:
+        raise CorruptBatch("the file ends inside the batch")
+    damage, body = None, b""
+    try:
+        body = decompress(header.compression, memoryview(data)[HEADER_SIZE:], BATCH_BYTES_MAX)
+    except CorruptBatch as error:
+        damage = str(error)
+    return Opened(batch, data, body, crc_is_valid(data, 0, header), damage)
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+def _located(opened: Opened) -> Iterator[tuple[int, int, Record]]:
+    """(start in the body, end, the record). Raises CorruptBatch after those before damage."""
+    header, body, start = opened.header, opened.body, 0
+    for found in scan_records(header, body):
+        if found is None:
+            continue
+        offset, timestamp, key_length, key_end, value_length, value_end = found
+        key = None if key_length < 0 else body[key_end - key_length : key_end]
+        value = None if value_length < 0 else body[value_end - value_length : value_end]
+        end = _record_end(body, start)
+        headers = headers_at(body, value_end) if body[value_end] else ()
+        yield start, end, Record(offset, timestamp, key, value, headers)
+        start = end
+
+
+def _record_end(body: bytes, start: int) -> int:
+    length, at = read_varint(body, start)
+    return at + length
+
+
+def records_page(opened: Opened, first: int, limit: int, decode: Decode) -> dict[str, object]:
+    """Records number `first` and after, at most `limit`, as JSON has them."""
+    rows: list[dict[str, object]] = []
+    damage = opened.damage
+    try:
+        if damage is None:
+            some = islice(_located(opened), first, first + min(limit, RECORDS_MAX))
+            for number, (start, end, record) in enumerate(some, first):
+                rows.append(_row(opened.header, number, start, end, record, decode))
+    except CorruptBatch as error:
+        damage = str(error)
+    return {
+        "first": first,
+        "count": opened.header.record_count,
+        "records": rows,
+        "damage": damage,
+        "unpacked": len(opened.body),
+    }
+
+
+def _row(
+    header: RecordBatchHeader, number: int, start: int, end: int, record: Record, decode: Decode
+) -> dict[str, object]:
+    row: dict[str, object] = {
+        "number": number,
+        "start": start,
+        "size": end - start,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "headers": [
+            [preview(key.encode("utf-8", "surrogateescape")), preview(value)]
+            for key, value in record.headers[:HEADERS_SHOWN_MAX]
+        ],
+        "headersCount": len(record.headers),
+    }
+    if header.is_control:
+        facts = record_entry(header, record, decode).facts
+        row["control"] = {
+            name: facts[name]
+            for name in ("endTxnMarker", "coordinatorEpoch", "controlType", "damaged")
+            if name in facts
+        }
+        return row | {"key": preview(record.key), "value": preview(record.value)}
+    shown = decode(record)
+    if shown is None:
+        shown = Decoded(record.key, record.value)
+    return row | {"key": _meant(shown.key), "value": _meant(shown.value)}
+
+
+def _meant(value: object) -> object:
+    """Bytes as a preview; what was decoded as it is, or cut where it is long."""
+    if value is None or isinstance(value, bytes):
+        return preview(value)
+    if isinstance(value, str):
+        return {"words": value}
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > PREVIEW_BYTES:
+        return {"words": text[:PREVIEW_BYTES], "size": len(text), "cut": True}
+    return {"json": value, "size": len(text)}
+
+
+def preview(data: bytes | None) -> dict[str, object] | None:
+    """Bytes for JSON: text if they are UTF-8, else base64; cut to PREVIEW_BYTES."""
+    if data is None:
+        return None
+    shown = data[:PREVIEW_BYTES]
+    found: dict[str, object] = {"size": len(data)}
+    if len(data) > PREVIEW_BYTES:
+        found["cut"] = True
+    try:
+        return found | {"text": shown.decode()}
+    except UnicodeDecodeError as error:
+        # A cut may go through the middle of a character.
+        if len(data) > PREVIEW_BYTES and error.start > PREVIEW_BYTES - 4:
+            return found | {"text": shown[: error.start].decode()}
+    return found | {"base64": b64encode(shown).decode()}
+
+
+# --- bytes ----------------------------------------------------------------------------------------
+
+
+def header_bytes(opened: Opened) -> dict[str, object]:
+    """The 61 bytes of a batch's header, and what each is."""
+    data = opened.data[:HEADER_SIZE]
+    return {
+        "what": "header",
+        "at": opened.batch.position,
+        "size": HEADER_SIZE,
+        "from": 0,
+        "base64": b64encode(data).decode(),
+        "fields": [_shown(one) for one in header_fields(data, opened.header)],
+        "crcIsRight": opened.crc_is_right,
+        "varint": VARINT,
+    }
+
+
+def record_bytes(opened: Opened, number: int, begin: int) -> dict[str, object]:
+    """The bytes of record `number` from its byte `begin` on, at most HEX_BYTES, and what each is.
+
+    Raises CorruptBatch for a number that is not there, and for damage.
+    """
+    if opened.damage is not None:
+        raise CorruptBatch(opened.damage)
+    found = next(islice(_located(opened), number, None), None)
+    if found is None:
+        raise CorruptBatch(f"the batch has no record number {number}")
+    start, end, record = found
+    begin = min(max(begin, 0), end - start)
+    shown = bytearray(opened.body[start + begin : min(end, start + begin + HEX_BYTES)])
+    fields = [_shown(one) for one in record_fields(opened.body, start, opened.header)]
+    is_packed = opened.header.compression != Codec.NONE
+    place = start if is_packed else opened.batch.position + HEADER_SIZE + start
+    return {
+        "what": "record",
+        "at": place,
+        "inUnpacked": is_packed,
+        "size": end - start,
+        "from": begin,
+        "base64": b64encode(_without_secrets(shown, begin, record, fields)).decode(),
+        "fields": fields,
+        "offset": record.offset,
+        "varint": VARINT,
+    }
+
+
+def _without_secrets(
+    shown: bytearray, begin: int, record: Record, fields: list[dict[str, object]]
+) -> bytes:
+    """The bytes, with zeros in place of a value that dump-log does not show; the field says so."""
+    if record.key is not None or record.value is None or in_words(record.value) is None:
+        return bytes(shown)
+    for field in fields:
+        if field["name"] == "value":
+            field["hidden"] = True
+            field["meaning"] = "hidden: it may hold a secret. The zeros stand in its place."
+            start, end = field["start"], field["end"]
+            assert isinstance(start, int) and isinstance(end, int)
+            low, high = (min(max(at - begin, 0), len(shown)) for at in (start, end))
+            shown[low:high] = bytes(high - low)
+    return bytes(shown)
+
+
+def _shown(field: Field) -> dict[str, object]:
+    found = asdict(field)
+    if isinstance(field.value, int) and abs(field.value) > _EXACT_MAX:
+        found["value"] = str(field.value)
+    found["note"] = note_on(field.name, field.type)
+    found["bits"] = [asdict(one) | {"note": note_on(one.name, "")} for one in field.bits]
+    return found
+
+
+def facts_of(entry: Entry) -> dict[str, object]:
+    """Of a batch of `storage.dump_log`; the name of its time goes beside it."""
+    facts = dict(entry.facts)
+    kind = "LogAppendTime" if "LogAppendTime" in facts else "CreateTime"
+    facts["maxTimestamp"] = facts.pop(kind)
+    facts["timestampType"] = kind
+    return facts

@@ -1,0 +1,142 @@
+"""What the console's login may see of the files on this disk, as the cluster itself says.
+
+Files know no ACL, so the cluster is asked first: DESCRIBE on a topic shows sizes, segments and
+indexes, READ its batches, records and bytes. `__cluster_metadata` is no topic: all of it takes
+DESCRIBE on the cluster. A folder counts only if it is this cluster's, and of this topic rather than
+of one that had its name before.
+
+Owns the answers of the last seconds. Follows KIP-430 (authorized operations).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused
+from console.segments.kept_answers import KeptAnswers
+from ottla.plugins.authorizer import Operation
+from protocol.errors import ErrorCode
+from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+
+METADATA_LOG = "__cluster_metadata"
+KEPT_S = 2.0
+KEPT_TOPICS_MAX = 1_000
+_NOBODYS_ID = bytes(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """On one topic. `topic_id` is None where there is none to compare."""
+
+    describe: bool
+    read: bool
+    describe_configs: bool = False
+    topic_id: bytes | None = None
+
+
+NOTHING = Allowed(describe=False, read=False)
+
+
+def of_operations(bits: int, topic_id: bytes | None) -> Allowed:
+    """Of the bits that Metadata has of a topic; none are set where they are not told."""
+
+    def has(operation: Operation) -> bool:
+        return bits >= 0 and bool(bits >> operation & 1)
+
+    described = has(Operation.DESCRIBE)
+    return Allowed(
+        described,
+        described and has(Operation.READ),
+        has(Operation.DESCRIBE_CONFIGS),
+        topic_id if topic_id != _NOBODYS_ID else None,
+    )
+
+
+class SegmentRights:
+    """Asks the cluster; keeps what it said for KEPT_S."""
+
+    def __init__(
+        self,
+        cluster: Callable[[], AbstractContextManager[Cluster]],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cluster = cluster
+        self._all = KeptAnswers(self._ask_all, KEPT_S, 1, now)
+        self._topics = KeptAnswers(self._ask_one, KEPT_S, KEPT_TOPICS_MAX, now)
+        self._cluster_id: str | None = None
+
+    def cluster_id(self) -> str | None:
+        """Of the cluster. Raises StartError."""
+        if self._cluster_id is None:
+            self._ask([])
+        return self._cluster_id
+
+    def on_all(self) -> dict[str, Allowed]:
+        """On every topic that the login may see, the metadata log with them. One Metadata, whatever
+        their number. Raises StartError."""
+        return self._all.of(None)
+
+    def on(self, topic: str) -> Allowed:
+        """On one topic. Raises StartError."""
+        return self._topics.of(topic)
+
+    def _ask_all(self, _: None) -> dict[str, Allowed]:
+        found = self._ask(None)
+        found[METADATA_LOG] = self._on_metadata_log()
+        return found
+
+    def _ask_one(self, topic: str) -> Allowed:
+        if topic == METADATA_LOG:
+            return self._on_metadata_log()
+        return self._ask([topic]).get(topic, NOTHING)
+
+    def _ask(self, names: list[str] | None) -> dict[str, Allowed]:
+        topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+        request = MetadataRequest(
+            topics, allow_auto_topic_creation=False, include_topic_authorized_operations=True
+        )
+        with self._cluster() as cluster:
+            answer = cluster.call(request, MetadataResponse)
+        self._cluster_id = answer.cluster_id
+        return {one.name or "": _of(one) for one in answer.topics}
+
+    def _on_metadata_log(self) -> Allowed:
+        request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+        with self._cluster() as cluster:
+            answer = cluster.call(request, DescribeClusterResponse)
+        if answer.error_code:
+            return NOTHING
+        own = of_operations(answer.cluster_authorized_operations, None)
+        return Allowed(own.describe, own.describe)
+
+
+def _of(topic: MetadataResponseTopic) -> Allowed:
+    if topic.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
+        return NOTHING
+    return of_operations(topic.topic_authorized_operations, topic.topic_id)
+
+
+def check_describe(allowed: Allowed, topic: str) -> None:
+    """Raises Refused, with the same words for a topic that there is not."""
+    if not allowed.describe:
+        raise Refused(f"no topic {topic} that this console's login may describe")
+
+
+def check_read(allowed: Allowed, topic: str) -> None:
+    """Raises Refused."""
+    check_describe(allowed, topic)
+    if not allowed.read:
+        raise Refused(
+            f"topic {topic}: batches, records and bytes take Read on it, which this console's "
+            "login has not"
+        )

@@ -1,0 +1,263 @@
+"""One segment opened: its batches in pages, a batch's records, bytes with names, indexes, look-ups.
+
+Everything begins with a look at the folder, so that a segment that is gone, by retention or by
+compaction, is told in one line. Owns nothing; holds a file open for one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from broker.command.dump.decoders import decode_by, decoder_of
+from console.segments.disk import NoSuchFolder
+from console.segments.files.batch_pages import page_from, place_before
+from console.segments.files.header_walk import Batch, batch_around
+from console.segments.files.index_entries import IndexEntry, IndexFile
+from console.segments.files.lookups import Found, Probe, find_offset, find_time
+from console.segments.files.partition_files import SegmentFiles, partition_files
+from console.segments.meaning.batch_contents import (
+    Opened,
+    facts_of,
+    header_bytes,
+    open_batch,
+    record_bytes,
+    records_page,
+)
+from console.segments.segment_facts import SegmentReader
+from log_format.damage import LogError
+from log_format.files import Files, Read
+from log_format.segment_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    offset_name,
+    segment_path,
+)
+from log_format.transaction_index import decode_transactions
+from protocol.compression import Codec
+from protocol.record_batch import CorruptBatch
+from storage.dump_log import batch_entry
+from storage.log.producer_snapshot import decode_snapshot
+
+PAGE_MAX = 200
+SMALL_FILE_BYTES_MAX = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open segment."""
+
+    files: SegmentFiles
+    read: Read
+    size: int
+    offsets: IndexFile
+
+
+@contextmanager
+def opened(files: Files, reader: SegmentReader, folder: str, base_offset: int) -> Iterator[Source]:
+    """The segment of `folder` with this base offset. Raises NoSuchFolder where it is gone."""
+    try:
+        segment = partition_files(files, folder).segment(base_offset)
+        if segment is None:
+            raise NoSuchFolder(gone(base_offset))
+        with (
+            files.opened(segment.path) as file,
+            reader.index(segment, INDEX_SUFFIX) as offsets,
+        ):
+            yield Source(segment, file.read, segment.stamps[LOG_SUFFIX].size, offsets)
+    except LogError as error:
+        raise NoSuchFolder(f"{gone(base_offset)} ({error})") from error
+
+
+def gone(base_offset: int) -> str:
+    """The line for a segment that was there."""
+    return (
+        f"segment {offset_name(base_offset)} is not there any more: retention or compaction took it"
+    )
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+def batches_json(source: Source, place: int, limit: int) -> dict[str, object]:
+    """A page of batches from the one around byte `place`; -1: the last page."""
+    limit = min(limit, PAGE_MAX)
+    try:
+        if place < 0:
+            place = place_before(source.read, source.size, source.offsets, source.size, limit)
+        page = page_from(source.read, source.size, source.offsets, place, limit)
+        at = page.batches[0][0].position if page.batches else place
+        before = place_before(source.read, source.size, source.offsets, at, limit) if at else None
+    except CorruptBatch as error:
+        return {"batches": [], "next": None, "previous": None, "damage": str(error), "at": place}
+    return {
+        "batches": [_batch_json(batch, is_right) for batch, is_right in page.batches],
+        "at": at,
+        "next": page.following,
+        "previous": before,
+        "damage": page.damage,
+        "size": source.size,
+    }
+
+
+def _batch_json(batch: Batch, is_right: bool | None) -> dict[str, object]:
+    return facts_of(batch_entry(batch.header, batch.position, is_valid=is_right))
+
+
+def batch_at(source: Source, place: int) -> Opened:
+    """The batch around byte `place`, read. Raises NoSuchFolder, CorruptBatch."""
+    known = source.offsets.floor_position(place)
+    batch = batch_around(source.read, source.size, known, place)
+    if batch is None:
+        raise NoSuchFolder(f"no batch lies at byte {place} of this segment: it ends before")
+    return open_batch(source.read, batch)
+
+
+def batch_json(source: Source, place: int, first: int, limit: int) -> dict[str, object]:
+    """A batch and a page of its records."""
+    one = batch_at(source, place)
+    folder, name = source.files.folder.rpartition("/")[2], f"{source.files.base_offset:020d}.log"
+    decode = decode_by(decoder_of(folder, name))
+    return {
+        "batch": _batch_json(one.batch, one.crc_is_right),
+        "packed": one.header.size_in_bytes,
+        "codec": Codec(one.header.compression).name.lower(),
+        **records_page(one, first, limit, decode),
+    }
+
+
+def bytes_json(source: Source, place: int, record: int, begin: int) -> dict[str, object]:
+    """The named bytes of a batch's header (`record` -1), or of one of its records."""
+    one = batch_at(source, place)
+    return header_bytes(one) if record < 0 else record_bytes(one, record, begin)
+
+
+# --- indexes --------------------------------------------------------------------------------------
+
+
+def index_page_json(
+    reader: SegmentReader, source: Source, suffix: str, first: int, limit: int
+) -> dict[str, object]:
+    """Entries number `first` and after of .index or .timeindex."""
+    with reader.index(source.files, suffix) as index:
+        first = min(max(first, 0), len(index))
+        return {
+            "entries": [_entry_json(one) for one in index[first : first + min(limit, PAGE_MAX)]],
+            "first": first,
+            "count": len(index),
+            "room": index.room,
+            "entryBytes": index.entry_bytes,
+        }
+
+
+def _entry_json(one: IndexEntry) -> list[int]:
+    return [one.number, one.key, one.value]
+
+
+def lookup_json(
+    reader: SegmentReader, source: Source, offset: int | None, time_ms: int | None
+) -> dict[str, object]:
+    """The steps of a look-up of an offset, or of a time in ms."""
+    if time_ms is not None:
+        with reader.index(source.files, TIME_INDEX_SUFFIX) as times:
+            found = find_time(source.read, source.size, source.offsets, times, time_ms)
+    else:
+        assert offset is not None
+        found = find_offset(source.read, source.size, source.offsets, offset)
+    return _found_json(found) | {"offset": offset, "time": time_ms}
+
+
+def _found_json(found: Found) -> dict[str, object]:
+    return {
+        "ofTime": None if found.of_time is None else _probe_json(found.of_time),
+        "ofOffset": _probe_json(found.of_offset),
+        "start": found.start,
+        "passed": [_place_json(one) for one in found.passed],
+        "passedCount": found.passed_count,
+        "passedBytes": found.passed_bytes,
+        "batch": None if found.batch is None else _place_json(found.batch),
+        "exact": found.is_exact,
+    }
+
+
+def _probe_json(probe: Probe) -> dict[str, object]:
+    return {
+        "key": probe.key,
+        "entry": None if probe.entry is None else _entry_json(probe.entry),
+        "around": [_entry_json(one) for one in probe.around],
+        "entries": probe.entries,
+        "compared": probe.compared,
+    }
+
+
+def _place_json(batch: Batch) -> dict[str, object]:
+    """No more of a batch than an index tells, so that it takes no right to read."""
+    header = batch.header
+    return {
+        "position": batch.position,
+        "size": header.size_in_bytes,
+        "baseOffset": header.base_offset,
+        "lastOffset": header.last_offset,
+        "maxTimestamp": header.max_timestamp,
+    }
+
+
+# --- small files ----------------------------------------------------------------------------------
+
+
+def aborted_json(files: Files, source: Source) -> list[dict[str, int]] | None:
+    """The aborted transactions of the segment's .txnindex; None where it is damaged."""
+    stamp = source.files.stamps.get(TXN_INDEX_SUFFIX)
+    if stamp is None or not stamp.size:
+        return []
+    data = _small(files, source.files.path_of(TXN_INDEX_SUFFIX), stamp.size)
+    found = decode_transactions(data)
+    if found is None:
+        return None
+    return [
+        {
+            "producerId": one.producer_id,
+            "firstOffset": one.first_offset,
+            "lastOffset": one.last_offset,
+            "lastStableOffset": one.last_stable_offset,
+        }
+        for one in found[:PAGE_MAX]
+    ]
+
+
+def snapshot_json(files: Files, folder: str, offset: int) -> dict[str, object]:
+    """The producers of the snapshot at `offset`. Raises NoSuchFolder where there is none."""
+    path = segment_path(folder, offset, SNAPSHOT_SUFFIX)
+    try:
+        stamp = files.stamp(path)
+        if stamp is None:
+            raise NoSuchFolder(f"there is no snapshot {offset_name(offset)} any more")
+        found = decode_snapshot(_small(files, path, stamp.size))
+    except LogError as error:
+        raise NoSuchFolder(str(error)) from error
+    if found is None:
+        return {"damage": "no producer snapshot of version 1 with a right checksum"}
+    rows = [
+        {
+            "producerId": one.producer_id,
+            "producerEpoch": one.producer_epoch,
+            "coordinatorEpoch": one.coordinator_epoch,
+            "currentTxnFirstOffset": one.current_txn_first_offset,
+            "lastTimestamp": one.last_timestamp,
+            "lastSequence": one.last_sequence,
+            "lastOffset": one.last_offset,
+        }
+        for one in found[:PAGE_MAX]
+    ]
+    return {"producers": rows, "count": len(found)}
+
+
+def _small(files: Files, path: str, size: int) -> bytes:
+    """All of a file. Raises NoSuchFolder where it is larger than is read here."""
+    if size > SMALL_FILE_BYTES_MAX:
+        raise NoSuchFolder(f"{path.rpartition('/')[2]} has {size} bytes: ottla dump-log prints it")
+    return files.content(path) or b""

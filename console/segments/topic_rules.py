@@ -1,0 +1,84 @@
+"""By which rules a log is kept: its topic's configs and the broker's, as the cluster tells them.
+
+Owns the answers of the last seconds. A login that may not see configs gets a line instead.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from broker.command.client.cluster import Cluster
+from broker.command.client.refusals import Refused
+from broker.command.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
+from broker.config.start_error import StartError
+from console.segments.kept_answers import KeptAnswers
+from storage.log_config import LogConfig
+
+KEPT_S = 5.0
+KEPT_MAX = 1_000
+_OF_TOPIC = (
+    "cleanup.policy",
+    "delete.retention.ms",
+    "file.delete.delay.ms",
+    "index.interval.bytes",
+    "max.compaction.lag.ms",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+    "retention.bytes",
+    "retention.ms",
+    "segment.bytes",
+    "segment.ms",
+)
+_CHECK = "log.retention.check.interval.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Of one topic on one node."""
+
+    config: LogConfig | None
+    """None where they could not be learnt."""
+    shown: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Value and source, by key."""
+    check_interval_ms: int | None = None
+    why_not: str | None = None
+
+
+class TopicRules:
+    """Asks the cluster; keeps what it said for KEPT_S."""
+
+    def __init__(
+        self,
+        cluster: Callable[[], AbstractContextManager[Cluster]],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cluster = cluster
+        self._known = KeptAnswers(self._ask, KEPT_S, KEPT_MAX, now)
+
+    def of(self, topic: str, node_id: int) -> Rules:
+        """Of `topic` on `node_id`. Raises StartError where no broker answers."""
+        return self._known.of((topic, node_id))
+
+    def _ask(self, wanted: tuple[str, int]) -> Rules:
+        topic, node_id = wanted
+        try:
+            with self._cluster() as cluster:
+                found = configs_by_name(cluster, TOPIC, [topic], _OF_TOPIC)[topic]
+        except Refused as error:
+            return Rules(None, why_not=str(error))
+        shown = {one.name: (one.value or "", SOURCES.get(one.config_source, "")) for one in found}
+        config = LogConfig.from_overrides({name: value for name, (value, _) in shown.items()})
+        return Rules(config, shown, self._check_interval(node_id))
+
+    def _check_interval(self, node_id: int) -> int | None:
+        """How often the broker looks; None for one that is down, or does not tell this login."""
+        try:
+            with self._cluster() as cluster:
+                found = configs_by_name(cluster, BROKER, [str(node_id)], [_CHECK])
+            values = [one.value for one in found[str(node_id)] if one.name == _CHECK]
+            return int(values[0]) if values and values[0] else None
+        except (Refused, StartError, ValueError):
+            return None

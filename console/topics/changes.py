@@ -1,0 +1,87 @@
+"""What the page wants to change of topics: words checked, then done as `ottla topic` does it.
+
+Owns no connection. Everything here is refused without --allow-writes, before it comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.command.client.cluster import Cluster
+from broker.command.configs.settings import TOPIC, Resource, alter_configs
+from broker.command.topics.topics import add_partitions, check_names, create, delete
+from broker.config.start_error import StartError
+from console.endpoints import BadAsk
+from console.messages.shown import Json
+
+PARTITIONS_MAX = 100_000
+REPLICAS_MAX = 32_767
+
+
+def make(cluster: Cluster, body: object) -> Json:
+    """A topic of a `name`, and what else is said of `partitions`, `replicas`, `configs`."""
+    asked = _object(body)
+    name = asked.get("name")
+    if not isinstance(name, str):
+        raise BadAsk("the topic has no name")
+    try:
+        check_names([name])
+    except StartError as error:
+        raise BadAsk(str(error)) from None
+    ((made, partitions, replicas),) = create(
+        cluster,
+        [name],
+        _number(asked, "partitions", PARTITIONS_MAX),
+        _number(asked, "replicas", REPLICAS_MAX),
+        _texts(asked.get("configs") or {}),
+    )
+    return {"topic": made, "partitions": partitions, "replicas": replicas}
+
+
+def remove(cluster: Cluster, topic: str) -> Json:
+    """A topic, and all records in it."""
+    (gone,) = delete(cluster, [topic])
+    return {"topic": gone}
+
+
+def grow(cluster: Cluster, topic: str, body: object) -> Json:
+    """To `count` partitions."""
+    count = _number(_object(body), "count", PARTITIONS_MAX)
+    if count is None:
+        raise BadAsk("count is missing: how many partitions the topic is to have")
+    add_partitions(cluster, topic, count)
+    return {"topic": topic, "partitions": count}
+
+
+def configure(cluster: Cluster, topic: str, body: object) -> Json:
+    """`set` configs to values, and take back to the default what `unset` lists."""
+    asked = _object(body)
+    values, removed = _texts(asked.get("set") or {}), asked.get("unset") or []
+    if not isinstance(removed, list) or not all(isinstance(one, str) for one in removed):
+        raise BadAsk("unset is to be a list of keys")
+    if not values and not removed:
+        raise BadAsk("nothing to change: give set or unset")
+    cluster.topics([topic])
+    alter_configs(cluster, Resource(TOPIC, topic), values, removed)
+    return {"topic": topic}
+
+
+def _object(body: object) -> Mapping[str, object]:
+    if not isinstance(body, dict):
+        raise BadAsk("what is to be done is said in an object")
+    return body
+
+
+def _number(asked: Mapping[str, object], name: str, most: int) -> int | None:
+    found = asked.get(name)
+    if found is None:
+        return None
+    if type(found) is not int or not 0 < found <= most:
+        raise BadAsk(f"{name} is to be a whole number from 1 to {most}")
+    return found
+
+
+def _texts(found: object) -> dict[str, str]:
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise BadAsk("configs are to be keys with texts")
+    return found

@@ -1,0 +1,119 @@
+"""Topics as the page gets them: a row of the list, the page of one, the groups that read it.
+
+Owns no connection. What is asked is what `ottla topic` asks.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+
+from broker.command.client.cluster import Cluster, Partition, partitions_of
+from broker.command.client.offsets import LATEST, ends, list_offsets
+from broker.command.client.refusals import Refused
+from broker.command.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
+from broker.command.groups.committed import committed_offsets
+from broker.command.groups.groups import listed
+from broker.command.topics.topics import log_sizes
+from console.messages.shown import Json
+from protocol.messages.metadata import MetadataResponseTopic
+
+GROUPS_MAX = 500
+
+
+def row(topic: MetadataResponseTopic) -> list[object]:
+    """Name, partitions, replicas, whether it is the cluster's own, partitions that lack a replica
+    in sync, partitions without a leader: a list, since there may be ten thousand."""
+    parts = topic.partitions
+    return [
+        topic.name,
+        len(parts),
+        max((len(one.replica_nodes) for one in parts), default=0),
+        topic.is_internal,
+        sum(len(one.isr_nodes) < len(one.replica_nodes) for one in parts),
+        sum(one.leader_id < 0 for one in parts),
+    ]
+
+
+def described(cluster: Cluster, name: str) -> Json:
+    """One topic and its partitions. Raises Refused."""
+    topics = cluster.topics([name])
+    topic = topics[name]
+    first, last = ends(cluster, topics, partitions_of(topics))
+    sizes = log_sizes(cluster, topics)
+    return {
+        "topic": name,
+        "id": urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
+        "internal": topic.is_internal,
+        "partitions": [
+            {
+                "partition": one.partition_index,
+                "leader": None if one.leader_id < 0 else one.leader_id,
+                "epoch": one.leader_epoch,
+                "replicas": list(one.replica_nodes),
+                "isr": list(one.isr_nodes),
+                "offline": list(one.offline_replicas),
+                "first": first.get((name, one.partition_index)),
+                "end": last.get((name, one.partition_index)),
+                "bytes": sizes.get((name, one.partition_index), {}).get(one.leader_id),
+                "all_bytes": sum(sizes.get((name, one.partition_index), {}).values()),
+            }
+            for one in sorted(topic.partitions, key=_index)
+        ],
+    }
+
+
+def configs(cluster: Cluster, name: str) -> list[Json]:
+    """All configs of a topic; `own`: set for this topic. Raises Refused."""
+    found = configs_of(cluster, Resource(TOPIC, name), with_documentation=True)
+    return [
+        {
+            "name": one.name,
+            "value": one.value,
+            "source": SOURCES.get(one.config_source, str(one.config_source)),
+            "own": one.config_source in OWN_SOURCES[TOPIC],
+            "documentation": one.documentation,
+        }
+        for one in found
+    ]
+
+
+def readers(cluster: Cluster, name: str) -> Json:
+    """The groups that have committed something of a topic, those furthest behind first; so many
+    groups are asked at most. Raises Refused."""
+    topics = cluster.topics([name])
+    wanted = dict.fromkeys(partitions_of(topics), LATEST)
+    last = list_offsets(cluster, topics, wanted)
+    groups = listed(cluster)
+    rows = []
+    for one in groups[:GROUPS_MAX]:
+        found = _standing(cluster, one.group, name)
+        if found:
+            rows.append(
+                {"group": one.group, "state": one.state, "partitions": len(found)}
+                | {"lag": lag(found.items(), last)}
+            )
+    rows.sort(key=_behind)
+    return {"groups": rows, "left_out": max(len(groups) - GROUPS_MAX, 0)}
+
+
+def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int]) -> int | None:
+    """Records behind the ends, of the partitions whose end is known; None: of none."""
+    behind = [max(last[at] - offset, 0) for at, offset in committed if at in last]
+    return sum(behind) if behind else None
+
+
+def _standing(cluster: Cluster, group: str, topic: str) -> dict[Partition, int]:
+    try:
+        committed = committed_offsets(cluster, group)
+    except Refused:  # it may not be seen, or is gone
+        return {}
+    return {at: offset for at, offset in committed.items() if at[0] == topic}
+
+
+def _behind(one: Json) -> tuple[int, str]:
+    return -(one["lag"] or 0), one["group"]
+
+
+def _index(one: object) -> int:
+    return one.partition_index  # type: ignore[attr-defined,no-any-return]

@@ -1,0 +1,76 @@
+"""One look at all groups, and how often."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+from broker.command.client.cluster import Cluster
+from broker.config.start_error import StartError
+from console.groups.lag_sampler import EVERY_S, LagSampler, committed_and_ends
+from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from tests.tools.waiting import LIMIT_S
+from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.broker.command.groups import answers as answers_of
+from tests.unit.console.one_console import OneCluster
+
+
+def cluster_of(**answers: Any) -> ScriptedCluster:
+    group = ListGroupsResponse(groups=[ListedGroup("g", "consumer", "Empty", "classic")])
+    cluster = ScriptedCluster([topic_of("t", [1, 2])])
+    cluster.answers = {
+        "ListGroupsRequest": lambda _: group if cluster.asked[-1][0] == 1 else ListGroupsResponse(),
+        "OffsetFetchRequest": answers_of.committed({"t": {0: 4, 1: 11}, "gone": {0: 1}}),
+        "ListOffsetsRequest": offsets_of,
+    } | answers
+    return cluster
+
+
+def test_one_look_asks_each_broker_once() -> None:
+    cluster = cluster_of()
+    committed, ends = committed_and_ends(cluster)
+    assert committed == {"g": {("t", 0): 4, ("t", 1): 11, ("gone", 0): 1}}
+    assert ends == {("t", 0): 10, ("t", 1): 11}
+    kinds = [type(one).__name__ for _, one in cluster.asked]
+    assert kinds.count("OffsetFetchRequest") == 1
+    assert kinds.count("ListOffsetsRequest") == 2
+
+
+def test_a_partition_whose_leader_refuses_has_no_end() -> None:
+    cluster = cluster_of(ListOffsetsRequest=lambda request: offsets_of(request, error_code=6))
+    assert committed_and_ends(cluster)[1] == {}
+
+
+def test_no_groups_ask_for_no_offsets() -> None:
+    cluster = cluster_of(ListGroupsRequest=ListGroupsResponse())
+    assert committed_and_ends(cluster) == ({}, {})
+    assert cluster.asked_for("ListOffsetsRequest") == []
+
+
+def test_the_sampler_looks_at_once_and_then_rests() -> None:
+    sampler = LagSampler(OneCluster(cluster_of()))
+    try:
+        sampler.wait_for_first(LIMIT_S)
+        assert sampler.read(lambda history: history.lag("g")) == 6
+        assert sampler.error is None
+        assert sampler.every_s >= EVERY_S
+    finally:
+        sampler.close()
+
+
+def test_a_look_that_fails_is_told_and_leaves_what_was_seen() -> None:
+    failed = Event()
+
+    class Console:
+        def cluster(self) -> Cluster:
+            failed.set()
+            raise StartError("no broker answers")
+
+    sampler = LagSampler(Console())  # type: ignore[arg-type]
+    try:
+        sampler.wait_for_first(LIMIT_S)
+        assert failed.is_set()
+        assert sampler.error == "no broker answers"
+        assert sampler.read(lambda history: history.groups) == []
+    finally:
+        sampler.close()

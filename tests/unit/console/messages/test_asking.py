@@ -1,0 +1,110 @@
+"""Which partitions and offsets a request means, and what is wrong with one, in a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.command.client.place_offsets import Span
+from console.endpoints import BadAsk
+from console.messages.asking import Part, ends_of, level_of, matcher_asked, part_of
+from protocol.messages.list_offsets import ListOffsetsResponse
+from tests.unit.broker.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.console.one_console import ask
+
+
+def cluster() -> ScriptedCluster:
+    """Partitions 0 and 1 hold 3 to 10 and 4 to 11; 7 is the first of any time."""
+
+    def answer(request: Any) -> ListOffsetsResponse:
+        found = offsets_of(request)
+        for topic, wanted in zip(found.topics, request.topics, strict=True):
+            for one, how in zip(topic.partitions, wanted.partitions, strict=True):
+                if how.timestamp > 0:
+                    one.offset = 7
+        return found
+
+    return ScriptedCluster([topic_of("t", [1, 2])], {"ListOffsetsRequest": answer})
+
+
+def part(newest: bool = False, **values: str) -> Part:
+    return part_of(cluster(), ask(topic="t", **values), 1_000_000, newest=newest)
+
+
+def test_all_of_it() -> None:
+    both = {0: Span(3, 10), 1: Span(4, 11)}
+    assert part().held == both
+    assert part().meant == both
+    assert part(newest=True).meant == both
+
+
+@pytest.mark.parametrize(
+    ("values", "newest", "meant"),
+    [
+        ({"from": "8"}, False, Span(8, 10)),
+        ({"from": "8"}, True, Span(3, 8)),
+        ({"from": "99"}, False, Span(10, 10)),
+        ({"from": "-2"}, False, Span(8, 10)),
+        ({"from": "@5m"}, False, Span(7, 10)),
+        ({"from": "@5m"}, True, Span(3, 7)),
+        ({"from": "5", "to": "8"}, False, Span(5, 8)),
+        ({"from": "8", "to": "5"}, False, Span(8, 8)),
+        ({"cursor": "0:6"}, False, Span(6, 10)),
+        ({"cursor": "0:6"}, True, Span(3, 6)),
+        ({"cursor": "0:1"}, True, Span(3, 3)),
+    ],
+)
+def test_places(values: dict[str, str], newest: bool, meant: Span) -> None:
+    assert part(newest=newest, partition="0", **values).meant == {0: meant}
+
+
+@pytest.mark.parametrize(
+    ("values", "meant"),
+    [
+        ({}, Span(3, 10)),
+        ({"cursor": "0:6"}, Span(3, 6)),
+        ({"cursor": "0:99"}, Span(3, 10)),
+        ({"from": "5", "cursor": "0:7"}, Span(5, 7)),
+        ({"from": "5", "to": "8", "cursor": "0:9"}, Span(5, 8)),
+        ({"from": "5", "cursor": "0:1"}, Span(5, 5)),
+    ],
+)
+def test_a_cursor_of_a_search_backwards_is_its_end(values: dict[str, str], meant: Span) -> None:
+    asked = ask(topic="t", partition="0", **values)
+    assert part_of(cluster(), asked, 1_000_000, newest=False, backwards=True).meant == {0: meant}
+
+
+def test_partitions_and_ends() -> None:
+    assert list(part(partition="1").meant) == [1]
+    assert ends_of(cluster(), part().topics, ask(topic="t")) == {0: 10, 1: 11}
+    assert ends_of(cluster(), part().topics, ask(topic="t", partition="1,1")) == {1: 11}
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"partition": "2"}, "has partitions 0 to 1, and no 2"),
+        ({"partition": "x"}, "partition x: give numbers"),
+        ({"from": "yesterday"}, "from yesterday: give start, end"),
+        ({"to": "@never"}, "to @never: a time is"),
+        ({"cursor": "0"}, "cursor 0: this is none"),
+    ],
+)
+def test_what_is_wrong(values: dict[str, str], reason: str) -> None:
+    with pytest.raises(BadAsk, match=reason):
+        part(**values)
+
+
+def test_what_is_looked_for() -> None:
+    assert matcher_asked(ask(q="a")).parts == ("key", "value", "headers")
+    assert matcher_asked(ask(q="a", parts="key")).parts == ("key",)
+    with pytest.raises(BadAsk, match="parts may be key, value, headers"):
+        matcher_asked(ask(q="a", parts="topic"))
+    with pytest.raises(BadAsk, match="no regular expression"):
+        matcher_asked(ask(q="(", regex="1"))
+
+
+def test_who_sees_transactions_that_are_open() -> None:
+    assert level_of(ask()) == 1
+    assert level_of(ask(uncommitted="1")) == 0

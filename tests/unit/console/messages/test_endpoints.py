@@ -1,0 +1,114 @@
+"""What the page asks about records is answered: pages, one record, its bytes, finds, what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from broker.command.client.refusals import Refused
+from broker.command.records import reading
+from console.endpoints import BadAsk, Console, Download, NotHere
+from console.messages import endpoints
+from console.messages.endpoints import ENDPOINTS, SEARCHES_MAX, Searches
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.messages.list_offsets import ListOffsetsResponse
+from tests.unit.broker.command.client.scripted import (
+    ScriptedCluster,
+    ScriptedNode,
+    offsets_of,
+    topic_of,
+)
+from tests.unit.broker.command.records.batches import packed
+from tests.unit.console.one_console import OneCluster, answer_of, ask
+
+MESSAGES = "/api/topics/{topic}/messages"
+RECORD = MESSAGES + "/{partition}/{offset}"
+VALUES = [b'{"n": 3}', None, b"five", b"\x00\xff", b"x" * 5000, b"eight", b"nine"]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "wait_for_answers", lambda clients, _: clients)
+    monkeypatch.setattr(endpoints, "LOOK_EVERY_S", 0.0)
+
+
+def fetched(_request: Any) -> FetchResponse:
+    """The batch of offsets 3 to 9, whatever is asked for."""
+    batch = packed([(b"k", value) for value in VALUES], 3, headers=(("h", b"v"),))
+    data = PartitionData(0, 0, 10, 10, records=memoryview(batch))
+    return FetchResponse(responses=[FetchableTopicResponse("t", partitions=[data])])
+
+
+@pytest.fixture
+def console() -> Console:
+    node = ScriptedNode([fetched] * 9)
+    cluster = ScriptedCluster([topic_of("t")], {"ListOffsetsRequest": offsets_of}, {1: node})
+    return OneCluster(cluster)
+
+
+def asked(console: Console, path: str, **values: str) -> Any:
+    return answer_of(ENDPOINTS, path)(console, ask(topic="t", **values))
+
+
+def test_a_page_has_so_many_records_at_most(console: Console) -> None:
+    later = asked(console, MESSAGES, order="oldest", **{"from": "8"})
+    assert [one["offset"] for one in later["records"]] == [8, 9]
+    assert later["cursor"] is None
+    with pytest.raises(BadAsk, match="count is 999"):
+        asked(console, MESSAGES, count="999")
+
+
+def test_one_record_and_more_of_it(console: Console) -> None:
+    found = asked(console, RECORD, partition="0", offset="7")
+    assert found["value"] == {"text": "x" * 5000, "size": 5000}
+    with pytest.raises(NotHere, match="t-0 has no record at offset 2"):
+        asked(console, RECORD, partition="0", offset="2")
+
+
+def test_the_bytes_of_a_value(console: Console) -> None:
+    path = RECORD + "/{part}"
+    found = asked(console, path, partition="0", offset="6", part="value")
+    assert found == Download("t-0-6.value", b"\x00\xff")
+    assert asked(console, path, partition="0", offset="6", part="key").data == b"k"
+    with pytest.raises(NotHere, match="is null"):
+        asked(console, path, partition="0", offset="4", part="value")
+    with pytest.raises(NotHere, match="a record has no headers"):
+        asked(console, path, partition="0", offset="4", part="headers")
+
+
+def test_a_search_and_no_more_than_so_many(console: Console) -> None:
+    events = list(asked(console, "/api/topics/{topic}/search", q="ni"))
+    assert [one["offset"] for event in events for one in event.get("finds", ())] == [9]
+    assert events[-1]["ended"] == "end"
+    room = console.state(Searches).room
+    for _ in range(SEARCHES_MAX):
+        assert room.acquire(blocking=False)
+    with pytest.raises(Refused, match="searches run already"):
+        next(asked(console, "/api/topics/{topic}/search", q="ni"))
+    room.release()
+    search = asked(console, "/api/topics/{topic}/search", q="ni")
+    next(search)
+    search.close()  # the tab is gone
+    assert room.acquire(blocking=False)
+
+
+def test_a_tail(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = iter([8, 8, 10])
+
+    def growing(request: Any) -> ListOffsetsResponse:
+        found = offsets_of(request)
+        found.topics[0].partitions[0].offset = next(ends)
+        return found
+
+    with console.cluster() as cluster:
+        assert isinstance(cluster, ScriptedCluster)
+        cluster.answers["ListOffsetsRequest"] = growing
+    monkeypatch.setattr(endpoints, "_HEARTBEAT_EVERY_S", 0.0)
+    tail: Iterator[Any] = asked(console, "/api/topics/{topic}/tail")
+    assert next(tail) == {"records": [], "dropped": 0}
+    assert next(tail) is None
+    event = next(tail)
+    assert [one["offset"] for one in event["records"]] == [8, 9]
+    tail.close()

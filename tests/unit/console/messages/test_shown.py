@@ -1,0 +1,57 @@
+"""Bytes come as text or base64, cut between characters, and never raw."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from console.messages.shown import (
+    HEADERS_MAX,
+    bytes_shown,
+    headers_shown,
+    record_shown,
+    text_shown,
+)
+from protocol.records import Record
+
+
+@pytest.mark.parametrize(
+    ("data", "most", "shown"),
+    [
+        (None, 9, None),
+        (b"", 9, {"text": "", "size": 0}),
+        ("grün".encode(), 9, {"text": "grün", "size": 5}),
+        ("grün".encode(), 3, {"text": "gr", "size": 5, "cut": True}),
+        ("€€".encode(), 4, {"text": "€", "size": 6, "cut": True}),
+        (b"\x00\x01\xff", 9, {"base64": "AAH/", "size": 3}),
+        (b"\xff" * 9, 3, {"base64": "////", "size": 9, "cut": True}),
+        (b"a\xff", 9, {"base64": "Yf8=", "size": 2}),
+    ],
+)
+def test_bytes(data: bytes | None, most: int, shown: object) -> None:
+    assert bytes_shown(data, most) == shown
+
+
+def test_text_that_was_decoded() -> None:
+    assert text_shown("abc", 2) == {"text": "abc", "size": 2}
+    assert text_shown("abc", 2, 1) == {"text": "a", "size": 2, "cut": True}
+
+
+def test_headers_of_any_name_are_json() -> None:
+    name = b"\xff".decode("utf-8", "surrogateescape")
+    shown = headers_shown(((name, None), ("a", b"1")))
+    assert json.loads(json.dumps(shown)) == [["\\xff", None], ["a", {"text": "1", "size": 1}]]
+
+
+def test_a_record_and_how_many_headers_it_has_more() -> None:
+    headers = (("h", b"vv"),) * (HEADERS_MAX + 3)
+    shown = record_shown(2, Record(7, 1000, b"key", None, headers), 2)
+    assert shown["partition"] == 2
+    assert shown["offset"] == 7
+    assert shown["timestamp"] == 1000
+    assert shown["key"] == {"text": "ke", "size": 3, "cut": True}
+    assert shown["value"] is None
+    assert len(shown["headers"]) == HEADERS_MAX
+    assert shown["more_headers"] == 3
+    assert shown["size"] == 3 + 3 * len(headers)

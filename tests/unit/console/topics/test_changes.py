@@ -1,0 +1,64 @@
+"""A change of a topic is checked before the cluster is asked for it.
+
+That it is made then, `tests/compat/console/test_changes.py` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from console.endpoints import BadAsk
+from console.topics.changes import configure, grow, make
+from protocol.messages.incremental_alter_configs import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
+
+
+@pytest.fixture
+def cluster() -> ScriptedCluster:
+    altered = IncrementalAlterConfigsResponse(
+        responses=[AlterConfigsResourceResponse(0, None, 2, "t")]
+    )
+    return ScriptedCluster([topic_of("t")], {"IncrementalAlterConfigsRequest": altered})
+
+
+def test_a_config_goes_back_to_its_default(cluster: ScriptedCluster) -> None:
+    configure(cluster, "t", {"set": {"a": "1"}, "unset": ["b"]})
+    (asked,) = cluster.asked_for("IncrementalAlterConfigsRequest")[0].resources
+    assert [(one.name, one.value) for one in asked.configs] == [("a", "1"), ("b", None)]
+
+
+def _grown(cluster: ScriptedCluster, body: Any) -> Any:
+    return grow(cluster, "t", body)
+
+
+def _configured(cluster: ScriptedCluster, body: Any) -> Any:
+    return configure(cluster, "t", body)
+
+
+@pytest.mark.parametrize(
+    ("change", "body", "reason"),
+    [
+        (make, None, "said in an object"),
+        (make, {}, "has no name"),
+        (make, {"name": "a/b"}, "a topic cannot be called 'a/b'"),
+        (make, {"name": "a", "partitions": 0}, "partitions is to be a whole number from 1"),
+        (make, {"name": "a", "replicas": "2"}, "replicas is to be a whole number from 1"),
+        (make, {"name": "a", "configs": {"x": 1}}, "keys with texts"),
+        (_grown, {}, "count is missing"),
+        (_grown, {"count": True}, "count is to be a whole number"),
+        (_configured, {}, "nothing to change"),
+        (_configured, {"unset": "a"}, "unset is to be a list"),
+    ],
+)
+def test_what_is_wrong(
+    change: Callable[[Any, Any], Any], body: Any, reason: str, cluster: ScriptedCluster
+) -> None:
+    with pytest.raises(BadAsk, match=reason):
+        change(cluster, body)
+    assert cluster.asked == []
