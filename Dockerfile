@@ -12,6 +12,7 @@ WORKDIR /src
 RUN python -m venv /opt/ottla
 COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
 COPY console console
+COPY simulation simulation
 COPY log_format log_format
 COPY protocol protocol
 COPY storage storage

@@ -6,7 +6,16 @@ are packed under `ottla/_server`, which `ottla/__main__.py` puts on the path of 
 
 from setuptools import find_namespace_packages, setup
 
-SERVER = ("broker", "console", "controller", "log_format", "pipeline", "protocol", "storage")
+SERVER = (
+    "broker",
+    "console",
+    "controller",
+    "log_format",
+    "pipeline",
+    "protocol",
+    "simulation",
+    "storage",
+)
 
 packages = find_namespace_packages(include=[f"{name}*" for name in SERVER])
 setup(

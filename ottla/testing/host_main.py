@@ -24,7 +24,7 @@ def main(role: str, descriptor: int) -> int:
     if role == "child":
         return int(import_module("broker.testing.child").serve(channel))
     if role == "simulation":
-        return int(import_module("broker.testing.simulation.users.worker").serve(channel))
+        return int(import_module("simulation.users.worker").serve(channel))
     host = import_module("broker.testing.host")
     host.Host(channel, os.path.abspath(__file__), can_fork=role == "host").run()
     return 0

@@ -6,8 +6,10 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from tests.tools.packages import WITHOUT_SPARK
+
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("broker", "console", "controller", "log_format", "ottla", "protocol", "storage")
+PACKAGES = WITHOUT_SPARK
 PIPELINE = "pipeline"
 GENERATED = ROOT / "protocol" / "messages"
 

@@ -28,7 +28,7 @@ ENTRY_POINTS = (
     "broker/__main__.py",
     "broker/testing/child.py",
     "broker/testing/host.py",
-    "broker/testing/simulation/users/worker.py",
+    "simulation/users/worker.py",
     "log_format/spark_source.py",
     "ottla/testing/broker_process.py",
     "ottla/testing/host_main.py",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from controller.metadata.acl import PatternType, Permission
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from simulation.machines.layout import Layout
+from simulation.machines.sim_broker import SimBroker
 from tests.simulation.scenario import Scenario
 from tests.unit.broker.fake_connection import Connection, Reply
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
@@ -20,6 +18,8 @@ from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from simulation.machines.layout import Layout
+from simulation.machines.sim_broker import SimBroker
 from tests.authorization.random_acls import ALLOW, LITERAL
 from tests.simulation.scenario import Scenario
 from tests.unit.broker.fake_connection import Connection, Reply

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
@@ -36,6 +35,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from protocol.records import Record
+from simulation.machines.sim_broker import SimBroker
 from tests.authorization.secured_story import ALL, ON_CLUSTER, ROOT, SecuredStory, allowing
 from tests.batches import build_batch
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from log_format.transaction_index import AbortedTxn
+from simulation.sim_scheduler import SimScheduler
 from storage.filesystem import LocalFilesystem
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.log_dir_failure import LogDirFailureChannel

@@ -16,8 +16,9 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.tools.packages import SERVER
+
 ROOT = Path(__file__).resolve().parents[2]
-SERVER = ("broker", "console", "controller", "log_format", "pipeline", "protocol", "storage")
 SOURCES = ("ottla", *SERVER, "pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
 _OWN = ("__editable__", "ottla")
 _METADATA = (".dist-info", ".pth")

@@ -13,12 +13,12 @@ import pytest
 
 from tests.packaging.installation import (
     ROOT,
-    SERVER,
     Environment,
     build_wheel,
     copy_of_the_sources,
     write_wheel,
 )
+from tests.tools.packages import SERVER
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+import tomllib
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -73,8 +74,12 @@ _BEHIND = {"os": "posix", "socket": "_socket", "signal": "_signal"}
 _BY_PLATFORM = ("psutil",)
 """What tests use, and what has another half for each platform: loaded as what it is here."""
 _ROOT = Path(__file__).resolve().parents[2]
-_PACKAGES = ("broker", "console", "controller", "log_format", "ottla", "protocol", "storage")
-_OURS = tuple(f"{_ROOT}/{one}/" for one in _PACKAGES)
+_PYPROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())
+_OURS = tuple(
+    f"{_ROOT}/{package}/"
+    for package in _PYPROJECT["tool"]["importlinter"]["root_packages"]
+    if package != "pipeline"
+)
 _LIBRARY = tuple({sys.prefix, sys.base_prefix, "<frozen"})
 
 

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from broker.testing.simulation.sim_scheduler import SimScheduler, SimTimer
 from protocol.api_keys import ApiKey, messages_of
 from protocol.frames.message_codec import (
     decode,
@@ -23,6 +22,7 @@ from protocol.frames.message_codec import (
     read_request_header,
     skip_header_tags,
 )
+from simulation.sim_scheduler import SimScheduler, SimTimer
 from storage.ports import Answered, ChannelFailure
 
 

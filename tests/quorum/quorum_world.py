@@ -15,9 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_process import ProcessBlocking, ProcessScheduler
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.snapshot import SnapshotContent, decode_snapshot, image_of
@@ -29,6 +26,9 @@ from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.rights import UNLIMITED, Rights
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_process import ProcessBlocking, ProcessScheduler
+from simulation.sim_scheduler import SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.quorum.quorum_invariants import QuorumInvariants

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.testing.simulation.sim_trace import Grouped, Judged, Muted
+from simulation.sim_trace import Grouped, Judged, Muted
 from tests.simulation.acls.acl_mutants import acl_table
 from tests.simulation.cluster_mutants import cluster_table
 from tests.simulation.consumer_groups.consumer_mutants import consumer_table

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker.testing.simulation.sim_client import SimClient, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -41,6 +39,8 @@ from protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from simulation.sim_client import SimClient, Waits
+from simulation.sim_trace import Violation
 
 TOPIC = 2
 LATEST = -1

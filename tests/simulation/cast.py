@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from broker.testing.simulation.machines.cluster_view import ClusterView
+from simulation.machines.cluster_view import ClusterView
 from tests.simulation.consumer_groups.churning_member import ChurningMember
 from tests.simulation.consumer_groups.consumer_member import ConsumerMember
 from tests.simulation.consumer_groups.migrating_member import MigratingMember

@@ -10,9 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker.testing.simulation.machines.cluster_view import ClusterView
-from broker.testing.simulation.sim_client import SimClient, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from protocol.messages.list_offsets import (
@@ -21,6 +18,9 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
+from simulation.machines.cluster_view import ClusterView
+from simulation.sim_client import SimClient, Waits
+from simulation.sim_trace import Violation
 from tests.simulation.fetched_batches import bounds_of
 
 SESSIONS_FROM = 7

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.txn_offset_commit import (
@@ -19,6 +17,8 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from simulation.sim_client import Waits
+from simulation.sim_trace import Violation
 from tests.simulation.consumers import STALE, Asked, Fetching
 from tests.simulation.fetched_batches import Records, bounds_of, committed_of
 from tests.simulation.group_members import ELSEWHERE, FORGOTTEN, REJOIN, GroupMember, Key

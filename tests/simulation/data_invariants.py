@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import Invariant
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.invariants.invariant import Invariant
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.admins import Deleting
 from tests.simulation.consumers import Asked, Fetching
 from tests.simulation.fetched_batches import committed_of, records_of

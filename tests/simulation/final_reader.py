@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import Topic, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, Member
 from protocol.messages.describe_groups import DescribeGroupsRequest
@@ -16,6 +14,8 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
+from simulation.sim_client import Topic, Waits
+from simulation.sim_trace import Violation
 from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM
 from tests.simulation.data_invariants import Place, ReadPartition
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of

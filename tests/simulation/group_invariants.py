@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import Invariant, Register
-from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.invariants.invariant import Invariant, Register
+from simulation.machines.cluster_view import OFFSETS_TOPIC
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.group_members import Committing, Key, Reading, assignment_of
 
 NOTHING_COMMITTED = -1

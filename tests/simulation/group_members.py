@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker.testing.simulation.sim_client import SimClient, Topic, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -35,6 +33,8 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.primitives import MessageBuffer
+from simulation.sim_client import SimClient, Topic, Waits
+from simulation.sim_trace import Violation
 
 SESSION_MS = 6_000
 REBALANCE_MS = 8_000

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import UNSURE, Invariant, Register
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.invariants.invariant import UNSURE, Invariant, Register
+from simulation.network.sim_network import Exchange
 from tests.simulation.admins import CONFIG
 
 TOPIC_ID_IN_CREATE_FROM = 7

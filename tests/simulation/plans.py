@@ -6,9 +6,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from broker.testing.simulation.faults.faults import Faults
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.network.sim_network import Weather
+from simulation.faults.faults import Faults
+from simulation.machines.layout import Layout
+from simulation.network.sim_network import Weather
 
 NERVOUS = {
     "controller.quorum.election.timeout.ms": "150",

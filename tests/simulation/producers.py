@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.testing.simulation.machines.cluster_view import ClusterView
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
+from simulation.machines.cluster_view import ClusterView
+from simulation.network.sim_network import Exchange
+from simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Waits
+from simulation.sim_trace import Violation
 from tests.batches import build_batch
 from tests.retriable import RETRIABLE
 from tests.simulation.transactions import Txn

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.replication.partition import Partition
-from broker.testing.simulation.faults.faults import Faults
-from broker.testing.simulation.machines.cluster_view import TRANSACTIONS_TOPIC
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange, Weather
-from broker.testing.simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Task, Topic, Waits
-from broker.testing.simulation.sim_trace import Outcome
 from protocol.errors import ErrorCode
+from simulation.faults.faults import Faults
+from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
+from simulation.machines.layout import Layout
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange, Weather
+from simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Task, Topic, Waits
+from simulation.sim_trace import Outcome
 from tests.simulation.cast import GROUPS
 from tests.simulation.group_members import GroupMember
 from tests.simulation.plans import Plan

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.testing.simulation.machines.memory_filesystem import Died
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import (
@@ -34,6 +31,9 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from simulation.machines.memory_filesystem import Died
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.cast import GROUPS
 from tests.simulation.group_members import Committing, Key, Reading, encoded
 from tests.simulation.scenario import Scenario, ScriptedClient

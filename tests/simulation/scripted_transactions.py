@@ -9,10 +9,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from broker.testing.simulation.machines.cluster_view import TRANSACTIONS_TOPIC
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_client import Waits
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -24,6 +20,10 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
+from simulation.sim_client import Waits
 from storage.log.unified_log import UnifiedLog
 from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
 from tests.simulation.producers import Batch, Sending

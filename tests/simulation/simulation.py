@@ -15,13 +15,13 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.node.node import Node
-from broker.testing.simulation.invariants.cluster_invariants import CLUSTER_INVARIANTS
-from broker.testing.simulation.invariants.control_invariants import CONTROL_INVARIANTS
-from broker.testing.simulation.invariants.invariant import Invariant
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Weather
-from broker.testing.simulation.sim_trace import Failure, Outcome, Violation
-from broker.testing.simulation.simulated_cluster import SimulatedCluster
+from simulation.invariants.cluster_invariants import CLUSTER_INVARIANTS
+from simulation.invariants.control_invariants import CONTROL_INVARIANTS
+from simulation.invariants.invariant import Invariant
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Weather
+from simulation.sim_trace import Failure, Outcome, Violation
+from simulation.simulated_cluster import SimulatedCluster
 from tests.simulation.acls.acl_changer import AclChanger
 from tests.simulation.acls.acl_invariants import AnswersAgreeWithAcls
 from tests.simulation.acls.principals import NODES, principal_of, settings

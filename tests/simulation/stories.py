@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.network.sim_network import Weather
-from broker.testing.simulation.sim_client import Task, Waits
 from protocol.errors import ErrorCode
+from simulation.machines.layout import Layout
+from simulation.network.sim_network import Weather
+from simulation.sim_client import Task, Waits
 from tests.simulation.group_members import SESSION_MS, GroupMember
 from tests.simulation.scenario import Scenario
 

@@ -14,7 +14,7 @@ import random
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.compacted_life import CompactedLife, cleaned
 
 POINTS_MAX = 400

@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from broker.testing.simulation.sim_client import SimClient, Waits
+from simulation.sim_client import SimClient, Waits
 from tests.simulation.final_reader import FinalReader
 from tests.simulation.plans import brokers_of
 from tests.simulation.simulation import Simulation

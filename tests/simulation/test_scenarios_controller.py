@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.layout import Layout
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from simulation.machines.layout import Layout
 from tests.simulation.scenario import Scenario
 from tests.simulation.stories import voters_die_after_their_votes
 

@@ -14,9 +14,9 @@ from broker.groups.classic.group import ClassicGroup
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.group_state import ConsumerGroupState
 from broker.groups.group_shard import GroupShard
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.machines.sim_broker import SimBroker
 from tests.simulation.cast import MIGRATING
 from tests.simulation.consumer_groups.consumer_member import LEAVE_EPOCH
 from tests.simulation.consumer_groups.conversion_stories import (

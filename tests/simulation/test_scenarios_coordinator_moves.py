@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -13,6 +11,8 @@ from protocol.messages.alter_partition_reassignments import (
     ReassignableTopic,
 )
 from protocol.messages.elect_leaders import ElectLeadersRequest
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_groups import (
     STAY,

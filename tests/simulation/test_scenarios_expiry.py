@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.sim_trace import Failure
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.offset_fetch import (
@@ -19,6 +18,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from simulation.sim_trace import Failure
 from tests.simulation.cast import MIGRATING
 from tests.simulation.consumer_groups.migrating_member import Speaks
 from tests.simulation.consumer_groups.steered_member import SteeredMember, steered

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from broker.config.parse import with_overrides
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from controller.metadata.image import NO_LEADER
 from protocol.errors import ErrorCode
+from simulation.machines.layout import Layout
+from simulation.machines.sim_broker import SimBroker
 from tests.simulation.scenario import Scenario
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ from dataclasses import replace
 import pytest
 
 from broker.replication.partition import Partition
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.errors import ErrorCode
+from simulation.machines.sim_broker import SimBroker
 from tests.simulation.scenario import Scenario
 
 FULL = "/more"

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_client import Waits
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
+from simulation.sim_client import Waits
 from tests.batches import build_batch
 from tests.simulation.group_members import GroupMember
 from tests.simulation.scenario import Scenario

@@ -12,9 +12,6 @@ from unittest.mock import patch
 
 import pytest
 
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_client import SimClient, Waits
 from controller.decisions import producer_ids_control
 from controller.metadata.image import MetadataImage
 from protocol.api_keys import ApiKey
@@ -31,6 +28,9 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.init_producer_id import InitProducerIdRequest
+from simulation.machines.layout import Layout
+from simulation.network.sim_network import Exchange
+from simulation.sim_client import SimClient, Waits
 from tests.simulation.scenario import Scenario
 
 pytestmark = pytest.mark.slow

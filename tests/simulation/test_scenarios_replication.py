@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -26,6 +24,8 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from simulation.machines.layout import Layout
+from simulation.machines.sim_broker import SimBroker
 from tests.simulation.admins import Deleting
 from tests.simulation.fetched_batches import records_of
 from tests.simulation.scenario import Scenario

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from protocol.errors import ErrorCode
+from simulation.machines.sim_broker import SimBroker
 from tests.simulation.cast import SOURCE
 from tests.simulation.consumers import SimConsumer
 from tests.simulation.scenario import Scenario

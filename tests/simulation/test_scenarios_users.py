@@ -9,8 +9,6 @@ import pytest
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.requests.context import ANONYMOUS
-from broker.testing.simulation.machines.layout import Layout
-from broker.testing.simulation.sim_client import SimClient, Waits
 from controller.metadata.acl import Acl
 from controller.metadata.acl_filter import ANY, MATCH
 from controller.metadata.image import MetadataImage
@@ -29,6 +27,8 @@ from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from simulation.machines.layout import Layout
+from simulation.sim_client import SimClient, Waits
 from tests.simulation.scenario import Scenario
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.invariants.invariant import Promises, Violation
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.end_txn import EndTxnResponse
 from protocol.messages.fetch import (
@@ -27,6 +24,9 @@ from protocol.messages.produce import (
 )
 from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from protocol.records import Record
+from simulation.invariants.invariant import Promises, Violation
+from simulation.network.sim_network import Exchange
+from simulation.sim_scheduler import SimScheduler
 from tests.batches import build_batch
 from tests.simulation.consumers import Asked, Fetching
 from tests.simulation.data_invariants import ReadPartition

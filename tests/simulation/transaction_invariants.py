@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import Invariant
-from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.errors import ErrorCode
+from simulation.invariants.invariant import Invariant
+from simulation.machines.cluster_view import OFFSETS_TOPIC
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.consumers import Fetching
 from tests.simulation.data_invariants import fetched, payload, where
 from tests.simulation.group_members import Key, Reading

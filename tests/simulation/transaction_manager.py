@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import REFUSALS, SimClient, Topic, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from protocol.messages.add_partitions_to_txn import (
@@ -24,6 +22,8 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
+from simulation.sim_client import REFUSALS, SimClient, Topic, Waits
+from simulation.sim_trace import Violation
 from tests.batches import build_batch
 from tests.simulation.producers import RETRIED, SETTLED, Batch, Sending
 from tests.simulation.transactions import Ending, Fencing, Txn

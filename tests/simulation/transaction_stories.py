@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.testing.simulation.machines.cluster_view import TRANSACTIONS_TOPIC
 from protocol.errors import ErrorCode
+from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
 from tests.simulation.cast import ACCOUNTS, COPIERS, SOURCE
 from tests.simulation.scenario import Scenario
 from tests.simulation.scripted_transactions import (

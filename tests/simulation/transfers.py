@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import SimClient, Waits
+from simulation.sim_client import SimClient, Waits
 from tests.simulation.transaction_manager import TransactionManager
 from tests.simulation.transactions import Txn
 

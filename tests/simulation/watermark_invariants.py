@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import Invariant
-from broker.testing.simulation.invariants.replica_watermarks import ReplicasWatermarksDoNotGoBack
-from broker.testing.simulation.machines.layout import CHECKPOINT_MS
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
+from simulation.invariants.invariant import Invariant
+from simulation.invariants.replica_watermarks import ReplicasWatermarksDoNotGoBack
+from simulation.machines.layout import CHECKPOINT_MS
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.admins import Deleting
 from tests.simulation.consumers import Fetching, Key
 from tests.simulation.data_invariants import (

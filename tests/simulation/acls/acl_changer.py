@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from broker.testing.simulation.sim_client import SimClient, Waits
-from broker.testing.simulation.sim_trace import Violation
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from simulation.sim_client import SimClient, Waits
+from simulation.sim_trace import Violation
 from tests.simulation.acls.principals import (
     BANKER,
     HOST,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from broker.testing.simulation.machines.sim_broker import SimBroker
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
+from simulation.machines.sim_broker import SimBroker
 from tests.authorization.reference import Entry, Reference
 from tests.simulation.acls.claims import Need
 from tests.simulation.acls.principals import HOST, SUPER_USERS

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import Invariant
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_trace import Judged
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.messages.fetch import FetchResponse
+from simulation.invariants.invariant import Invariant
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
+from simulation.sim_trace import Judged
 from tests.simulation.acls.acl_history import AclHistory, Known
 from tests.simulation.acls.claims import FORWARDED, REFUSED, Claim, Need, claims_of
 from tests.simulation.acls.principals import SUPER_USERS, principal_of

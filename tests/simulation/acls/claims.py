@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from broker.testing.simulation.network.sim_network import Exchange
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.primitives import ZERO_UUID
+from simulation.network.sim_network import Exchange
 
 NameOf = Callable[[bytes], str | None]
 """Of a topic id."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.testing.simulation.sim_client import SimClient, Waits
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
@@ -25,6 +24,7 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from simulation.sim_client import SimClient, Waits
 from tests.simulation.acls.acl_changer import ALLOW, ANY, LITERAL, NAMES
 
 NOWHERE = "nowhere"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import Waits
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatRequestTopicPartitions,
 )
+from simulation.sim_client import Waits
 from tests.simulation.consumer_groups.consumer_member import (
     CLIENT_IDS_FROM,
     GIVE_UP_MS,

@@ -17,13 +17,13 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.group_shard import GroupShard
 from broker.groups.reconciliation.member_state import STABLE
-from broker.testing.simulation.invariants.invariant import Invariant
-from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from controller.metadata.image import TopicsImage
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.invariants.invariant import Invariant
+from simulation.machines.cluster_view import OFFSETS_TOPIC
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH
 from tests.simulation.consumer_groups.migrating_member import owned_of, subscription_of
 from tests.simulation.group_members import HEARTBEAT_MS, SESSION_MS, Committing, Key, assignment_of

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import Waits
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatRequestTopicPartitions,
 )
+from simulation.sim_client import Waits
 from tests.simulation.group_members import HEARTBEAT_MS, SESSION_MS, GroupMember, Key
 
 SETTINGS = {

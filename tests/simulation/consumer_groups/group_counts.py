@@ -13,8 +13,8 @@ from typing import Any
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import JOIN_EPOCH
-from broker.testing.simulation.sim_trace import Grouped
 from protocol.messages.group_records import GroupMetadataValue
+from simulation.sim_trace import Grouped
 from tests.simulation.consumer_groups.group_log import Entry, LoggedGroups, groups_in
 from tests.simulation.consumer_groups.log_invariants import OfTheLog
 

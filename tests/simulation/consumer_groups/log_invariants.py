@@ -15,14 +15,14 @@ from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.held import names
 from broker.groups.reconciliation.position import STATIC_LEAVE_EPOCH
-from broker.testing.simulation.invariants.invariant import OfEachBroker
-from broker.testing.simulation.machines.cluster_view import OFFSETS_TOPIC
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.sim_trace import Violation
 from protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataKey,
     GroupMetadataValue,
 )
+from simulation.invariants.invariant import OfEachBroker
+from simulation.machines.cluster_view import OFFSETS_TOPIC
+from simulation.machines.sim_broker import SimBroker
+from simulation.sim_trace import Violation
 from tests.simulation.consumer_groups.consumer_invariants import consumer_groups
 from tests.simulation.consumer_groups.group_log import (
     Entry,

@@ -15,8 +15,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from broker.testing.simulation.sim_client import Topic, Waits
-from broker.testing.simulation.sim_trace import Violation
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -26,6 +24,8 @@ from protocol.messages.consumer_protocol import (
 )
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from simulation.sim_client import Topic, Waits
+from simulation.sim_trace import Violation
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH, ConsumerMember
 from tests.simulation.group_members import (
     ELSEWHERE,

@@ -22,9 +22,9 @@ from broker.groups.consumer.state.group_state import ConsumerGroupState
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.reconciliation.position import JOIN_EPOCH, STATIC_LEAVE_EPOCH
 from broker.node.node import Node
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
 from protocol.api_keys import ApiKey
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
 from tests.simulation.consumer_groups.consumer_invariants import OfConsumerGroups, Place
 
 ASSIGNMENT_INTERVAL_MS = 1_000.0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_client import Waits
 from protocol.errors import ErrorCode
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from simulation.sim_client import Waits
 from tests.simulation.cast import MIGRATING
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH
 from tests.simulation.consumer_groups.migrating_member import MigratingMember, Speaks

@@ -18,8 +18,8 @@ from broker.groups.consumer.state.records import (
 from broker.groups.group_records import group_metadata_record, group_tombstone
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
-from broker.testing.simulation.sim_trace import Grouped
 from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
+from simulation.sim_trace import Grouped
 from tests.simulation.__main__ import Job, main
 from tests.simulation.consumer_groups.group_counts import counts_of
 from tests.simulation.consumer_groups.group_log import Entry

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker.requests.context import ANONYMOUS
-from broker.testing.simulation.sim_client import SimClient, Waits
-from broker.testing.simulation.sim_trace import Violation
 from controller.metadata.client_quotas import CLIENT_ID, USER, QuotaEntity
 from protocol.errors import ErrorCode
 from protocol.messages.alter_client_quotas import (
@@ -22,6 +20,8 @@ from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequestEntryData,
     OpData,
 )
+from simulation.sim_client import SimClient, Waits
+from simulation.sim_trace import Violation
 
 PRODUCE, FETCH, REQUEST, MUTATION = (
     "producer_byte_rate",

@@ -12,12 +12,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from broker.testing.simulation.invariants.invariant import OfEachBroker
-from broker.testing.simulation.machines.sim_broker import SimBroker
-from broker.testing.simulation.network.sim_network import Exchange
-from broker.testing.simulation.sim_trace import Muted
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, response_parts
+from simulation.invariants.invariant import OfEachBroker
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
+from simulation.sim_trace import Muted
 from tests.simulation.quotas.quota_changer import (
     FETCH,
     MUTATION,

@@ -17,7 +17,7 @@ from broker.quotas.client_quotas import RequestLimits
 from broker.quotas.limits import SetLimits
 from broker.quotas.measured import MeasuredRate, MeasuredTokens
 from broker.requests import request_handler
-from broker.testing.simulation.network.sim_server_end import ServerEnd
+from simulation.network.sim_server_end import ServerEnd
 from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import Plan, brokers_of
 from tests.simulation.simulation import Failure, Simulation

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.sim_trace import Muted
+from simulation.sim_trace import Muted
 from tests.simulation.plans import Plan, is_limited
 from tests.simulation.quotas.quota_mutants import QUOTA_MUTANTS, quota_failure
 from tests.simulation.simulation import Simulation

@@ -12,7 +12,6 @@ from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from broker.plugins.node_plugins import NodePlugins
 from broker.requests.context import ANONYMOUS
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -20,6 +19,7 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
 from protocol.rights import Judge
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.closed_files import UNLIMITED
 from tests.batches import build_batch

@@ -10,7 +10,6 @@ from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.to_controller import ToController
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord
@@ -24,6 +23,7 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.records import Record
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import Descriptors

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.requests.sliced_answers import SlicedAnswers
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.controller_node import ControllerNode
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
@@ -30,6 +28,8 @@ from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 from protocol.rights import UNLIMITED, Rights
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.decisions.feature_control import INITIAL_FEATURES
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.records import MetadataRecord, decode_record
@@ -21,6 +20,7 @@ from controller.raft.leader_batches import Proposal, proposal
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
+from simulation.sim_scheduler import SimScheduler
 from storage.log.sliced_work import Steps
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context
 

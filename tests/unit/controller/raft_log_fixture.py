@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from protocol.records import Record
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

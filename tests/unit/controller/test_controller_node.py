@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch
 from controller.storage_format import encode_bootstrap
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.controller_timers import ControllerTimers
 from controller.metadata.delegation_token import TokenKey
 from controller.settings import ControllerSettings
+from simulation.sim_scheduler import SimScheduler
 
 
 class Calls:

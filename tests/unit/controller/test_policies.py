@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
 from ottla.plugins.policies import (
@@ -27,6 +26,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.ports import NoAnswer
 from tests.unit.controller.controller_fixture import OneNode
 

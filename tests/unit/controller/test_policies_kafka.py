@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
 from ottla.plugins.policies import (
@@ -26,6 +25,7 @@ from protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.controller.controller_fixture import OneNode
 
 GOLDEN = json.loads(

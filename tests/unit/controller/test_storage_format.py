@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from controller.metadata.records import MetadataRecordError
 from controller.storage_format import (
     FormatError,
@@ -18,6 +17,7 @@ from controller.storage_format import (
 )
 from protocol.messages.metadata_records import FeatureLevelRecord, UserScramCredentialRecord
 from protocol.primitives import uuid_from_string
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.checkpoints import MetaProperties, encode_meta_properties
 
 CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"

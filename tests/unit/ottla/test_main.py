@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from ottla.__main__ import ottla_command
+from tests.tools.packages import SERVER
 
 ROOT = Path(__file__).parents[3]
-OURS = ("broker", "console", "controller", "log_format", "pipeline", "protocol", "storage")
+OURS = SERVER
 
 
 def run(*command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimScheduler
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaning.cleaner_ports import Cleaned, CleanerSettings

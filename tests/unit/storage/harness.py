@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimScheduler
 from storage.filesystem import Filesystem
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.log_dir_failure import LogDirFailureChannel

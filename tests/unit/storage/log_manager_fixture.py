@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel

@@ -21,9 +21,9 @@ from broker.coordinator.coordinator_runtime import (
     ShardContext,
 )
 from broker.coordinator.outcome import AT_ONCE, Decided, Outcome
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from protocol.errors import ErrorCode, ProtocolError
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.sliced_work import SlicedWork, Steps
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 

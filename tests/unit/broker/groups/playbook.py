@@ -24,7 +24,6 @@ from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
 from broker.requests.sliced_answers import SlicedAnswers
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import (
     BrokerRegistration,
     Endpoint,
@@ -37,6 +36,7 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
 from protocol.rights import UNLIMITED, Rights
+from simulation.sim_scheduler import SimScheduler
 from storage.log.sliced_work import SlicedWork
 from tests.clients.group_conversation import (
     beat,

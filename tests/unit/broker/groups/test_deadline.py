@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.groups.deadline import Deadline
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from simulation.sim_scheduler import SimScheduler
 
 
 class _Clocked:

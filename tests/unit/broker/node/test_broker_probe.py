@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from broker.node.broker_probe import BrokerProbe
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import BrokerRegistration, Endpoint
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from simulation.sim_scheduler import SimScheduler
 from storage.ports import Answered, ChannelFailure, Looked
 
 ME, OTHER = 1, 2

@@ -8,7 +8,6 @@ from broker.config.parse import single_node_config
 from broker.groups.group_records import offset_tombstone
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from broker.transactions.transaction_log import transaction_tombstone
 from controller.metadata.image import BrokerRegistration, Endpoint
 from protocol.errors import ErrorCode
@@ -21,6 +20,7 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.filesystem import LocalFilesystem
 from tests.unit.broker.node_fixture import Running, halt
 

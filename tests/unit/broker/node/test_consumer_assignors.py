@@ -12,11 +12,11 @@ from broker.config.parse import single_node_config
 from broker.groups.consumer.assignors.assignors import Assignors
 from broker.node.consumer_assignors import assignors_of_node
 from broker.plugins.node_plugins import NodePlugins
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import MetadataImage
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.config_def import ConfigError
 from storage.log.sliced_work import SlicedWork
 from tests.unit.broker.node_fixture import Running

@@ -16,7 +16,6 @@ from broker.node.guards import Guards
 from broker.plugins.node_plugins import NodePlugins
 from broker.security.listener_guard import ListenerGuard
 from broker.security.sasl.server_mechanism import Question
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.api_keys import ApiKey
@@ -26,6 +25,7 @@ from protocol.messages.metadata import MetadataRequest
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.config_def import ConfigError
 from tests import certificates
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from broker.plugins.bounded_calls import BoundedCalls
 from broker.scheduler import BlockingPool
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.ports import NoAnswer
 
 Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from broker.purgatory.purgatory import DelayedOperation, Purgatory
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from simulation.sim_scheduler import SimScheduler
 
 
 class Waiting(DelayedOperation):

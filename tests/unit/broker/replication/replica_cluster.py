@@ -20,8 +20,6 @@ from broker.replication.partition import Partition
 from broker.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.sliced_answers import SlicedAnswers
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
 from controller.metadata.loader import delta_between
@@ -45,6 +43,8 @@ from protocol.messages.metadata_records import (
 )
 from protocol.record_batch import iterate_batches
 from protocol.records import Record
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

@@ -13,8 +13,6 @@ from broker.metrics import Metrics
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_mover import align
-from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from protocol.errors import ErrorCode
@@ -24,6 +22,8 @@ from protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

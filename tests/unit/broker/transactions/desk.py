@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from broker.config.parse import single_node_config
 from broker.coordinator.coordinator_partitions import partition_for
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from broker.transactions.transaction_metadata import TransactionMetadata
@@ -20,6 +19,7 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from simulation.sim_scheduler import SimScheduler
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 

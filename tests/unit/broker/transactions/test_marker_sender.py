@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.transactions.marker_sender import (
     RETRY_BACKOFF_MAX_MS,
     Leader,
@@ -13,6 +12,7 @@ from broker.transactions.marker_sender import (
 )
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from simulation.sim_scheduler import SimScheduler
 from storage.ports import ChannelFailure
 from storage.topic_partition import TopicPartition
 from tests.unit.broker.transactions.desk import A0, A1, B0, answered

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from broker.transactions.transaction_expiry import OpenTransactions, is_expired
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_state import TransactionState
+from simulation.sim_scheduler import SimScheduler
 
 S = TransactionState
 

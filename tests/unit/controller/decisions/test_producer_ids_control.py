@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from controller.decisions.decision import View
 from controller.decisions.producer_ids_control import (
     BLOCK_SIZE,
@@ -12,6 +11,7 @@ from controller.decisions.producer_ids_control import (
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from protocol.messages.metadata_records import ProducerIdsRecord
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import OneNode, broker_record, image_of
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.decisions.decision import Decision, View
 from controller.decisions.request_timeout import RequestTimeouts
 from protocol.errors import ApiError, ErrorCode
+from simulation.sim_scheduler import SimScheduler
 
 
 class Queue:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.loader import CommittedBatch
 from controller.metadata.records import encode_record
 from controller.raft.committed_batches import CommittedBatches
@@ -13,6 +11,8 @@ from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.records import RecordBatchBuilder
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
 from controller.metadata.control_records import control_batch
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_snapshot
@@ -24,6 +23,7 @@ from protocol.messages.consumer_protocol import (
 )
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.primitives import ZERO_UUID
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
 
 OWN, OTHER = b"o" * 16, b"p" * 16

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch
 from controller.raft import raft_messages as m
@@ -18,6 +16,8 @@ from controller.raft.raft_client import NotLeader, RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 

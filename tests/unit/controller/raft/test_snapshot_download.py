@@ -6,8 +6,6 @@ import errno
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.snapshot import encode_image
@@ -21,6 +19,8 @@ from protocol.messages.consumer_protocol import (
     VotersRecord,
     VotersRecordVoter,
 )
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 

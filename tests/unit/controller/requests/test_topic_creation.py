@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.decisions.decision import Decision, View
 from controller.policies import Policies
 from controller.requests import topic_creation
@@ -27,6 +26,7 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.rights import UNLIMITED
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.rights_fixture import ListJudge, on_topic
 from tests.unit.controller.controller_fixture import OneNode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.future_logs import FutureLogs
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.unified_log import UnifiedLog

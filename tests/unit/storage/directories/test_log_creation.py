@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_creation import LogCreation
 from storage.directories.log_dir_state import LogDirState
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.offset_checkpoints import Offsets
 from storage.log.sliced_work import Steps

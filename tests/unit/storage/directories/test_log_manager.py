@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from protocol.errors import ErrorCode
+from simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from storage.directories.log_dirs import LogDirLocked
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.filesystem import LocalFilesystem

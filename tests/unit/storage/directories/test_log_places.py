@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.filesystem import LocalFilesystem
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.log.log_dir_failure import LogPlaceTaken

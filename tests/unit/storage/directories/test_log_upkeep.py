@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.records import Record
+from simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.directories.log_upkeep import LogUpkeep

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import Jobs

@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.closed_files import ClosedFile, ClosedFiles
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from simulation.sim_scheduler import SimScheduler
 from storage.filesystem import LocalFilesystem
 from storage.log.closed_files import ClosedFiles
 from storage.log.descriptors import (

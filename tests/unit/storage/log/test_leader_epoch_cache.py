@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import EpochEndOffset
 from storage.log.leader_epoch_cache import LeaderEpochCache
 

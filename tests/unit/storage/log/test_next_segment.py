@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
+from simulation.sim_scheduler import SimScheduler
 from storage import platform_calls
 from storage.filesystem import LocalFilesystem
 from storage.log import next_segment

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.testing.simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
+from simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
 from storage import platform_calls
 from storage.filesystem import LocalFilesystem
 from storage.log import write_back

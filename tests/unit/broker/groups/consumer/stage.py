@@ -14,7 +14,6 @@ from broker.groups.consumer.protocol import ConsumerProtocol
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import read_group_record
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from controller.metadata.image import MetadataImage, ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
@@ -29,6 +28,7 @@ from protocol.messages.group_records import (
     GroupMetadataKey,
 )
 from protocol.primitives import MessageBuffer
+from simulation.sim_scheduler import SimScheduler
 from storage.log.sliced_work import Steps, in_one_go
 from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.groups.playbook import image_with

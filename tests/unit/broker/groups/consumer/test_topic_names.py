@@ -8,7 +8,7 @@ import re2
 
 from broker.groups.consumer.membership import Describable, all_of_them
 from broker.groups.consumer.topic_names import TopicNames
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.sliced_work import SlicedWork
 
 

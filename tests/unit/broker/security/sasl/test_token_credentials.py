@@ -21,7 +21,6 @@ from broker.security.sasl.token_credentials import (
     TokenCredentials,
     TokenLogin,
 )
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.delegation_token import DelegationToken, TokenKey
 from controller.metadata.scram_credential import (
     ScramCredential,
@@ -31,6 +30,7 @@ from controller.metadata.scram_credential import (
 )
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.golden import token_cases as given
 from tests.golden.sasl_talk import CLOSED, ITERATIONS, SALT, salted
 from tests.golden.token_logins import LOGINS, ORDINARY, REAUTH_MS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.testing.faults.links import CuttableChannel, Links
-from broker.testing.simulation.sim_scheduler import SimScheduler
+from simulation.sim_scheduler import SimScheduler
 from storage.ports import Answered, ChannelFailure
 
 

@@ -12,7 +12,6 @@ from broker.network.login import Refusal, Said
 from broker.testing.faults.faults import Faults
 from broker.testing.faults.logins import LoginFaults
 from broker.testing.faults.rule import Aim, Deed, Rule
-from broker.testing.simulation.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
@@ -20,6 +19,7 @@ from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
+from simulation.sim_scheduler import SimScheduler
 
 HANDSHAKE = encode_request(SaslHandshakeRequest("PLAIN"), 1, 5, "me")[4:]
 TOKEN = encode_request(SaslAuthenticateRequest(b"secret"), 2, 6, "me")[4:]

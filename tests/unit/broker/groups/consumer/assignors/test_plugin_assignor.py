@@ -11,7 +11,6 @@ from broker.groups.consumer.assignors.assignor import GroupAssignment, MemberSub
 from broker.groups.consumer.assignors.plugin_assignor import PluginAssignor
 from broker.plugins.bounded_calls import BoundedCalls
 from broker.plugins.loop_calls import LoopCalls
-from broker.testing.simulation.sim_scheduler import SimBlocking, SimScheduler
 from controller.metadata.image import (
     BrokerRegistration,
     MetadataImage,
@@ -20,6 +19,7 @@ from controller.metadata.image import (
     TopicsImage,
 )
 from ottla.plugins.assignor import ConsumerGroupAssignor, Member, Topic
+from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.ports import NoAnswer
 
 A, B = b"a" * 16, b"b" * 16

@@ -1,0 +1,356 @@
+"""What goes wrong with processes, disks and links, drawn from the seed.
+
+A death comes between two events, or in the midst of one: before the n-th change of the disk from
+now on, so that a request can be half done. A disk that fails takes its log directory offline; the
+only one ends the process. Every process is started again after a while. Links between nodes are cut
+both ways, one way, or partly; processes pause; clocks jump. Whom a fault hits is looked up when it
+strikes.
+
+Never more than the promise covers: what destroys data (loss of power, an empty disk) hits one node
+of a cluster while another is in sync with each partition, and until it is in sync again itself no
+process dies.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections.abc import Callable
+from itertools import pairwise
+
+from simulation.faults.faults import DEADLY, DESTROYING, Faults, weights
+from simulation.invariants.invariant import Promises
+from simulation.machines.cluster_view import ClusterView
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import SimNetwork
+from simulation.sim_scheduler import SimScheduler
+
+
+class Nemesis:
+    """See the module."""
+
+    def __init__(
+        self,
+        world: SimScheduler,
+        network: SimNetwork,
+        seed: str,
+        faults: Faults,
+        view: ClusterView,
+        promises: Promises,
+        tell: Callable[[str], None],
+        *,
+        power_lost: Callable[[SimBroker], None] = lambda _broker: None,
+        clients: Callable[[], list[str]] = list,
+    ) -> None:
+        """`power_lost` is told whose disk may have lost something; `clients` are the names of
+        their machines."""
+        self._world = world
+        self._network = network
+        self._chance = random.Random(f"{seed}/nemesis")
+        self._faults = faults
+        self._view = view
+        self._nodes = view.nodes
+        self._promises = promises
+        self._tell = tell
+        self._power_lost = power_lost
+        self._clients = clients
+        self.healing = False
+        self.counts: dict[str, int] = {}
+        self._damaged: SimBroker | None = None
+        self._kept_down: dict[SimBroker, None] = {}
+        self._weights = weights(faults)
+
+    def start(self) -> None:
+        self._again()
+
+    def _again(self) -> None:
+        interval = self._chance.expovariate(1 / self._faults.mean_interval_ms)
+        self._world.call_later(interval, self._strike)
+
+    def _strike(self) -> None:
+        if self.healing:
+            return
+        self._again()
+        kind = self._chance.choices(list(self._weights), list(self._weights.values()))[0]
+        if self.may(kind):
+            self.strike(kind)
+
+    def strike(self, kind: str) -> None:
+        """Let one fault happen, to whom it hits now."""
+        getattr(self, f"_{kind}")()
+
+    def may(self, kind: str) -> bool:
+        """Whether the promise covers this fault now."""
+        if len(self._nodes) == 1:
+            return True
+        if self._damaged is not None and self._view.is_healthy(self._damaged):
+            self._damaged = None
+        if kind in DESTROYING:
+            return self._damaged is None and self._about_to_die() is None
+        return self._damaged is None or kind not in DEADLY
+
+    def _about_to_die(self) -> SimBroker | None:
+        return next((one for one in self._nodes if one.disk.die_at is not None), None)
+
+    def _did(self, kind: str, whom: str) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        self._tell(f"nemesis: {kind} of {whom}")
+
+    def _one(self) -> SimBroker | None:
+        """A node that is alive."""
+        node = self._chance.choice(self._nodes)
+        return node if node.alive else None
+
+    def _a_leader(self) -> SimBroker | None:
+        known = self._view.registrations()
+        if not known:
+            return None
+        node = self._view.node(self._chance.choice(known)[3].leader)
+        return node if node is not None and node.alive else None
+
+    # --- deaths --------------------------------------------------------------------------------
+
+    def _kill(self) -> None:
+        self._kill_node("kill", self._one())
+
+    def _kill_leader(self) -> None:
+        self._kill_node("kill_leader", self._a_leader())
+
+    def _kill_coordinator(self) -> None:
+        node = self._view.transaction_coordinator()
+        if node is None or self._chance.random() < 0.5:
+            node = self._view.coordinator()
+        self._kill_node("kill_coordinator", node)
+
+    def _kill_controller(self) -> None:
+        self._kill_node("kill_controller", self._view.active_controller())
+
+    def _kill_node(self, kind: str, node: SimBroker | None) -> None:
+        if node is not None and node.alive:
+            self._did(kind, node.address)
+            node.kill()
+
+    def _kill_all(self) -> None:
+        for node in self._nodes:
+            self._kill_node("kill_all", node)
+
+    def _kill_voters(self) -> None:
+        """The active controller, and then whoever takes part in the next elections, for a while."""
+        leader = self._view.active_controller()
+        if leader is None:
+            return
+        self._kill_node("kill_voters", leader)
+        self._watch_votes(self._world.now_ms + 3_000.0, {})
+
+    def _watch_votes(self, until_ms: float, known: dict[str, int]) -> None:
+        if self.healing or self._world.now_ms > until_ms or self._damaged is not None:
+            return
+        for node in self._nodes:
+            if node.node is None:
+                continue
+            epoch = node.node.controller.raft.epoch
+            if epoch > known.setdefault(node.address, epoch):
+                known[node.address] = epoch
+                if self._chance.random() < 0.5:
+                    self._kill_node("kill_voters", node)
+        self._world.call_later(2.0, lambda: self._watch_votes(until_ms, known))
+
+    def _die_in_a_write(self) -> None:
+        node = self._one()
+        if node is not None:
+            self._did("die_in_a_write", node.address)
+            node.disk.die_in(self._chance.randint(0, 30), self._chance.choice([0.0, 0.3, 0.9, 1.0]))
+
+    def _stop(self) -> None:
+        node = self._one()
+        if node is not None and node.serving and not node.paused and not node.stopping:
+            self._did("stop", node.address)
+            node.stop(lambda: None)
+
+    # --- disks and power -------------------------------------------------------------------------
+
+    def _disk_error(self) -> None:
+        node = self._one()
+        if node is None:
+            return
+        self._did("disk_error", node.address)
+        operation = self._chance.choice(["append", "append", "sync", "replace", "rename"])
+        number = self._chance.choice([errno.EIO, errno.ENOSPC])
+        folder = self._chance.choice(node.config.log_dirs)
+        skip = self._chance.randint(0, 20)
+        node.disk.inject(operation, number, skip=skip, path_part=f"{folder}/")
+
+    def _disk_full(self) -> None:
+        node = self._one()
+        if node is None:
+            return
+        self._did("disk_full", node.address)
+        disk = node.disk
+        disk.limit(disk.used_bytes() + self._chance.randint(0, 2_000))
+        self._world.call_later(self._chance.uniform(1_000.0, 5_000.0), lambda: disk.limit(None))
+
+    def _power_loss(self) -> None:
+        node = self._one()
+        if node is None or not self._can_be_spared(node):
+            return
+        self._did("power_loss", node.address)
+        self._destroy(node)
+        self._power_lost(node)
+        node.lose_power(self._chance)
+
+    def _wipe(self) -> None:
+        node = self._one()
+        if node is None or not node.is_broker or not self._can_be_spared(node):
+            return
+        self._did("wipe", node.address)
+        self._destroy(node)
+        self._power_lost(node)
+        node.kill()
+        node.wipe()
+
+    def _can_be_spared(self, node: SimBroker) -> bool:
+        """Whether another that runs is in sync with each partition that it is in sync with."""
+        if len(self._nodes) == 1:
+            return True
+        running = [
+            one.node_id
+            for one in self._nodes
+            if one is not node and one.serving and not one.paused and not one.stopping
+        ]
+        known = [one.isr for _, _, _, one in self._view.registrations()]
+        return len(running) == len(self._nodes) - 1 and all(
+            any(member in running for member in isr) for isr in known
+        )
+
+    def _destroy(self, node: SimBroker) -> None:
+        if len(self._nodes) == 1:
+            self._promises.lose_power(self._world.now_ms)
+        self._damaged = node
+
+    # --- processes and clocks --------------------------------------------------------------------
+
+    def _pause(self) -> None:
+        self._pause_node("pause", self._one())
+
+    def _pause_leader(self) -> None:
+        self._pause_node("pause_leader", self._a_leader())
+
+    def _pause_controller(self) -> None:
+        self._pause_node("pause_controller", self._view.active_controller())
+
+    def _pause_node(self, kind: str, node: SimBroker | None) -> None:
+        if node is None or not node.alive or node.paused:
+            return
+        self._did(kind, node.address)
+        node.pause()
+        self._world.call_later(
+            self._chance.uniform(2_000.0, 8_000.0), lambda: node.resume(self._chance)
+        )
+
+    def _clock(self) -> None:
+        node = self._one()
+        if node is not None:
+            self._did("clock", node.address)
+            node.set_clock(self._chance.choice([-1_800_000, -5_000, 5_000, 1_800_000]))
+
+    # --- links ---------------------------------------------------------------------------------
+
+    def _isolate(self) -> None:
+        self._isolate_node("isolate", self._one())
+
+    def _isolate_leader(self) -> None:
+        self._isolate_node("isolate_leader", self._a_leader())
+
+    def _isolate_controller(self) -> None:
+        self._isolate_node("isolate_controller", self._view.active_controller())
+
+    def _isolate_node(self, kind: str, node: SimBroker | None) -> None:
+        """From the other nodes; its clients may see it still."""
+        if node is None:
+            return
+        self._did(kind, node.address)
+        others = [one.address for one in self._nodes if one is not node]
+        if self._chance.random() < 0.3:
+            others += self._clients()
+        links = [(node.address, other) for other in others]
+        self._cut([*links, *((other, one) for one, other in links)])
+
+    def _one_way(self) -> None:
+        source, target = self._chance.sample(self._nodes, 2)
+        self._did("one_way", f"{source.address} → {target.address}")
+        self._cut([(source.address, target.address)])
+
+    def _partial(self) -> None:
+        one, other = self._chance.sample(self._nodes, 2)
+        self._did("partial", f"{one.address} and {other.address}")
+        self._cut([(one.address, other.address), (other.address, one.address)])
+
+    def _ring(self) -> None:
+        """Each node sees its two neighbours only: everybody a majority, and another one."""
+        if len(self._nodes) < 5:
+            return
+        self._did("ring", "all")
+        order = self._chance.sample([one.address for one in self._nodes], len(self._nodes))
+        near = {frozenset(pair) for pair in pairwise([*order, order[0]])}
+        self._cut(
+            [(a, b) for a in order for b in order if a != b and frozenset((a, b)) not in near]
+        )
+
+    def _cut_client(self) -> None:
+        node = self._chance.choice(self._nodes)
+        if not self._clients():
+            return
+        client = self._chance.choice(self._clients())
+        self._did("cut_client", f"{client} and {node.address}")
+        ways = [(client, node.address), (node.address, client)]
+        self._cut(self._chance.choice([ways, ways[:1], ways[1:]]))
+
+    def _slow_links(self) -> None:
+        one, other = self._chance.sample(self._nodes, 2)
+        self._did("slow_links", f"{one.address} → {other.address}")
+        self._network.links.slow(one.address, other.address, self._chance.choice([300.0, 1_500.0]))
+
+    def _cut(self, links: list[tuple[str, str]]) -> None:
+        for source, target in links:
+            self._network.links.cut(source, target)
+
+        def mend() -> None:
+            for source, target in links:
+                self._network.links.mend(source, target)
+
+        self._world.call_later(self._chance.uniform(1_000.0, 8_000.0), mend)
+
+    # --- what follows --------------------------------------------------------------------------
+
+    def ended(self, broker: SimBroker) -> None:
+        """A process ended: start it again after a while."""
+        downtime = self._chance.random() * self._faults.longest_downtime_ms
+        if self._chance.random() < self._faults.quick_restarts:
+            downtime = self._chance.random() * 100.0
+        self._world.call_later(downtime, lambda: self._start(broker))
+
+    def _start(self, broker: SimBroker) -> None:
+        if not broker.alive and broker not in self._kept_down:
+            broker.start()
+
+    def keep_down(self, broker: SimBroker) -> None:
+        """Whatever ends it now, it is not started again until `let_up` or the heal."""
+        self._kept_down[broker] = None
+
+    def let_up(self, broker: SimBroker) -> None:
+        """It may be started again."""
+        self._kept_down.pop(broker, None)
+
+    def heal(self) -> None:
+        """No more faults; every process runs."""
+        self.healing = True
+        self._kept_down.clear()
+        self._network.links.heal()
+        for broker in self._nodes:
+            broker.resume(self._chance)
+            broker.disk.live_on()
+            broker.disk.limit(None)
+            broker.disk.heal()
+            if broker.node is not None and broker.node.failures.offline_dirs():
+                broker.kill()  # a folder that failed comes back with the next start
+            self._start(broker)

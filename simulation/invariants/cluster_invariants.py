@@ -1,0 +1,172 @@
+"""Invariants of several replicas: I7, I12 and I14 in README.md."""
+
+from __future__ import annotations
+
+import hashlib
+
+from broker.replication.partition import Partition
+from protocol.record_batch import iterate_batches
+from simulation.invariants.invariant import Invariant, Promises
+from simulation.machines.cluster_view import ClusterView
+from simulation.machines.sim_broker import SimBroker
+from simulation.sim_scheduler import SimScheduler
+
+Place = tuple[bytes, int]
+
+
+def batches(partition: Partition, end: int) -> dict[int, bytes]:
+    """A digest of each batch of a replica below `end`, by its first offset."""
+    log = partition.log
+    offset, data = log.log_start_offset, b""
+    while offset < end:
+        read = log.read(offset, 1 << 20)
+        if read.error:
+            raise AssertionError(f"{partition!r} cannot be read at {offset}: {read.error!r}")
+        records = read.records if isinstance(read.records, bytes) else read.records.read()
+        if not records:
+            break
+        data += records
+        offset = 1 + max(header.last_offset for _, header in iterate_batches(memoryview(data)))
+    view = memoryview(data)
+    found = {}
+    for position, header in iterate_batches(view):
+        if header.base_offset < end:
+            whole = view[position : position + header.size_in_bytes]
+            found[header.base_offset] = hashlib.blake2b(whole, digest_size=8).digest()
+    return found
+
+
+class ClusterInvariant(Invariant):
+    """One that looks at all nodes."""
+
+    @property
+    def view(self) -> ClusterView:
+        view = self.promises.view
+        assert view is not None
+        return view
+
+
+class ReplicasAreEqual(ClusterInvariant):
+    """I7: once all is healed, the replicas of a partition hold the same bytes."""
+
+    name = "I7"
+
+    def at_end(self, final: object) -> None:
+        for topic, _, index, registration in self.view.registrations():
+            replicas = {
+                one: replica
+                for one in registration.replicas
+                if (replica := self._replica(one, topic, index)) is not None
+            }
+            if len(replicas) < len(registration.replicas):
+                continue  # made by the last reader, who looked for a coordinator
+            # Members commit as long as the brokers run: what all know to be committed is compared.
+            end = min(one.log.high_watermark for one in replicas.values())
+            held = {broker_id: batches(one, end) for broker_id, one in replicas.items()}
+            self._compare(f"{topic}-{index}", held)
+
+    def _replica(self, broker_id: int, topic: str, index: int) -> Partition | None:
+        broker = self.view.node(broker_id)
+        assert broker is not None
+        return broker.replicas.partition(topic, index)
+
+    def _compare(self, name: str, held: dict[int, dict[int, bytes]]) -> None:
+        # Log starts move each for itself: what all still have is compared.
+        start = max((min(one) for one in held.values() if one), default=0)
+        kept = {
+            replica: {offset: digest for offset, digest in one.items() if offset >= start}
+            for replica, one in held.items()
+        }
+        first, *others = kept
+        for other in others:
+            if kept[first] != kept[other]:
+                offsets = sorted(
+                    offset
+                    for offset in {**kept[first], **kept[other]}
+                    if kept[first].get(offset) != kept[other].get(offset)
+                )
+                raise self.broken(
+                    f"{name} differs between {first} and {other} at offsets {offsets[:5]}"
+                )
+
+
+class OneLeaderPerEpoch(ClusterInvariant):
+    """I12: a leader epoch of a partition, and an epoch of the quorum, have one leader."""
+
+    name = "I12"
+
+    def __init__(self, world: SimScheduler, promises: Promises) -> None:
+        super().__init__(world, promises)
+        self._leaders: dict[tuple[Place, int], int] = {}
+        self._controllers: dict[int, int] = {}
+        self._seen: dict[str, tuple[int, int, object]] = {}
+
+    def node_ran(self, broker: SimBroker) -> None:
+        assert broker.node is not None
+        raft = broker.node.controller.raft
+        image = broker.node.image
+        state = (broker.life, raft.epoch if raft.is_leader else -1, image)
+        if self._seen.get(broker.address) == state:
+            return
+        self._seen[broker.address] = state
+        if raft.is_leader:
+            known = self._controllers.setdefault(raft.epoch, broker.node_id)
+            if known != broker.node_id:
+                raise self.broken(f"{known} and {broker.node_id} lead the quorum in {raft.epoch}")
+        if not broker.is_broker:
+            return
+        for partition in broker.replicas.partitions():
+            if partition.is_leader:
+                key = ((partition.topic_id, partition.index), partition.leader_epoch)
+                if self._leaders.setdefault(key, broker.node_id) != broker.node_id:
+                    raise self.broken(
+                        f"{self._leaders[key]} and {broker.node_id} lead {partition!r} in epoch "
+                        f"{partition.leader_epoch}"
+                    )
+
+
+class InSyncMeansInSync(ClusterInvariant):
+    """I14: whoever is in the committed ISR holds all that is committed."""
+
+    name = "I14"
+
+    def __init__(self, world: SimScheduler, promises: Promises) -> None:
+        super().__init__(world, promises)
+        self._high: dict[tuple[str, Place], tuple[int, int]] = {}
+        self._ends: dict[tuple[int, Place], int] = {}
+
+    def node_ran(self, broker: SimBroker) -> None:
+        if not broker.is_broker:
+            return
+        for partition in broker.replicas.partitions():
+            place = (partition.topic_id, partition.index)
+            self._ends[(broker.node_id, place)] = partition.log.log_end_offset
+            if not partition.is_leader:
+                continue
+            high = partition.log.high_watermark
+            state = (high, partition.partition_epoch)
+            if self._high.get((broker.address, place)) != state:
+                self._high[(broker.address, place)] = state
+                self._check(partition, place, high)
+
+    def _check(self, partition: Partition, place: Place, high: int) -> None:
+        registration = self.view.newest_image().topics.partition(partition.topic, partition.index)
+        if registration is None or registration.leader_epoch != partition.leader_epoch:
+            return  # it has been replaced, and what it says does not count
+        # An answer to AlterPartition is committed, too; who gave it may die before another knows.
+        is_newer = partition.partition_epoch > registration.partition_epoch
+        for member in partition.isr if is_newer else registration.isr:
+            end = self._ends.get((member, place), 0)
+            if end < high:
+                raise self.broken(
+                    f"{partition!r} is committed up to {high}, {member} in sync has it up to {end}"
+                )
+
+    def power_lost(self, broker: SimBroker) -> None:
+        """Until it registers again, nobody can know what it has lost."""
+        for node_id, place in list(self._ends):
+            if node_id == broker.node_id:
+                self._ends[(node_id, place)] = 1 << 62
+
+
+CLUSTER_INVARIANTS = (ReplicasAreEqual, OneLeaderPerEpoch, InSyncMeansInSync)

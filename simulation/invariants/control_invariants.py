@@ -1,0 +1,167 @@
+"""Invariants of ids and of the process: I15, I19, I20."""
+
+from __future__ import annotations
+
+from broker.replication.fetch_session import FetchSession
+from protocol.api_keys import ApiKey
+from simulation.invariants.invariant import Invariant, OfEachBroker, Promises
+from simulation.machines.sim_broker import SimBroker
+from simulation.network.sim_network import Exchange
+from simulation.sim_scheduler import SimScheduler
+
+ANSWER_WITHIN_MS = 5_000.0
+SYNC_WITHIN_MS = 8_000.0
+"""The rebalance time-out of simulated members."""
+CLUSTER_WITHIN_MS = 5_000.0
+"""What a request of a cluster may take more: for the way to the controller, or to replicas."""
+
+
+class IdsAreUnique(Invariant):
+    """I15: producer ids, member ids and broker epochs are given once; and so are the epochs of a
+    producer id that belongs to a transactional id."""
+
+    name = "I15"
+    stands_power_loss = True
+
+    def __init__(self, world: SimScheduler, promises: Promises) -> None:
+        super().__init__(world, promises)
+        self._producers: dict[int, str] = {}
+        self._epochs: dict[tuple[int, int], str] = {}
+        self._members: dict[tuple[str, str], str] = {}
+
+    def received(self, exchange: Exchange) -> None:
+        request, response = exchange.request, exchange.response
+        if exchange.key is ApiKey.INIT_PRODUCER_ID and request.transactional_id is not None:
+            if not response.error_code:
+                self._given(exchange, request.transactional_id)
+        elif exchange.key is ApiKey.INIT_PRODUCER_ID and not response.error_code:
+            if response.producer_id in self._producers:
+                owner = self._producers[response.producer_id]
+                raise self.broken(f"producer id {response.producer_id} is {owner}'s")
+            self._producers[response.producer_id] = exchange.client
+        elif exchange.key is ApiKey.JOIN_GROUP and not request.member_id and response.member_id:
+            key = (request.group_id, response.member_id)
+            number = f"{exchange.client}#{exchange.number}"
+            if self._members.setdefault(key, number) != number:
+                raise self.broken(f"member id {response.member_id} is {self._members[key]}'s")
+
+    def _given(self, exchange: Exchange, transactional_id: str) -> None:
+        told = exchange.response
+        owner = self._producers.setdefault(told.producer_id, transactional_id)
+        if owner != transactional_id:
+            raise self.broken(f"producer id {told.producer_id} is {owner}'s")
+        epoch = (told.producer_id, told.producer_epoch)
+        if epoch in self._epochs:
+            raise self.broken(
+                f"{exchange.client} is given epoch {epoch[1]} of producer id {epoch[0]}, which is "
+                f"{self._epochs[epoch]}'s"
+            )
+        self._epochs[epoch] = exchange.client
+
+    def node_served(self, broker: SimBroker) -> None:
+        if any(before >= broker.epochs[-1] for before in broker.epochs[:-1][-1:]):
+            raise self.broken(f"broker epochs {broker.epochs}")
+
+
+class EachRequestEnds(Invariant):
+    """I20: a request gets an answer, or its connection is closed, in its time and five seconds."""
+
+    name = "I20"
+
+    def __init__(self, world: SimScheduler, promises: Promises) -> None:
+        super().__init__(world, promises)
+        self._open: dict[Exchange, None] = {}
+
+    def handled(self, exchange: Exchange) -> None:
+        self._open[exchange] = None
+        self.world.call_later(self._limit_ms(exchange), lambda: self._check(exchange))
+
+    def answered(self, exchange: Exchange) -> None:
+        self._open.pop(exchange, None)
+
+    def node_ended(self, broker: SimBroker, why: str) -> None:
+        """What died with a process needs no answer."""
+        self._open = {one: None for one in self._open if one.node != broker.address}
+
+    def _check(self, exchange: Exchange) -> None:
+        if exchange not in self._open or self.promises.interfered:
+            return
+        if not self._was_paused(exchange):
+            raise self.broken(
+                f"#{exchange.number} {exchange.key.name} of {exchange.client} has no answer"
+            )
+
+    def _was_paused(self, exchange: Exchange) -> bool:
+        """A process that does not run cannot answer: its time begins when it resumes."""
+        view = self.promises.view
+        broker = view.at(exchange.node) if view is not None else None
+        if broker is None or not (broker.paused or broker.paused_ms > (exchange.handled_ms or 0)):
+            return False
+        exchange.begins_again(self.world.now_ms)
+        self.world.call_later(self._limit_ms(exchange), lambda: self._check(exchange))
+        return True
+
+    def _limit_ms(self, exchange: Exchange) -> float:
+        more_ms = CLUSTER_WITHIN_MS if self.in_cluster else 0.0
+        request = exchange.request
+        if exchange.key is ApiKey.FETCH:
+            return float(request.max_wait_ms) + 700.0  # of its own broker alone
+        if exchange.key is ApiKey.JOIN_GROUP:
+            longest_ms = max(request.rebalance_timeout_ms, request.session_timeout_ms)
+            return float(longest_ms + ANSWER_WITHIN_MS + more_ms)
+        if exchange.key is ApiKey.SYNC_GROUP:
+            return SYNC_WITHIN_MS + ANSWER_WITHIN_MS + more_ms
+        return float(getattr(request, "timeout_ms", 0)) + ANSWER_WITHIN_MS + more_ms
+
+
+class NoServerError(Invariant):
+    """I19: nothing that a client sends makes the broker fail, nor does any change of metadata."""
+
+    name = "I19"
+
+    def node_ran(self, broker: SimBroker) -> None:
+        if broker.node is not None and broker.node.controller.loader.apply_errors:
+            raise self.broken(f"{broker.address} failed on a change of the metadata")
+
+    def received(self, exchange: Exchange) -> None:
+        if getattr(exchange.response, "error_code", 0) == -1 and not self.promises.interfered:
+            raise self.broken(f"UNKNOWN_SERVER_ERROR for {exchange.key.name}")
+
+    def answered(self, exchange: Exchange) -> None:
+        if self.promises.interfered:
+            return
+        if exchange.refused is not None and exchange.expects_answer:
+            raise self.broken(f"{exchange.key.name} of {exchange.client}: {exchange.refused}")
+
+
+class NothingIsLeft(OfEachBroker):
+    """I19: once nobody asks any more, a broker holds nothing for anybody."""
+
+    name = "I19"
+
+    def at_end(self, final: object) -> None:
+        for broker in self.brokers.values():
+            replicas = broker.replicas
+            waiting = len(replicas.produce_purgatory)
+            if not self.in_cluster:  # else followers wait here
+                waiting += len(replicas.fetch_purgatory)
+            if waiting:
+                raise self.broken(f"{waiting} operations wait in {broker.address} for nobody")
+            sessions = list(replicas.sessions)
+            for partition in replicas.partitions():
+                # Of a cluster's coordinators commits may wait here, as long as members live.
+                listeners = [
+                    one
+                    for one in partition.listeners
+                    if isinstance(one, FetchSession) or not self.in_cluster
+                ]
+                if any(listener not in sessions for listener in listeners):
+                    raise self.broken(f"{partition!r} has listeners that nobody owns")
+
+
+CONTROL_INVARIANTS = (
+    IdsAreUnique,
+    EachRequestEnds,
+    NoServerError,
+    NothingIsLeft,
+)

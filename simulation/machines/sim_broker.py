@@ -1,0 +1,339 @@
+"""One broker in the simulator: a `Node` on a disk in memory, that can die and come back.
+
+Owns the process and its machine: ports, disk, clock, lives. `kill()` is process death: everything
+in memory is gone, the written bytes stay. `lose_power()` loses or tears what was not fsynced, too,
+and nobody at the other end of a connection hears of it. `pause()` is SIGSTOP. `stop(done)` is the
+clean stop of `broker.process.server`. What the node asks of a supervisor (`halt`) ends that life;
+the simulation decides when the next one begins.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from broker.config.endpoints import EndPoint
+from broker.config.parse import single_node_config
+from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
+from broker.network.request_channel import ConnectionContext
+from broker.node.node import Node, NodePorts
+from broker.node.storage_folders import format_storage, is_formatted, open_storage
+from broker.replication.replica_manager import ReplicaManager
+from broker.requests.interference import Reply
+from controller.metadata.image import MetadataImage
+from controller.storage_format import LogDirectories
+from simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from simulation.network.sim_network import CLIENT_PORT, SimNetwork
+from simulation.network.sim_node_network import SimNodeNetwork
+from simulation.sim_process import ProcessBlocking, ProcessScheduler
+from simulation.sim_scheduler import SimScheduler
+from storage.directories.log_dirs import read_meta_properties, write_meta_properties
+
+DATA = "/data"
+CONTROLLER_PORT = 9093
+CLUSTER_ID = "c2ltdWxhdGVkLWNsdXN0ZX"
+
+MakeNode = Callable[[BrokerConfig, NodePorts, LogDirectories], Node]
+
+
+class SimBroker:
+    """See the module. `address` is the name of its machine: what clients connect to."""
+
+    def __init__(
+        self,
+        world: SimScheduler,
+        network: SimNetwork,
+        seed: str,
+        node_id: int,
+        properties: Mapping[str, str],
+        make_node: MakeNode = Node,
+    ) -> None:
+        self.world = world
+        self.node_id = node_id
+        self.address = f"broker-{node_id}"
+        self.seed = f"{seed}/{self.address}"
+        self.disk = MemoryFilesystem(world.wall_ms)
+        self.life = 0
+        self.clean = True
+        """Whether the last life ended in a clean stop."""
+        self.last_image = MetadataImage()
+        """The metadata that its last life had read."""
+        self.lost_a_dir = False
+        """Whether a log directory was offline when the last life ended."""
+        self.dark = False
+        """Whether its machine has no power."""
+        self.node: Node | None = None
+        self.serving = False
+        self.pause_began_ms = 0.0
+        """When it was paused last."""
+        self.paused_ms = 0.0
+        """When it was paused last, or resumed: until then its time-outs did not run."""
+        self.epochs: list[int] = []
+        self.on_made: Callable[[SimBroker], None] = lambda _broker: None
+        self.on_served: Callable[[SimBroker], None] = lambda _broker: None
+        self.on_ended: Callable[[SimBroker, str], None] = lambda _broker, _why: None
+        self.on_ran: Callable[[SimBroker], None] = lambda _broker: None
+        self._network = network
+        self._make_node = make_node
+        self._halted: str | None = None
+        self._stopping = False
+        self._scheduler: ProcessScheduler | None = None
+        self._links: SimNodeNetwork | None = None
+        self._pools: list[ProcessBlocking] = []
+        self.config = single_node_config(
+            {
+                "node.id": str(node_id),
+                "listeners": f"PLAINTEXT://{self.address}:{CLIENT_PORT}",
+                "log.dirs": DATA,
+                **properties,
+            }
+        )
+
+        self.is_broker = bool(self.config.is_broker)
+        """Whether it has the broker's role."""
+
+    def call_when_made(self, made: Callable[[SimBroker], None]) -> None:
+        """Call `made` when a life begins, before the node starts."""
+        self.on_made = made
+
+    def tell(
+        self,
+        *,
+        served: Callable[[SimBroker], None],
+        ended: Callable[[SimBroker, str], None],
+        ran: Callable[[SimBroker], None],
+    ) -> None:
+        """Whom to tell when it serves, when its process ends and why, and whenever it ran."""
+        self.on_served, self.on_ended, self.on_ran = served, ended, ran
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a process, serving or not."""
+        return self.node is not None
+
+    @property
+    def paused(self) -> bool:
+        return self._scheduler is not None and self._scheduler.paused
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a clean stop is under way."""
+        return self._stopping and self.alive
+
+    @property
+    def replicas(self) -> ReplicaManager:
+        """Those of a broker that is alive."""
+        assert self.node is not None and self.node.broker is not None
+        return self.node.broker.parts.replicas
+
+    # --- what the network asks (`Server`) --------------------------------------------------------
+
+    def listens(self, port: int) -> bool:
+        """Clients are accepted once it serves, other controllers as soon as it runs."""
+        if port != CONTROLLER_PORT:
+            return self.serving and self.is_broker
+        return self.node is not None and self.node.controller_server is not None
+
+    def listener_name(self, port: int) -> str:
+        return "CONTROLLER" if port == CONTROLLER_PORT else "PLAINTEXT"
+
+    def arrive(self, callback: Callable[[], None]) -> None:
+        assert self._scheduler is not None
+        self._scheduler.arrive(callback)
+
+    def run_later(self, delay_ms: float, callback: Callable[[], None]) -> None:
+        assert self._scheduler is not None
+        self._scheduler.call_later(delay_ms, callback)
+
+    def handle(
+        self, port: int, context: ConnectionContext, frame: memoryview, reply: Reply
+    ) -> None:
+        assert self.node is not None
+        if port == CONTROLLER_PORT:
+            assert self.node.controller_server is not None
+            self.node.controller_server.requests.handle(context, frame, reply)
+        else:
+            self.node.handle(context, frame, reply)
+
+    def connection_closed(self, port: int, connection_id: str) -> None:
+        controllers = None if self.node is None else self.node.controller_server
+        if port == CONTROLLER_PORT and controllers is not None:
+            controllers.probe.connection_closed(connection_id)
+
+    # --- up ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin a life; `on_served` tells when clients may come."""
+        assert self.node is None
+        self.life += 1
+        self.dark = False
+        self._halted = None
+        self._stopping = False
+        life = self.life
+        # Now and then the clock of the day was set between two lives.
+        skew_ms = random.Random(f"{self.seed}/clock-{life}").choice([0, 0, 0, -90_000, 90_000])
+        scheduler = ProcessScheduler(
+            self.world, skew_ms, self.address, on_ran=lambda: self.on_ran(self)
+        )
+        chance = random.Random(f"{self.seed}/life-{life}")
+        io = ProcessBlocking(scheduler, chance, self.config.num_io_threads, 60.0)
+        background = ProcessBlocking(scheduler, chance, self.config.background_threads, 300.0)
+        self._scheduler, self._pools = scheduler, [io, background]
+        self._links = SimNodeNetwork(self._network, self.address, scheduler)
+        ports = NodePorts(
+            filesystem=self.disk,
+            scheduler=scheduler,
+            io=io,
+            background=background,
+            network=self._links,
+            random_bytes=chance.randbytes,
+            halt=self._halt,
+        )
+        try:
+            self._format(ports)
+            storage = open_storage(self.config, self.disk, chance.randbytes, scheduler.wall_ms())
+            self.node = self._make_node(self.config, ports, storage)
+        except (OSError, StartError) as error:
+            self.disk.kill()
+            self._end(f"did not start: {error}")
+            return
+        self.on_made(self)
+        endpoints = [replace(one, port=CLIENT_PORT) for one in self._advertised()]
+        controllers = [
+            replace(one, host=self.address, port=CONTROLLER_PORT)
+            for one in self.config.controller_listeners
+        ]
+        self.node.start(endpoints, lambda error: self._started(life, error), controllers)
+
+    def _format(self, ports: NodePorts) -> None:
+        """As whoever sets a cluster up does, with one id for all nodes."""
+        one_of_several = len(self._network.servers) > 1
+        if one_of_several and not is_formatted(self.config, self.disk):
+            now_ms = ports.scheduler.wall_ms()
+            format_storage(self.config, self.disk, ports.random_bytes, now_ms, CLUSTER_ID)
+
+    def _advertised(self) -> list[EndPoint]:
+        names = {one.listener_name for one in self.config.broker_listeners}
+        return [one for one in self.config.advertised_listeners if one.listener_name in names]
+
+    def _started(self, life: int, error: Exception | None) -> None:
+        if life != self.life or self.node is None:
+            return
+        if error is not None:
+            self.disk.kill()
+            self._end(f"did not start: {error}")
+            return
+        self.clean = False
+        self.serving = True
+        self.paused_ms = max(self.paused_ms, self.pause_began_ms)  # it may have died in the pause
+        if self.is_broker:
+            self.epochs.append(self.node.broker_epoch())
+        self.on_served(self)
+
+    # --- while up --------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """SIGSTOP: nothing of it runs."""
+        assert self._scheduler is not None
+        self.pause_began_ms = self.world.now_ms
+        self._scheduler.pause()
+
+    def resume(self, chance: random.Random) -> None:
+        """SIGCONT."""
+        if self._scheduler is not None and self._scheduler.paused:
+            self.paused_ms = self.world.now_ms
+            self._scheduler.resume(chance.random() < 0.5)
+
+    def set_clock(self, skew_ms: int) -> None:
+        """The clock of the day jumps: it is this much ahead of the others now."""
+        if self._scheduler is not None:
+            self._scheduler.set_clock(skew_ms)
+
+    # --- down ----------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """Process death: what was written stays."""
+        self.disk.kill()
+        self._end("killed")
+
+    def lose_power(self, chance: random.Random) -> None:
+        """The machine went dark: what was not fsynced is lost, or torn."""
+        self.dark = True
+        self.disk.lose_power(chance)
+        self._end("lost power")
+
+    def wipe(self) -> None:
+        """Its data folders are those of a new disk that was formatted; the metadata's is not."""
+        assert self.node is None
+        for folder in self.config.log_dirs:
+            known = read_meta_properties(self.disk, folder)
+            if known is not None and folder != self.config.metadata_log_dir:
+                directory_id = random.Random(f"{self.seed}/wiped-{self.life}").randbytes(16)
+                self.disk.remove_tree(folder)
+                self.disk.make_dirs(folder)
+                self.disk.sync_dir(folder.rpartition("/")[0] or "/")  # as formatting does
+                write_meta_properties(self.disk, folder, replace(known, directory_id=directory_id))
+
+    def stop(self, done: Callable[[], None]) -> None:
+        """Stop as SIGTERM does; `done` when the process is gone."""
+        node, life = self.node, self.life
+        assert node is not None and self.serving and not self._stopping
+        self._stopping = True
+        node.hand_over(lambda: self._stop(life, node, done))
+
+    def _stop(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        if life != self.life or self.node is None:
+            return
+        self.serving = False
+        node.begin_stop()
+        self._when_idle(life, lambda: self._flush(life, node, done))
+
+    def _flush(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        if life == self.life and self.node is not None:
+            finish = partial(self._finish, life, node, done)
+            node.flush_logs(lambda: self._when_idle(life, finish))
+
+    def _when_idle(self, life: int, then: Callable[[], None]) -> None:
+        if life != self.life or self.node is None:
+            return
+        if any(pool.outstanding for pool in self._pools):
+            self.world.call_later(5, lambda: self._when_idle(life, then))
+        else:
+            then()
+
+    def _finish(self, life: int, node: Node, done: Callable[[], None]) -> None:
+        if life != self.life or self.node is None:
+            return
+        node.finish_stop()
+        self.clean = True
+        self.disk.kill()
+        self._end("stopped")
+        done()
+
+    def _halt(self, reason: str) -> None:
+        """The node asked for its own end: nothing of it runs any more, not even what is on the
+        stack. Whoever runs the events catches `Died` and calls `bury`."""
+        self._halted = reason
+        raise Died(reason)
+
+    def bury(self) -> None:
+        """End the process if it halted, or came to the point at which it was to die."""
+        if self.node is not None and (self._halted is not None or self.disk.is_dead):
+            why = "died in a write" if self._halted is None else f"halted: {self._halted}"
+            self.disk.kill()
+            self._end(why)
+
+    def _end(self, why: str) -> None:
+        assert self._scheduler is not None and self._links is not None
+        self._scheduler.end()
+        self._links.end(silently=self.dark)
+        self.lost_a_dir = self.node is not None and bool(self.node.failures.offline_dirs())
+        if self.node is not None:
+            self.last_image = self.node.image
+        self.node = None
+        self.serving = False
+        self._network.ends.process_gone(self.address, silently=self.dark)
+        self.on_ended(self, why)

@@ -1,0 +1,232 @@
+"""Connections between nodes: `storage.ports.Network` over the simulator's wires.
+
+Each life of a node has its own. What it is told of runs in its process: not while it is paused, and
+never after its death. A connection is made by the first request and again after a failure, as with
+`broker.network.network_client`: REFUSED where nobody listens, LOST where the other end closed it or
+died, TIMED_OUT where no answer came in time.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from protocol.api_keys import ApiKey
+from protocol.frames.message_codec import answer_to, decode_answer, encode_request
+from protocol.message import Message
+from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from simulation.network.sim_links import Handshake, Wire
+from simulation.network.sim_network import SimNetwork
+from simulation.network.sim_server_end import ServerEnd
+from simulation.sim_process import ProcessScheduler, ProcessTimer
+from storage.log.producer_state import EPOCH_BUMP_VERSION
+from storage.ports import Answered, ChannelFailure
+
+
+class SimNodeNetwork:
+    """The network as one life of a node has it."""
+
+    def __init__(self, network: SimNetwork, address: str, scheduler: ProcessScheduler) -> None:
+        self.network = network
+        self.address = address
+        self.scheduler = scheduler
+        self.connections: dict[_Connection, None] = {}
+
+    def channel(self, host: str, port: int, client_id: str) -> SimChannel:
+        """See `storage.ports.Network`."""
+        return SimChannel(self, host, port, client_id)
+
+    def end(self, *, silently: bool) -> None:
+        """The process is gone: the other ends hear of it, unless the machine went dark."""
+        connections, self.connections = self.connections, {}
+        for connection in connections:
+            connection.abandon(silently)
+
+
+class _Sent:
+    """A request that is not answered yet."""
+
+    __slots__ = ("answer", "api_key", "done", "timer", "version")
+
+    def __init__(self, answer: type[Message], api_key: int, version: int, done: Answered) -> None:
+        self.answer = answer
+        self.api_key = api_key
+        self.version = version
+        self.done = done
+        self.timer: ProcessTimer | None = None
+
+
+class SimChannel:
+    """See the module, and `storage.ports.Channel`."""
+
+    def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
+        self.host = host
+        self.port = port
+        self._node = node
+        self._client_id = client_id
+        self._connection: _Connection | None = None
+        self._closed = False
+
+    def send(
+        self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
+    ) -> None:
+        """See `storage.ports.Channel`. On a closed channel the answer is LOST."""
+        scheduler = self._node.scheduler
+        if self._closed:
+            scheduler.call_soon(lambda: done(None, ChannelFailure.LOST))
+            return
+        if self._connection is None or not self._connection.open:
+            self._connection = _Connection(self._node, self.host, self.port, self._client_id)
+        sent = _Sent(
+            answer_to(request),
+            request.API_KEY,
+            request.MAX_VERSION if version is None else version,
+            done,
+        )
+        self._connection.send(request, sent, timeout_ms)
+
+    def close(self) -> None:
+        """See `storage.ports.Channel`."""
+        self._closed = True
+        if self._connection is not None:
+            self._connection.fail(ChannelFailure.LOST)
+
+
+class _Connection:
+    """One node's end of a connection to another (`Peer`)."""
+
+    def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
+        network = node.network
+        self.open = True
+        self._node = node
+        self._network = network
+        self._scheduler = node.scheduler
+        self._name = f"{node.address} → {host}"
+        self._client_id = client_id
+        self._correlation = 0
+        self._pending: dict[int, _Sent] = {}
+        self._cut = False
+        self._dumb = False
+        self._handshake = Handshake(network.links, node.address, host)
+        self._wire = Wire(network.links, node.address, host)
+        back = Wire(network.links, host, node.address)
+        server = network.servers[host]
+        node.connections[self] = None
+        whose = f"{node.address}/{client_id}"
+        self._end = ServerEnd(
+            network.ends, server, port, self, whose, back, network.delay_ms, network.nodes_principal
+        )
+
+    def send(self, request: Message, sent: _Sent, timeout_ms: float) -> None:
+        self._correlation += 1
+        number = self._correlation
+        frame = encode_request(request, sent.version, number, self._client_id)[4:]
+        self._pending[number] = sent
+        sent.timer = self._scheduler.call_later(timeout_ms, lambda: self._timed_out(number))
+        delay_ms = self._network.delay_ms() + self._roll_the_dice()
+        may_be_late = not _ends_any_transaction(request)
+        self._handshake.then(
+            lambda: self._wire.carry(lambda: self._arrive(number, frame, may_be_late), delay_ms)
+        )
+
+    def _arrive(self, number: int, frame: bytes, may_be_late: bool) -> None:
+        if not self._cut and (self.open or may_be_late):
+            self._end.arrive(number, frame)
+
+    def _roll_the_dice(self) -> float:
+        """As for clients, but more rarely."""
+        chance, weather = self._network.chance, self._network.weather
+        if chance.random() < weather.dumb_chance * weather.between_nodes:
+            self._dumb = True
+        if chance.random() >= weather.cut_chance * weather.between_nodes:
+            return 0.0
+        self._scheduler.call_later(chance.random() * 50.0, self._break)
+        return chance.random() * weather.late_ms
+
+    def _break(self) -> None:
+        if self._network.chance.random() < 0.5:
+            self._cut = True
+        self.fail(ChannelFailure.LOST)
+
+    def _timed_out(self, number: int) -> None:
+        if number in self._pending:
+            late = self._pending.pop(number)
+            self._hang_up()
+            late.done(None, ChannelFailure.TIMED_OUT)
+            self.fail(ChannelFailure.LOST)
+
+    def fail(self, failure: ChannelFailure) -> None:
+        """End the connection, and all that wait on it."""
+        self._hang_up()
+        pending, self._pending = self._pending, {}
+        for sent in pending.values():
+            assert sent.timer is not None
+            sent.timer.cancel()
+            sent.done(None, failure)
+
+    def abandon(self, silently: bool) -> None:
+        """The process of this end is gone."""
+        if silently:
+            self.open = False
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        self._node.connections.pop(self, None)
+        if self.open:
+            self.open = False
+            self._handshake.give_up()
+            if self._handshake.made:
+                self._wire.carry(self._end.hear_close, self._network.delay_ms())
+
+    # --- from the other end (`Peer`) ------------------------------------------------------------
+
+    def arrived(self, item: int) -> None:
+        return
+
+    def handling(self, item: int) -> None:
+        return
+
+    def answered(self, item: int, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
+        if refused is not None:
+            self._network.on_node_message(f"{self._name}: closed: {refused}")
+
+    def deliver(self, item: int, frame: bytes) -> None:
+        if not self._dumb:
+            self._scheduler.arrive(lambda: self._take(item, frame))
+
+    def _take(self, number: int, frame: bytes) -> None:
+        sent = self._pending.pop(number, None)
+        if sent is None or not self.open:
+            return
+        assert sent.timer is not None
+        sent.timer.cancel()
+        correlation, response = decode_answer(sent.answer, memoryview(frame)[4:], sent.version)
+        assert correlation == number
+        key = ApiKey(sent.api_key)
+        self._network.on_node_message(
+            f"{self._name} {key.name} v{sent.version} {zlib.crc32(frame):08x}"
+        )
+        self._network.on_node_told(response)
+        sent.done(response, None)
+
+    def hears_close(self) -> None:
+        if not self._dumb:
+            self._cut = True
+            self._scheduler.arrive(lambda: self.fail(ChannelFailure.LOST))
+
+    def hears_refusal(self) -> None:
+        self._cut = True
+        self._scheduler.arrive(lambda: self.fail(ChannelFailure.REFUSED))
+
+
+def _ends_any_transaction(request: object) -> bool:
+    """Whether this is a marker of transactions protocol 1, which must not arrive after its sender
+    has sent it again on another connection.
+
+    Its epoch is that of the producer's next transaction, too, so it would end that one: a flaw of
+    the protocol itself, in Kafka as well, which protocol 2 mends (KIP-890). A late marker of
+    protocol 2 is delivered, and has to be refused.
+    """
+    return isinstance(request, WriteTxnMarkersRequest) and any(
+        marker.transaction_version < EPOCH_BUMP_VERSION for marker in request.markers
+    )

@@ -1,0 +1,288 @@
+"""A broker's end of one connection: takes requests one at a time, as the real one does.
+
+Whoever is at the other end, a client or another node, hears of it through `Peer`. Two habits catch
+cores that break the rules of `RequestHandler`: a frame's bytes are overwritten once `handle` has
+returned, and slices of files are read only when their turn to be sent comes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from broker.network.request_channel import ConnectionContext, ResponseParts
+from broker.requests.interference import Reply
+from protocol.errors import ProtocolError
+from simulation.network.sim_links import Wire
+
+Item = TypeVar("Item")
+Given = TypeVar("Given", contravariant=True)
+
+
+class Server(Protocol):
+    """What the network needs of a broker's process."""
+
+    address: str
+    life: int
+    dark: bool
+    """Whether its machine has no power: not even a refusal comes back."""
+
+    def listens(self, port: int) -> bool:
+        """Whether connections to this port are accepted."""
+
+    def listener_name(self, port: int) -> str:
+        """The listener of a port."""
+
+    def arrive(self, callback: Callable[[], None]) -> None:
+        """Run something in the process, once it is not paused."""
+
+    def run_later(self, delay_ms: float, callback: Callable[[], None]) -> None:
+        """The same after a while."""
+
+    def handle(
+        self, port: int, context: ConnectionContext, frame: memoryview, reply: Reply
+    ) -> None:
+        """Give a request to the node; raises ProtocolError."""
+
+    def connection_closed(self, port: int, connection_id: str) -> None:
+        """A connection is gone."""
+
+
+class Peer(Protocol[Given]):
+    """The other end. `item` is whatever it sent with a frame."""
+
+    def arrived(self, item: Given) -> None:
+        """A request is at the broker's socket."""
+
+    def handling(self, item: Given) -> None:
+        """The broker begins with a request."""
+
+    def answered(self, item: Given, refused: str | None, size: int = 0, mute_ms: int = 0) -> None:
+        """The broker has answered with so many bytes, and takes nothing more for so long; or closes
+        the connection, for this reason."""
+
+    def deliver(self, item: Given, frame: bytes) -> None:
+        """The answer has come back."""
+
+    def hears_close(self) -> None:
+        """The connection was closed, or reset, by the broker's end."""
+
+    def hears_refusal(self) -> None:
+        """Nobody listens there."""
+
+
+class Slice(Protocol):
+    """A part of a file in a response."""
+
+    def __len__(self) -> int: ...
+
+    def read(self) -> bytes:
+        """What is there now; less than its length where the file was cut meanwhile."""
+
+
+class End(Protocol):
+    """An end at a broker, whatever its peer sends."""
+
+    server: Server
+
+    def process_died(self, silently: bool) -> None:
+        """Its process is gone."""
+
+
+class Ends:
+    """All ends at brokers, by the broker's address: a process takes its own with it."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[End, None]] = {}
+        self.opened = 0
+
+    def add(self, end: End) -> None:
+        self._of.setdefault(end.server.address, {})[end] = None
+
+    def remove(self, end: End) -> None:
+        self._of.get(end.server.address, {}).pop(end, None)
+
+    def process_gone(self, address: str, *, silently: bool = False) -> None:
+        """A process ended: its peers hear of it, unless the machine went dark."""
+        for end in self._of.pop(address, {}):
+            end.process_died(silently)
+
+
+class ItemReply(Generic[Item]):
+    """The way back for one request: the first call counts, as with the real `Responder`."""
+
+    __slots__ = ("_end", "_item")
+
+    def __init__(self, end: ServerEnd[Item], item: Item) -> None:
+        self._end: ServerEnd[Item] | None = end
+        self._item = item
+
+    def __call__(self, parts: ResponseParts | None) -> None:
+        end, self._end = self._end, None
+        if end is not None:
+            end.answer(self._item, parts)
+
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return a copy of the frame, whose buffer is written over when its handler returns."""
+        return memoryview(bytes(frame))
+
+    def fail(self, error: BaseException) -> None:
+        """Close the connection, whose request is none."""
+        self.close(str(error))
+
+    def last(self, data: bytes) -> None:
+        """A part of an answer, and then no more: to whoever waits for a whole one that is none."""
+        self.close("the broker sent a part of an answer, and closed it")
+
+    def close(self, why: str = "the broker closed it") -> None:
+        end, self._end = self._end, None
+        if end is not None:
+            end.refuse(self._item, why)
+
+
+class ServerEnd(Generic[Item]):
+    """See the module. Belongs to the process that lives when the first bytes arrive."""
+
+    def __init__(
+        self,
+        ends: Ends,
+        server: Server,
+        port: int,
+        peer: Peer[Item],
+        name: str,
+        back: Wire,
+        delay_ms: Callable[[], float],
+        principal: str,
+    ) -> None:
+        ends.opened += 1
+        self.server = server
+        self.gone = False
+        self._ends = ends
+        self._port = port
+        self._peer = peer
+        self._back = back
+        self._delay_ms = delay_ms
+        self._context = ConnectionContext(
+            f"{server.address}-{name}-{ends.opened}",
+            server.listener_name(port),
+            "PLAINTEXT",
+            "10.0.0.1",
+            ends.opened,
+            principal,
+        )
+        self._life: int | None = None
+        self._queue: deque[tuple[Item, bytes]] = deque()
+        self._busy: Item | None = None
+        self._muted = False
+        """Whether its client has to wait (KIP-219): what it sends stays in the queue."""
+
+    # --- from the wire -------------------------------------------------------------------------
+
+    def arrive(self, item: Item, frame: bytes) -> None:
+        """A request reached the machine."""
+        if self.gone or self.server.dark:
+            return
+        if self._life is None:
+            if not self.server.listens(self._port):
+                self.gone = True
+                self._back.carry(self._peer.hears_refusal, self._delay_ms())
+                return
+            self._life = self.server.life
+            self._ends.add(self)
+        elif self._life != self.server.life:
+            self._reset()
+            return
+        self.server.arrive(lambda: self._take(item, frame))
+
+    def hear_close(self) -> None:
+        """The peer has closed the connection."""
+        if self._life == self.server.life:
+            self.server.arrive(self._closed)
+
+    def process_died(self, silently: bool) -> None:
+        """The process that had this end is gone."""
+        if silently:
+            self._busy = None
+            self._queue.clear()
+        else:
+            self._reset()
+
+    def _reset(self) -> None:
+        if not self.gone:
+            self.gone = True
+            self._ends.remove(self)
+            self._back.carry(self._peer.hears_close, self._delay_ms())
+
+    def _closed(self) -> None:
+        self.gone = True
+        self._queue.clear()
+        self._ends.remove(self)
+        self.server.connection_closed(self._port, self._context.connection_id)
+
+    # --- in the process ------------------------------------------------------------------------
+
+    def _take(self, item: Item, frame: bytes) -> None:
+        self._peer.arrived(item)
+        self._queue.append((item, frame))
+        self._handle_next()
+
+    def _handle_next(self) -> None:
+        while self._queue and self._busy is None and not (self.gone or self._muted):
+            item, frame = self._queue.popleft()
+            self._handle(item, frame)
+
+    def _handle(self, item: Item, frame: bytes) -> None:
+        self._busy = item
+        self._peer.handling(item)
+        buffer = bytearray(frame)
+        reply = ItemReply[Item](self, item)
+        try:
+            self.server.handle(self._port, self._context, memoryview(buffer), reply)
+        except ProtocolError as error:
+            reply.close(str(error))
+        buffer[:] = b"\xdd" * len(buffer)
+
+    def answer(self, item: Item, parts: ResponseParts | None) -> None:
+        """The node answered; None is the answer to acks=0."""
+        pieces = [] if parts is None else parts if isinstance(parts, list | tuple) else [parts]
+        mute_ms = self._context.take_mute_ms()
+        self._peer.answered(item, None, sum(map(len, pieces)), mute_ms)
+        if self.gone:
+            return
+        if mute_ms:
+            self._muted = True
+            self.server.run_later(mute_ms, self._unmute)
+        if parts is None:
+            self._next()
+            return
+        copied: list[Any] = [
+            bytes(part) if isinstance(part, bytes | bytearray | memoryview) else part
+            for part in pieces
+        ]
+        self.server.run_later(self._delay_ms() / 4, lambda: self._write(item, copied))
+
+    def _write(self, item: Item, parts: list[bytes | Slice]) -> None:
+        """The answer's turn to be sent: slices of files are read now."""
+        if self.gone:
+            return
+        pieces = [part if isinstance(part, bytes) else part.read() for part in parts]
+        if any(len(piece) < len(part) for piece, part in zip(pieces, parts, strict=True)):
+            self._reset()  # the log was cut under a slice: as `file_send`, give the rest up
+            return
+        frame = b"".join(pieces)
+        self._back.carry(lambda: self._peer.deliver(item, frame), self._delay_ms())
+        self._next()
+
+    def _unmute(self) -> None:
+        self._muted = False
+        self._handle_next()
+
+    def _next(self) -> None:
+        self._busy = None
+        self._handle_next()
+
+    def refuse(self, item: Item, why: str) -> None:
+        """The node closes the connection instead of answering."""
+        self._peer.answered(item, why)
+        self._reset()

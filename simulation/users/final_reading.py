@@ -1,0 +1,55 @@
+"""The last reading of a user's simulation: all that is in the topics, and where the groups are.
+
+It asks as a client does, once all is healed, and every partition from its start to its end.
+"""
+
+from __future__ import annotations
+
+from ottla.testing.frames import Json
+from simulation.invariants.told_records import LogRead, Place
+from simulation.machines.cluster_view import ClusterView
+from simulation.sim_client import Waits
+from simulation.users.user_client import UserClient
+
+READ_MS = 20_000.0
+INTERNAL = ("__consumer_offsets", "__transaction_state")
+
+
+class FinalReading:
+    """See the module. What was found is there when `read` is done."""
+
+    def __init__(self, client: UserClient, view: ClusterView) -> None:
+        self.logs: dict[str, dict[int, list[Json]]] = {}
+        """By topic and partition: the records that a read_committed consumer sees."""
+        self.offsets: dict[str, list[tuple[str, int, int]]] = {}
+        """By group: topic, partition, committed offset."""
+        self.partitions: dict[Place, LogRead] = {}
+        """The same logs for invariants: every record, by offset."""
+        self.names: dict[Place, str] = {}
+        """Of the topics."""
+        self.done = False
+        self._client = client
+        self._view = view
+
+    def read(self, groups: dict[str, dict[tuple[str, int], None]]) -> Waits:
+        """Everything; of `groups` these partitions."""
+        for name, topic_id, index, _ in self._view.registrations():
+            if name in INTERNAL:
+                continue
+            end = yield from self._client.offset(name, index, "latest", READ_MS)
+            position = yield from self._client.offset(name, index, "earliest", READ_MS)
+            found = self.logs.setdefault(name, {}).setdefault(index, [])
+            log = self.partitions[topic_id, index] = LogRead(position, end)
+            self.names[topic_id, index] = name
+            while position < end:
+                records, position, high = yield from self._client.fetch(
+                    name, index, position, 0, True, 100, READ_MS
+                )
+                found += records
+                log.take(records, high)
+        for group, places in groups.items():
+            for topic, index in places:
+                offset = yield from self._client.committed(group, topic, index, READ_MS)
+                if offset is not None:
+                    self.offsets.setdefault(group, []).append((topic, index, offset))
+        self.done = True
