@@ -13,6 +13,7 @@ RUN python -m venv /opt/ottla
 COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
 COPY console console
 COPY simulation simulation
+COPY testbed testbed
 COPY log_format log_format
 COPY protocol protocol
 COPY storage storage

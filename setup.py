@@ -15,6 +15,7 @@ SERVER = (
     "protocol",
     "simulation",
     "storage",
+    "testbed",
 )
 
 packages = find_namespace_packages(include=[f"{name}*" for name in SERVER])

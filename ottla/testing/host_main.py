@@ -22,10 +22,10 @@ def main(role: str, descriptor: int) -> int:
     import_module("ottla.__main__").use_server()
     channel = socket.socket(fileno=descriptor)
     if role == "child":
-        return int(import_module("broker.testing.child").serve(channel))
+        return int(import_module("testbed.child").serve(channel))
     if role == "simulation":
         return int(import_module("simulation.users.worker").serve(channel))
-    host = import_module("broker.testing.host")
+    host = import_module("testbed.host")
     host.Host(channel, os.path.abspath(__file__), can_fork=role == "host").run()
     return 0
 

@@ -10,9 +10,6 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from broker.testing.faults.faults import Faults as RequestFaults
-from broker.testing.faults.of_node import faults_of
-from broker.testing.faults.rule import Aim, Deed, Rule
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from simulation.faults.nemesis import Nemesis
@@ -23,6 +20,9 @@ from simulation.network.sim_network import SimNetwork
 from simulation.sim_client import Waits
 from simulation.users.plain_messages import WrongRequest, api_of
 from simulation.users.user_client import TIMED_OUT, NotDone
+from testbed.faults.faults import Faults as RequestFaults
+from testbed.faults.of_node import faults_of
+from testbed.faults.rule import Aim, Deed, Rule
 
 LOOK_MS = 10.0
 WITHIN_MS = 20_000.0

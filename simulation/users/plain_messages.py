@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import get_args, get_type_hints
 
-from broker.testing.operations.decoded_requests import pascal
 from ottla.testing.frames import Json
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.message import Message, as_dict
+from testbed.operations.decoded_requests import pascal
 
 
 class WrongRequest(ValueError):

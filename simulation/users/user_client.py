@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from broker.testing.operations.partitioner import partition_of
-from broker.testing.operations.visible_records import bytes_of, visible_records
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.message import Message
@@ -41,6 +39,8 @@ from simulation.network.sim_network import SimConnection, SimNetwork
 from simulation.sim_client import SimClient, Waits
 from simulation.sim_scheduler import SimScheduler
 from simulation.users.plain_messages import api_of, plain, request_of, version_of
+from testbed.operations.partitioner import partition_of
+from testbed.operations.visible_records import bytes_of, visible_records
 
 NO_ANSWER = "NO_ANSWER"
 TIMED_OUT = "TIMED_OUT"

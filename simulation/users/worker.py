@@ -14,10 +14,10 @@ import os
 import socket
 from collections.abc import Callable
 
-from broker.testing.parent_death import die_with_parent
 from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Json, Message, check_hello, encode
 from simulation.sim_trace import Failure
 from simulation.users.user_run import UserRun
+from testbed.parent_death import die_with_parent
 
 _READ_BYTES = 1 << 18
 _COLLECT_EVERY = 8

@@ -70,7 +70,7 @@ SHELL = (
     "broker/process/standard_streams.py",
     "broker/process/trace_socket.py",
     "broker/process/turn_hook.py",
-    "broker/testing/",
+    "testbed/",
     "console/",
     "broker/command/status_command.py",
     "log_format/files.py",

@@ -26,8 +26,8 @@ GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
 # Reached by name from outside: the console script, the pytest entry point, `python -m`.
 ENTRY_POINTS = (
     "broker/__main__.py",
-    "broker/testing/child.py",
-    "broker/testing/host.py",
+    "testbed/child.py",
+    "testbed/host.py",
     "simulation/users/worker.py",
     "log_format/spark_source.py",
     "ottla/testing/broker_process.py",

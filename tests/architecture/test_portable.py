@@ -47,7 +47,7 @@ HOMES = {
     },
     "broker/network/memory_limit.py": {"proc"},
     "broker/process/port_holder.py": {"proc"},
-    "broker/testing/parent_death.py": {"platform", "prctl"},
+    "testbed/parent_death.py": {"platform", "prctl"},
     "ottla/testing/host.py": {"platform"},
     "ottla/testing/ports.py": {"platform"},
 }

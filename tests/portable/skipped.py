@@ -15,7 +15,7 @@ SKIPPED = {
     ),
     "tests/unit/storage/test_platform_calls.py::test_a_range_is_handed_over_to_linux": _C_LIBRARY,
     "tests/unit/storage/test_platform_calls.py::test_blocks_are_allocated_by_linux": _C_LIBRARY,
-    "tests/unit/broker/testing/faults/test_full_disk.py::"
+    "tests/unit/testbed/faults/test_full_disk.py::"
     "test_blocks_are_allocated_once_there_is_room": "fallocate",
     "tests/unit/broker/process/test_data_folders.py::"
     "test_an_open_folder_stays_so_but_for_the_metadata": "fallocate, for one of its files",

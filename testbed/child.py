@@ -1,0 +1,143 @@
+"""The process of one broker under test: an event loop, a control channel, a server.
+
+It begins in a process that was forked from `testbed.host`, or started for it. When the other
+end of its channel is closed, whoever wanted the broker is gone, and it ends at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import gc
+import logging
+import os
+import signal
+import socket
+from typing import cast
+
+from broker.process.descriptor_limit import raise_descriptor_limit
+from broker.process.server import loop_factory
+from ottla.testing.frames import HELLO, BrokenFrame, FrameReader, Message, check_hello, encode
+from testbed.control import answer
+from testbed.operations import clock, faults, lifecycle, of_clients
+from testbed.served import Served
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+_FLUSH_S = 1.0
+
+REGISTERED = (clock, faults, lifecycle, of_clients)
+"""The files of operations: that they are imported is what counts."""
+
+
+def serve(channel: socket.socket) -> int:
+    """Serve one broker until it is stopped; the exit code of the process."""
+    faulthandler.enable()
+    raise_descriptor_limit()
+    gc.freeze()
+    gc.enable()
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(_serve(channel))
+
+
+async def _serve(channel: socket.socket) -> int:
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[int] = loop.create_future()
+
+    def end(code: int) -> None:
+        if not ended.done():
+            ended.set_result(code)
+
+    broker = Served(loop, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the tests'
+    _, control = await loop.create_unix_connection(
+        lambda: ControlProtocol(loop, broker), sock=channel
+    )
+    stopping: list[asyncio.Task[None]] = []
+    loop.add_signal_handler(
+        signal.SIGTERM, lambda: stopping.append(loop.create_task(_stop(broker, control)))
+    )
+    code = await ended
+    await control.close()
+    return code
+
+
+async def _stop(broker: Served, control: ControlProtocol) -> None:
+    """As SIGTERM asks for it, also in the midst of a start."""
+    try:
+        await control.give_up()
+        await broker.stop()
+    except Exception:  # noqa: BLE001 - it goes to the log, and the process ends all the same
+        _log.exception("the broker did not stop in order")
+        broker.end(1)
+    broker.end(0)
+
+
+class ControlProtocol(asyncio.Protocol):
+    """The server's half of the channel. Calls run side by side, each answered when it is done."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, broker: Served) -> None:
+        self._loop = loop
+        self._broker = broker
+        self._reader = FrameReader()
+        self._greeted = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._transport: asyncio.WriteTransport | None = None
+        self._closing = False
+        self._lost = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say which version this end speaks."""
+        self._transport = cast(asyncio.WriteTransport, transport)
+        self._transport.write(encode(HELLO))
+
+    def data_received(self, data: bytes) -> None:
+        """Begin the calls that are whole now."""
+        try:
+            for message in self._reader.feed(data):
+                self._take(message)
+        except BrokenFrame as error:
+            _log.error("the control channel: %s", error)
+            os._exit(1)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Nobody leads this broker any more."""
+        self._lost.set()
+        if not self._closing:
+            os._exit(0)
+
+    async def give_up(self) -> None:
+        """End the calls that are under way, without an answer."""
+        under_way = list(self._tasks)
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Let the other end have what was written, then the end of file."""
+        assert self._transport is not None
+        self._closing = True
+        self._transport.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FLUSH_S):
+                await self._lost.wait()
+
+    def _take(self, message: Message) -> None:
+        if not self._greeted:
+            check_hello(message)
+            self._greeted = True
+            return
+        task = self._loop.create_task(self._answer(message))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, message: Message) -> None:
+        assert self._transport is not None
+        try:
+            done = encode(await answer(self._broker, message))
+        except AssertionError:  # a broken invariant ends any broker
+            _log.critical("the broker stops: %s", message.get("op"), exc_info=True)
+            logging.shutdown()
+            os._exit(1)
+        self._transport.write(done)

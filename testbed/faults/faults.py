@@ -1,0 +1,316 @@
+"""The faults of one broker: its rules, and what they do to a request.
+
+Owns the rules, in the order in which they were asked for, and the answers that never come. A delay
+goes on to the next rule, and delays add up; of all else the first rule that meets a request decides
+alone. When a rule is lifted, what it left unanswered is closed, and what it delays is answered: a
+broker that stops waits for neither.
+
+Never knows a socket: bytes are cut and connections closed through `broker.requests.interference`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from broker.requests.admission import Admission
+from broker.requests.context import Api, Respond
+from broker.requests.interference import Interference, Meeting, Reply
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.frames.message_codec import ResponseParts
+from protocol.message import Message, replace
+from protocol.messages.fetch import FetchResponse
+from storage.ports import Scheduler, Timer
+from testbed.faults.answers import Concerns, joined, put_into, refusing
+from testbed.faults.cut_answer import cut
+from testbed.faults.places import Real, ways_of
+from testbed.faults.rule import Asked, Deed, Rule
+from testbed.faults.subjects import (
+    NameOf,
+    asks_for_all_topics,
+    groups_of,
+    is_of_a_node,
+    split,
+    topics_of,
+    transactional_ids_of,
+)
+from testbed.spelled_out import spelled_out
+
+OPERATIONS = "ottla-testing"
+"""The client id of what the test itself asks (`testbed.operations`): that is not met."""
+UNANSWERED_MAX_COUNT = 4096
+"""Of one fault; the connection of the first one closes then."""
+
+
+Answer = TypeVar("Answer")
+
+
+class Sessions(Protocol):
+    """What consumers fetch in sessions, whose requests name only what is new."""
+
+    def topics(self, session_id: int) -> Iterable[str]:
+        """The topics of a session; none where there is no such session."""
+
+    def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
+        """Add to a Fetch's answer what it leaves out for lack of news, of the topics that
+        `concerns` means; and look at all of that for the next answer of the session."""
+
+
+class Met(Protocol):
+    """A request handler (`broker.requests.request_handler.RequestHandler`)."""
+
+    admission: Admission
+    apis: dict[int, Api]
+
+    def interfere_by(self, interference: Interference | None) -> None: ...
+
+
+class Faults:
+    """See the module; `broker.requests.interference.Interference`."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        name_of: NameOf,
+        sessions: Sessions,
+        handlers: Sequence[Met],
+    ) -> None:
+        """`handlers`: of the requests that these faults meet."""
+        self._scheduler = scheduler
+        self._name_of = name_of
+        self._sessions = sessions
+        self._handlers = handlers
+        self._rules: dict[str, Rule] = {}
+        self._unanswered: dict[str, deque[Reply]] = {}
+        self._late_answers: dict[_Late, Timer] = {}
+        self._logging_in = False
+
+    # --- what a test asks for -------------------------------------------------------------------
+
+    def add(self, key: str, rule: Rule) -> None:
+        """A fault, from now on; `key` is whatever whoever asks for it knows it by."""
+        assert key not in self._rules, "a key is for one fault"
+        if not self._rules:
+            for handler in self._handlers:
+                handler.interfere_by(self)
+                handler.admission.prepare_nothing()
+        self._rules[key] = rule
+
+    def may_meet(self, api: ApiKey) -> bool:
+        """Whether requests of this API come here: it is served."""
+        return any(int(api) in handler.apis for handler in self._handlers)
+
+    def rule(self, key: str) -> Rule | None:
+        """The rule of this key, unless it was lifted."""
+        return self._rules.get(key)
+
+    def rules(self) -> list[tuple[str, Rule]]:
+        """All of them, with their keys."""
+        return list(self._rules.items())
+
+    def lift(self, key: str) -> None:
+        """This fault is no more. What it left unanswered has its connection closed, and what it
+        delays is answered."""
+        rule = self._rules.pop(key, None)
+        if rule is None:
+            return
+        rule.tally.close()
+        for reply in self._unanswered.pop(key, ()):
+            reply.close()
+        for late in [one for one in self._late_answers if key in one.keys]:
+            self._late_answers.pop(late).cancel()
+            late.answer()
+        if not self._rules:
+            for handler in self._handlers:
+                handler.interfere_by(None)
+                handler.admission.prepare_again()
+
+    def clear(self) -> None:
+        """No fault any more."""
+        for key in list(self._rules):
+            self.lift(key)
+
+    # --- what they do ---------------------------------------------------------------------------
+
+    def meet(self, meeting: Meeting) -> None:
+        """See `Interference.meet`."""
+        if meeting.context.client_id == OPERATIONS or self._logging_in:
+            meeting.carry_out(meeting.request, partial(self._late, meeting, {}))
+            return
+        asked = self._asked(meeting)
+        delays_ms: dict[str, float] = {}
+        for key, rule in self.rules():
+            if not rule.meets(asked):
+                continue
+            delays_ms[key] = rule.delay_ms
+            if rule.deed is not Deed.DELAY:
+                self._do(key, rule, meeting, partial(self._late, meeting, delays_ms))
+                return
+        meeting.carry_out(meeting.request, partial(self._late, meeting, delays_ms))
+
+    def log_in(self, step: Callable[[], Answer]) -> Answer:
+        """A step of a login that was met: what it asks the APIs itself is not met again."""
+        self._logging_in = True
+        try:
+            return step()
+        finally:
+            self._logging_in = False
+
+    def _asked(self, meeting: Meeting) -> Asked:
+        context, request = meeting.context, meeting.request
+        api = ApiKey(context.api_key)
+        topics = set(topics_of(request, self._name_of))
+        if api is ApiKey.FETCH and request.session_id:
+            topics.update(self._sessions.topics(request.session_id))
+        return Asked(
+            api,
+            context.client_id or "",
+            topics,
+            asks_for_all_topics(api, context.api_version, request),
+            set(groups_of(api, request)),
+            set(transactional_ids_of(api, request)),
+            is_of_a_node(api, request, context.client_id or ""),
+        )
+
+    def _late(self, meeting: Meeting, delays_ms: Mapping[str, float], response: object) -> None:
+        """Answer so many milliseconds from now: by the key of each rule that is there still."""
+        answer = partial(meeting.answer, meeting.reply, response)
+        delays_ms = {key: delay for key, delay in delays_ms.items() if key in self._rules}
+        delay_ms = sum(delays_ms.values())
+        if delay_ms > 0:
+            late = _Late(frozenset(delays_ms), answer)
+            timer = self._scheduler.call_later(delay_ms, partial(self._in_its_time, late))
+            self._late_answers[late] = timer
+        else:
+            answer()
+
+    def _in_its_time(self, late: _Late) -> None:
+        del self._late_answers[late]
+        late.answer()
+
+    def _do(self, key: str, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+        if rule.deed is Deed.ERROR:
+            self._refuse(rule, meeting, respond)
+        elif rule.deed is Deed.DISCONNECT:
+            meeting.reply.close()
+        elif rule.deed is Deed.CUT:
+            part = _PartOfAnswer(meeting.reply, rule.cut_at)
+            meeting.carry_out(meeting.request, partial(meeting.answer, part))
+        else:
+            unanswered = self._unanswered.setdefault(key, deque())
+            unanswered.append(meeting.reply)
+            if len(unanswered) > UNANSWERED_MAX_COUNT:
+                unanswered.popleft().close()
+            if rule.deed is Deed.UNANSWERED:
+                meeting.carry_out(meeting.request, _forget)
+
+    def _refuse(self, rule: Rule, meeting: Meeting, respond: Respond) -> None:
+        """Answer with the rule's error what it is about, and have the rest carried out."""
+        api, version = ApiKey(meeting.context.api_key), meeting.context.api_version
+        if api is ApiKey.API_VERSIONS and rule.error is ErrorCode.UNSUPPORTED_VERSION:
+            meeting.say_range()
+            return
+        meant, rest = meeting.request, None
+        if rule.aim.topic is not None:
+            meant, rest = split(meeting.request, rule.aim.means_topic, self._name_of)
+        for way in ways_of(api, rule.error):
+            if isinstance(way, Real):
+                if _has(api, version, way):
+                    self._put_into_real(rule, meeting, way, respond)
+                    return
+                continue
+            refused = refusing(way, api, version, meant, rule.error, meeting.refusal)
+            if refused is not None and rest is not None:
+                joining = partial(_respond_joined, respond, refused, version)
+                meeting.carry_out(rest, joining)
+                return
+            if refused is not None:
+                respond(refused)
+                return
+        rule.missed()  # there is nothing in this request that could have an error
+        meeting.carry_out(meeting.request, respond)
+
+    def _put_into_real(self, rule: Rule, meeting: Meeting, way: Real, respond: Respond) -> None:
+        concerns: Concerns = rule.aim.means_topic
+        if way.path == ("results",):  # of log directories, which belong to no topic
+            concerns = _anything
+
+        def answered(response: Message) -> None:
+            response = spelled_out(response, meeting.context.api_version)
+            if isinstance(response, FetchResponse):
+                self._sessions.show_all(response, concerns)
+            if not put_into(response, way.path, rule.error, concerns, self._name_of):
+                rule.missed()
+            respond(response)
+
+        meeting.carry_out(_harmless(meeting.request), answered)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Late:
+    """An answer that waits."""
+
+    keys: frozenset[str]
+    """Of the rules that delay it."""
+    answer: Callable[[], None]
+
+
+class _PartOfAnswer:
+    """A way back that takes a part of an answer, and closes the connection."""
+
+    def __init__(self, reply: Reply, share: float) -> None:
+        self._reply = reply
+        self._share = share
+
+    def __call__(self, parts: ResponseParts | None) -> None:
+        if parts is None:
+            self._reply.close()
+        else:
+            self._reply.last(cut(parts, self._share))
+
+    def keep(self, frame: memoryview) -> memoryview:
+        """See `broker.requests.interference.Reply`."""
+        return self._reply.keep(frame)
+
+    def fail(self, error: BaseException) -> None:
+        """See `broker.requests.interference.Reply`."""
+        self._reply.fail(error)
+
+    def close(self) -> None:
+        """The answer cannot be written."""
+        self._reply.close()
+
+    def last(self, data: bytes) -> None:
+        """As if there were nobody between."""
+        self._reply.last(data)
+
+
+def _respond_joined(respond: Respond, refused: Message, version: int, response: Message) -> None:
+    respond(joined(spelled_out(response, version), refused))
+
+
+def _anything(_topic: str | None) -> bool:
+    return True
+
+
+def _forget(_response: object) -> None:
+    """The answer of a request that never gets one."""
+
+
+def _has(api: ApiKey, version: int, way: Real) -> bool:
+    """Whether answers of this version have what `way` leads to."""
+    return api is not ApiKey.OFFSET_FETCH or (way.path[0] == "groups") == (version >= 8)
+
+
+def _harmless(request: Message) -> Message:
+    """The same request, which waits for nothing and makes nothing."""
+    changes: dict[str, Any] = {}
+    if hasattr(request, "max_wait_ms"):
+        changes["max_wait_ms"] = 0
+    if hasattr(request, "allow_auto_topic_creation"):
+        changes["allow_auto_topic_creation"] = False
+    return replace(request, **changes) if changes else request

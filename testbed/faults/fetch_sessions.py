@@ -1,0 +1,63 @@
+"""Fetch sessions, as faults see them: a Fetch of a session names only what is new (KIP-227).
+
+So which topics it is about stands in the session, and its answer leaves out what has no news: where
+a fault is about that, it is shown all the same, now and in the next answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from broker.replication.fetch_session import FetchKey, FetchSession
+from broker.replication.fetch_session_cache import FetchSessionCache
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.primitives import ZERO_UUID
+from testbed.faults.answers import Concerns
+from testbed.faults.subjects import NameOf
+
+
+class FetchSessions:
+    """Those of one broker; `testbed.faults.faults.Sessions`."""
+
+    def __init__(self, cache: FetchSessionCache, name_of: NameOf) -> None:
+        self._cache = cache
+        self._name_of = name_of
+
+    def topics(self, session_id: int) -> Iterator[str]:
+        """See `Sessions.topics`."""
+        session = self._get(session_id)
+        for topic, _index in () if session is None else session.partitions:
+            name = self._name(topic)
+            if name is not None:
+                yield name
+
+    def show_all(self, response: FetchResponse, concerns: Concerns) -> None:
+        """See `Sessions.show_all`."""
+        session = self._get(response.session_id)
+        if session is None:
+            return
+        shown = {_key(topic, one) for topic in response.responses for one in topic.partitions}
+        for key, wanted in session.partitions.items():
+            if not concerns(self._name(key[0])):
+                continue
+            session.look_at(wanted)
+            if key not in shown:
+                response.responses.append(_shown(key))
+
+    def _get(self, session_id: int) -> FetchSession | None:
+        return next((one for one in self._cache if one.session_id == session_id), None)
+
+    def _name(self, topic: bytes | str) -> str | None:
+        return topic if isinstance(topic, str) else self._name_of(topic)
+
+
+def _key(topic: FetchableTopicResponse, partition: PartitionData) -> FetchKey:
+    return topic.topic or topic.topic_id, partition.partition_index
+
+
+def _shown(key: FetchKey) -> FetchableTopicResponse:
+    topic, index = key
+    partitions = [PartitionData(index)]
+    if isinstance(topic, str):
+        return FetchableTopicResponse(topic, ZERO_UUID, partitions)
+    return FetchableTopicResponse("", topic, partitions)

@@ -1,0 +1,186 @@
+"""Faults of logins: ApiVersions, SaslHandshake and SaslAuthenticate where a listener has SASL.
+
+There they are answered before it is known who is there, and by no API; so a login is met where its
+frames come in, and made into a meeting like any other. A login that is refused ends its connection
+after the listener's delay, as with a wrong password. Tokens without a header, after a SaslHandshake
+of version 0, are no requests, and met by nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
+
+from broker.network.login import Refusal, Said
+from broker.network.request_channel import ConnectionContext
+from broker.requests.context import Connection, RequestContext
+from broker.requests.interference import Meeting, Reply
+from protocol.api_keys import ApiKey, messages_of
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.frames.message_codec import (
+    decode,
+    encode_response,
+    read_request_header,
+    skip_header_tags,
+)
+from protocol.message import Message, replace
+from protocol.rights import UNLIMITED
+from testbed.faults.faults import Faults
+
+LOGIN_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
+_REASON = "asked for by a test"
+
+
+class LoginUnderWay(Protocol):
+    """`broker.network.login.Login`."""
+
+    @property
+    def context(self) -> ConnectionContext: ...
+
+    @property
+    def is_bare(self) -> bool: ...
+
+    def carry_out(self, frame: memoryview, later: Callable[[Said], None]) -> Said | None: ...
+
+
+class Ranges(Protocol):
+    """`broker.requests.request_handler.RequestHandler`."""
+
+    def say_range(self, connection: Connection, frame: memoryview, reply: Reply) -> None: ...
+
+
+class LoginFaults:
+    """See the module."""
+
+    def __init__(self, faults: Faults, ranges: Ranges) -> None:
+        self._faults = faults
+        self._ranges = ranges
+
+    def meet(
+        self, login: LoginUnderWay, frame: memoryview, later: Callable[[Said], None]
+    ) -> Said | None:
+        """See `broker.network.login.Login.check`."""
+        reply = _Reply(later)
+        meeting = (
+            None if login.is_bare or not self._faults.rules() else self._of(login, frame, reply)
+        )
+        if meeting is None:
+            return login.carry_out(frame, later)
+        self._faults.meet(meeting)
+        return reply.said_at_once()
+
+    def _of(self, login: LoginUnderWay, frame: memoryview, reply: _Reply) -> Meeting | None:
+        """The meeting with a frame; None where it is no request of a login."""
+        context, request = _read(login, frame)
+        if context is None:
+            return None
+
+        def carry_out(_request: object, respond: Callable[[Said], None]) -> None:
+            said = self._faults.log_in(partial(login.carry_out, frame, respond))
+            if said is not None:
+                respond(said)
+
+        return Meeting(
+            context,
+            request,
+            reply,
+            carry_out,
+            partial(_refusal, context.api_key),
+            partial(_answer, context),
+            partial(self._ranges.say_range, login.context, frame, reply),
+        )
+
+
+class _Reply:
+    """The way back to one who logs in."""
+
+    def __init__(self, later: Callable[[Said], None]) -> None:
+        self._later = later
+        self._said: Said | None = None
+        self._is_late = False
+
+    def __call__(self, parts: bytes | None) -> None:
+        self.say(b"" if parts is None else bytes(parts))
+
+    def keep(self, frame: memoryview) -> memoryview:
+        """See `broker.requests.interference.Reply`."""
+        return frame
+
+    def fail(self, error: BaseException) -> None:
+        """See `broker.requests.interference.Reply`."""
+        self.close()
+
+    def close(self) -> None:
+        """See `broker.requests.interference.Reply`."""
+        self.last(b"")
+
+    def last(self, data: bytes) -> None:
+        """See `broker.requests.interference.Reply`."""
+        self.say(Refusal(_REASON, data, delayed=False))
+
+    def say(self, said: Said) -> None:
+        """This is what is said, now or later."""
+        if self._is_late:
+            self._later(said)
+        else:
+            self._said = said
+
+    def said_at_once(self) -> Said | None:
+        """What was said until now; what is said from now on is late."""
+        self._is_late = self._said is None
+        return self._said
+
+
+def _read(login: LoginUnderWay, frame: memoryview) -> tuple[RequestContext | None, Message | None]:
+    """A frame's header and its request; None where it is none that a login may have."""
+    try:
+        key, version, correlation_id, client_id, pos = read_request_header(frame)
+        if key not in LOGIN_APIS:
+            return None, None
+        message = messages_of(ApiKey(key)).request
+        if not message.MIN_VERSION <= version <= message.MAX_VERSION:
+            return None, None
+        if version >= message.FLEXIBLE_FROM:
+            pos = skip_header_tags(frame, pos)
+        request = decode(message, frame, pos, version)
+    except ProtocolError:
+        return None, None
+    where = login.context
+    context = RequestContext(
+        key,
+        version,
+        correlation_id,
+        client_id,
+        where.client_host,
+        where.listener_name,
+        where.connection_id,
+        UNLIMITED,
+    )
+    return context, request
+
+
+def _refusal(api_key: int, _request: object, error: ErrorCode) -> Message:
+    response: Message = messages_of(ApiKey(api_key)).response()
+    said: dict[str, Any] = {"error_code": int(error)}
+    if hasattr(response, "error_message"):
+        said["error_message"] = _REASON
+    return replace(response, **said)
+
+
+def _answer(context: RequestContext, reply: Reply, response: object) -> None:
+    """Give a reply what a login has said, or the answer that a fault has made."""
+    if isinstance(response, Refusal):
+        if isinstance(reply, _Reply):
+            reply.say(response)
+        else:  # a part of it alone
+            reply(response.answer or None)
+    elif isinstance(response, bytes):
+        reply(response)
+    else:
+        assert isinstance(response, Message) and isinstance(reply, _Reply), "an error, in one piece"
+        frame = encode_response(response, context.api_version, context.correlation_id).joined()
+        if context.api_key == ApiKey.API_VERSIONS:
+            reply(frame)  # the login goes on
+        else:
+            reply.say(Refusal(_REASON, frame))

@@ -1,0 +1,22 @@
+"""The faults of a running node: what they meet, and what they ask it."""
+
+from __future__ import annotations
+
+from broker.node.node import Node
+from testbed.faults.faults import Faults
+from testbed.faults.fetch_sessions import FetchSessions
+
+
+def faults_of(node: Node) -> Faults:
+    """Faults that meet what is asked of this node's listeners. A broker is needed."""
+    assert node.broker is not None, "a controller alone has no clients"
+
+    def name_of(topic_id: bytes) -> str | None:
+        topic = node.image.topics.get_by_id(topic_id)
+        return None if topic is None else topic.name
+
+    handlers = [node.broker.requests]
+    if node.controller_server is not None:
+        handlers.append(node.controller_server.requests)
+    sessions = FetchSessions(node.broker.parts.replicas.sessions, name_of)
+    return Faults(node.shared.ports.scheduler, name_of, sessions, handlers)

@@ -1,0 +1,189 @@
+"""Faults on demand: of requests, of the disk, of links to other nodes; and the controller gives up.
+
+A fault is known by the key that `fault.add` gives it, until `fault.lift`. No key is used twice, so
+nobody lifts the fault of another life of the broker.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from ottla.testing.frames import Json
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from testbed.control import Arguments, operation
+from testbed.faults.documented_errors import errors_of, is_documented
+from testbed.faults.rule import Aim, Deed, Rule
+from testbed.faults.subjects import ONLY_NODES
+from testbed.faults.tally import SharedTally
+from testbed.operation_error import OperationError
+from testbed.served import Served
+
+
+@operation("fault.add")
+async def add(broker: Served, args: Arguments) -> Json:
+    """A fault from now on, by its `key`: `deed`, `api`, and what narrows them. `counted_at`: where
+    several brokers count together."""
+    deed = Deed(args["deed"])
+    api = None if args.get("api") is None else api_of(args["api"])
+    if api is not None and not broker.faults.may_meet(api):
+        raise OperationError("misuse", f"no {_shown(api)} request is met: it is not served here")
+    error = ErrorCode.NONE
+    if deed is Deed.ERROR:
+        error = error_of(args["error"])
+        assert api is not None, "an error is one of an API"
+        if not is_documented(api, error) and not args.get("force"):
+            raise OperationError("misuse", _not_documented(api, error))
+    rule = Rule(
+        _aim(api, args),
+        deed,
+        error,
+        float(args.get("delay_ms") or 0),
+        float(args.get("cut_at", 0.5)),
+        int(args.get("after") or 0),
+        args.get("times"),
+        float(args.get("probability", 1.0)),
+        int(args.get("seed") or 0),
+    )
+    if args.get("counted_at"):
+        rule.tally = SharedTally(args["counted_at"])
+        rule.seed += broker.config.node_id  # else each node would meet the same ones of its own
+    broker.faults.add(args["key"], rule)
+    return None
+
+
+@operation("fault.show")
+async def show(broker: Served, args: Arguments) -> Json:
+    """How many requests a fault has seen and met; null where it was lifted."""
+    rule = broker.faults.rule(args["key"])
+    return None if rule is None else {"seen": rule.seen, "met": rule.met, "over": rule.is_over}
+
+
+@operation("fault.lift")
+async def lift(broker: Served, args: Arguments) -> Json:
+    """A fault is no more."""
+    broker.faults.lift(args["key"])
+    return None
+
+
+@operation("fault.clear")
+async def clear(broker: Served, _args: Arguments) -> Json:
+    """No fault any more."""
+    broker.faults.clear()
+    return None
+
+
+@operation("connections.close")
+async def close_connections(broker: Served, _args: Arguments) -> Json:
+    """Close all connections of clients now; how many there were."""
+    sockets = broker.server.sockets
+    if sockets is None:
+        return 0
+    count: int = sockets.close_connections("a test has asked for that", broker.sent.is_no_clients)
+    return count
+
+
+@operation("disk.fill")
+async def fill_disk(broker: Served, args: Arguments) -> Json:
+    """No room is left: below the log directory that is named, or below all of them and that of the
+    metadata. The directories that are full."""
+    config = broker.config
+    known = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
+    wanted = args.get("log_dir")
+    if wanted is not None and wanted not in known:
+        raise OperationError(
+            "misuse", f"{wanted} is none of the broker's log directories: {', '.join(known)}"
+        )
+    full = known if wanted is None else [wanted]
+    for path in full:
+        broker.room.fill(path)
+    return full
+
+
+@operation("disk.free")
+async def free_disk(broker: Served, _args: Arguments) -> Json:
+    """There is room again. A log directory that has failed stays so until the next start."""
+    broker.room.free()
+    return None
+
+
+@operation("links.cut")
+async def cut_links(broker: Served, args: Arguments) -> Json:
+    """Nothing that this node sends to the nodes at these `ports` arrives any more."""
+    broker.links.cut(int(port) for port in args["ports"])
+    return None
+
+
+@operation("links.heal")
+async def heal_links(broker: Served, args: Arguments) -> Json:
+    """The links of this node to the nodes at these `ports` are whole, or all of its links."""
+    ports = args.get("ports")
+    broker.links.heal(None if ports is None else map(int, ports))
+    return None
+
+
+@operation("controller.show")
+async def show_controller(broker: Served, _args: Arguments) -> Json:
+    """The id of the active controller as this node knows it, null where it knows none, and of
+    which epoch that is."""
+    raft = broker.node.controller.raft
+    return {"leader": raft.leader_id, "epoch": raft.epoch}
+
+
+@operation("controller.resign")
+async def resign_controller(broker: Served, _args: Arguments) -> Json:
+    """This node, which is the active controller, gives up; the epoch that ends."""
+    raft = broker.node.controller.raft
+    if not raft.is_leader:
+        raise OperationError("misuse", "this node is not the active controller any more: ask again")
+    epoch = raft.epoch
+    raft.resign(epoch)
+    return epoch
+
+
+def _aim(api: ApiKey | None, args: Arguments) -> Aim:
+    return Aim(
+        api,
+        args.get("topic"),
+        args.get("group"),
+        args.get("transactional_id"),
+        args.get("client_id"),
+        bool(args.get("nodes")) or api in ONLY_NODES,
+    )
+
+
+def _not_documented(api: ApiKey, error: ErrorCode) -> str:
+    names = ", ".join(one.name for one in errors_of(api))
+    return (
+        f"{_shown(api)} never answers with {error.name}, but with {names}; "
+        "force=True has it answered all the same"
+    )
+
+
+def api_of(name: str) -> ApiKey:
+    """An API by the name of its request: `Produce`, or `PRODUCE`."""
+    known = {key.name.replace("_", "").lower(): key for key in ApiKey}
+    found = known.get(name.replace("_", "").lower())
+    if found is None:
+        raise OperationError(
+            "misuse", f"there is no API {name}{_meant(name, [_shown(key) for key in ApiKey])}"
+        )
+    return found
+
+
+def error_of(name: str) -> ErrorCode:
+    """An error by its name: `NOT_LEADER_OR_FOLLOWER`."""
+    error = ErrorCode.__members__.get(name.upper())
+    if error is None or error is ErrorCode.NONE:
+        names = [one for one in ErrorCode.__members__ if one != "NONE"]
+        raise OperationError("misuse", f"there is no error {name}{_meant(name.upper(), names)}")
+    return error
+
+
+def _shown(key: ApiKey) -> str:
+    return key.name.title().replace("_", "")
+
+
+def _meant(name: str, names: list[str]) -> str:
+    close = get_close_matches(name, names, 1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,0 +1,67 @@
+"""Asking a broker in this process: its own APIs, with unlimited rights and without a network.
+
+What is asked so is not seen by faults, quotas or whoever records what clients send. Owns nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from broker.requests.context import RequestContext
+from broker.requests.request_handler import RequestHandler
+from ottla.plugins.authorizer import Action, Asker, Operation, Resource
+from protocol.api_keys import ApiKey
+from protocol.errors import ProtocolError
+from protocol.rights import UNLIMITED, Rights, Verdict
+from testbed.operation_error import OperationError
+from testbed.operations.port import Request, Response
+from testbed.spelled_out import spelled_out
+
+CLIENT_ID = "ottla-testing"
+_ABOUT_ACLS = (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS)
+
+
+class _Anything:
+    """Allows all (`protocol.rights.Judge`)."""
+
+    def judge(self, asker: Asker, action: Action) -> Verdict:
+        return Verdict(True, "it is asked for a test")
+
+    def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
+        return Verdict(True, "it is asked for a test")
+
+
+_ALL_RIGHTS = Rights(_Anything(), Asker("User:ottla-testing", "", "", "", None, -1, -1))
+"""Of who deals with ACLs: whose rights are unlimited is told that there are none."""
+
+
+class InProcess:
+    """See the module (`port.Ask`). `node_id` is not looked at: there is one node."""
+
+    def __init__(self, requests: RequestHandler, listener_name: str) -> None:
+        """`listener_name`: whose addresses are told, as those of nodes."""
+        self._requests = requests
+        self._listener_name = listener_name
+
+    async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
+        """The answer, whenever it comes."""
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+
+        def respond(response: Response) -> None:
+            if not answer.done():
+                answer.set_result(spelled_out(response, version))
+
+        api = self._requests.apis.get(message.API_KEY)
+        if api is None:
+            raise OperationError(
+                "not possible", f"the broker does not serve {type(message).__name__}"
+            )
+        rights = _ALL_RIGHTS if message.API_KEY in _ABOUT_ACLS else UNLIMITED
+        context = RequestContext(
+            message.API_KEY, version, 0, CLIENT_ID, "", self._listener_name, "", rights
+        )
+        try:
+            api.handle(context, message, respond)
+        except ProtocolError as error:
+            raise OperationError("failed", f"{api.key.name}: {error}") from error
+        return await answer

@@ -1,0 +1,129 @@
+"""What tests may ask by name of topics, records, groups and requests: the operations, registered.
+
+Owns which world they are done in: that of the broker in this process, or over the network that of
+a cluster, where this broker is one of several or where `connect` has named one that runs already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from broker.network.network_client import NetworkClient
+from ottla.testing.frames import Json
+from testbed.control import Arguments, operation
+from testbed.operation_error import OperationError
+from testbed.operations import decoded_requests, groups, records, topics
+from testbed.operations.in_process import InProcess
+from testbed.operations.inside import InsideNode
+from testbed.operations.over_network import OverNetwork
+from testbed.operations.port import POLL_S, NoAnswer, World
+from testbed.operations.reset import begin_reset, end_reset, reset, reset_contents
+from testbed.served import Served
+
+RESPONSE_BYTES_MAX = 128 * 1024 * 1024
+
+Asked = Callable[..., Awaitable[Json]]
+
+_worlds: dict[Served, World] = {}
+_ASKED: dict[str, Asked] = {
+    "topic.create": topics.create,
+    "topic.grow": topics.grow,
+    "topic.delete": topics.delete,
+    "topic.describe": topics.describe,
+    "topic.lead": topics.lead,
+    "records.seed": records.seed,
+    "records.consume": records.consume,
+    "group.list": groups.list_groups,
+    "group.describe": groups.describe,
+    "group.progress": groups.progress,
+    "group.rebalance": groups.rebalance,
+    "group.delete": groups.delete,
+    "reset": reset,
+    "reset.begin": begin_reset,
+    "reset.contents": reset_contents,
+    "reset.end": end_reset,
+}
+_READING = (
+    "topic.describe",
+    "records.consume",
+    "group.list",
+    "group.describe",
+    "group.progress",
+)
+"""They are asked again where a node has just gone, until others have its place."""
+_GONE_TIMEOUT_S = 10.0
+
+
+def _register(name: str, asked: Asked) -> None:
+    @operation(name)
+    async def ask(broker: Served, args: Arguments) -> Json:
+        deadline_s = time.monotonic() + _GONE_TIMEOUT_S
+        while True:
+            try:
+                return await asked(_world(broker), **args)
+            except NoAnswer:
+                if name not in _READING or time.monotonic() >= deadline_s:
+                    raise
+            await asyncio.sleep(POLL_S)
+
+
+for _name, _asked in _ASKED.items():
+    _register(_name, _asked)
+
+
+@operation("connect")
+async def connect(broker: Served, args: Arguments) -> Json:
+    """Ask a cluster that runs already, by its addresses: `bootstrap` is pairs of host and port."""
+    network = NetworkClient(broker.loop, RESPONSE_BYTES_MAX)
+    bootstrap = [(str(host), int(port)) for host, port in args["bootstrap"]]
+    _worlds[broker] = _world_of(
+        OverNetwork(network, bootstrap), lambda: time.time_ns() // 1_000_000
+    )
+    return await topics.nodes(_worlds[broker])
+
+
+@operation("requests")
+async def requests(broker: Served, args: Arguments) -> Json:
+    """What clients have sent, decoded: see `decoded_requests.decoded`."""
+    if broker in _worlds and _worlds[broker].inside is None:
+        raise OperationError(
+            "not possible",
+            "requests needs a broker that the tests have started: of a running cluster nobody sees "
+            "what is sent to it",
+        )
+    image = broker.node.image
+
+    def topic_name(topic_id: bytes) -> str | None:
+        found = image.topics.get_by_id(topic_id)
+        return None if found is None else found.name
+
+    found = decoded_requests.decoded(broker.sent.kept, topic_name, **args)
+    return [{"node_id": broker.config.node_id, **one} for one in found]
+
+
+def _world(broker: Served) -> World:
+    found = _worlds.get(broker)
+    if found is None:
+        found = _worlds[broker] = _own_world(broker)
+    return found
+
+
+def _own_world(broker: Served) -> World:
+    node, server = broker.node, broker.server
+    listener = node.config.inter_broker_listener_name
+    assert node.broker is not None and server.sockets is not None, "a broker"
+    inside = InsideNode(node, server.sockets, broker.forget, broker.sent, broker.as_new)
+    wall_ms = node.ports.scheduler.wall_ms
+    if node.controller_server is None and node.config.is_controller:  # it is the whole cluster
+        return _world_of(InProcess(node.broker.requests, listener), wall_ms, inside)
+    ours = next(one for one in node.config.broker_listeners if one.listener_name == listener)
+    address = ours.host or "localhost", server.sockets.ports[listener]
+    return _world_of(OverNetwork(server.network, [address]), wall_ms, inside)
+
+
+def _world_of(
+    ask: InProcess | OverNetwork, wall_ms: Callable[[], int], inside: InsideNode | None = None
+) -> World:
+    return World(ask, time.monotonic, wall_ms, asyncio.sleep, inside)

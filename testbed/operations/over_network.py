@@ -1,0 +1,95 @@
+"""Asking a cluster, ours or one of Apache Kafka, as a client does.
+
+Owns a channel a node, and one more for what may be parked there, so that nothing waits behind it.
+Where a node is, the cluster's Metadata says; it is asked again for a node that is not known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from protocol.api_keys import ApiKey
+from protocol.messages.metadata import MetadataRequest
+from storage.ports import Channel, ChannelFailure
+from testbed.operations.port import NoAnswer, Request, Response
+
+CLIENT_ID = "ottla-testing"
+TIMEOUT_MS = 30_000.0
+METADATA_VERSION = 9
+_PARKED = (int(ApiKey.JOIN_GROUP), int(ApiKey.SYNC_GROUP))
+
+Address = tuple[str, int]
+
+
+class Channels(Protocol):
+    """Makes channels (`broker.network.network_client.NetworkClient`)."""
+
+    def channel(self, host: str, port: int, client_id: str) -> Channel: ...
+
+
+class OverNetwork:
+    """See the module (`port.Ask`)."""
+
+    def __init__(self, network: Channels, bootstrap: Sequence[Address]) -> None:
+        self._network = network
+        self._bootstrap = list(bootstrap)
+        self._addresses: dict[int, Address] = {}
+        self._channels: dict[tuple[Address, bool], Channel] = {}
+
+    async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
+        """The answer of that node; of the first one that answers, where it is None."""
+        tried = self._bootstrap if node_id is None else [await self._address_of(node_id)]
+        failure = ChannelFailure.REFUSED
+        for address in tried:
+            response = await self._send(address, message, version)
+            if not isinstance(response, ChannelFailure):
+                return response
+            failure = response
+        where = ", ".join(f"{host}:{port}" for host, port in tried)
+        raise NoAnswer(
+            f"no answer from {where} ({failure.value})",
+            was_sent=failure is not ChannelFailure.REFUSED,
+        )
+
+    def close(self) -> None:
+        """Close all channels."""
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
+
+    async def _address_of(self, node_id: int) -> Address:
+        if node_id not in self._addresses:
+            view = await self(None, MetadataRequest([], False), METADATA_VERSION)
+            self._addresses = {one.node_id: (one.host, one.port) for one in view.brokers}
+        found = self._addresses.get(node_id)
+        if found is None:
+            raise NoAnswer(f"node {node_id} is not in the cluster now", was_sent=False)
+        return found
+
+    async def _send(self, address: Address, message: Request, version: int) -> Response:
+        """The answer, or the ChannelFailure. A channel that lost its connection since is tried once
+        more: a node may have been restarted."""
+        key = (address, message.API_KEY in _PARKED)
+        channel = self._channels.get(key)
+        known = channel is not None
+        if channel is None:
+            channel = self._channels[key] = self._network.channel(*address, CLIENT_ID)
+        response = await _answer(channel, message, version)
+        if response is ChannelFailure.LOST and known and message.API_KEY == ApiKey.METADATA:
+            response = await _answer(channel, message, version)
+        if isinstance(response, ChannelFailure):
+            self._addresses.clear()
+        return response
+
+
+async def _answer(channel: Channel, message: Request, version: int) -> Response:
+    answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+
+    def done(response: Response, failure: ChannelFailure | None) -> None:
+        if not answer.done():
+            answer.set_result(response if failure is None else failure)
+
+    channel.send(message, done, TIMEOUT_MS, version)
+    return await answer

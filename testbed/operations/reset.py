@@ -1,0 +1,205 @@
+"""A broker as if it were new, within milliseconds: what a test leaves behind is gone.
+
+Gone are topics, groups with their offsets, transactional ids, quotas, faults, requests that were
+recorded, users of SCRAM, clients' connections; configs, ACLs and levels of logging are what they
+were at first. What stays: the brokers' own topics, and the numbers that are given out once
+(producer ids, topic ids). What no request brings back makes a reset fail: `AsNew.irrevocable`.
+
+Meanwhile no client is served: one that goes on, from the test before, has its connection closed,
+and comes back to a broker that is as new. Transactions that are open are aborted first, so that
+nothing waits for their markers.
+"""
+
+from __future__ import annotations
+
+from ottla.testing.frames import Json
+from protocol.errors import ErrorCode
+from protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntityData,
+    AlterClientQuotasRequestEntryData,
+    OpData,
+)
+from protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
+from protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.list_transactions import ListTransactionsRequest
+from testbed.operation_error import OperationError
+from testbed.operations.groups import TRANSACTION, coordinator, delete, list_groups
+from testbed.operations.port import POLL_S, Inside, World, check
+from testbed.operations.topics import delete as delete_topics
+from testbed.operations.topics import nodes
+
+LIST_TRANSACTIONS_VERSION = 0
+INIT_PRODUCER_ID_VERSION = 3
+DESCRIBE_CLIENT_QUOTAS_VERSION = 1
+ALTER_CLIENT_QUOTAS_VERSION = 1
+ALTER_CONFIGS_VERSION = 1
+ALTER_USERS_VERSION = 0
+ACLS_VERSION = 2
+TIMEOUT_S = 10.0
+
+_SET = 0
+_DELETE = 1
+_UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
+_TRANSACTION_MS = 10_000
+_COORDINATOR_ERRORS = (
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+    """Do it; what was dropped, by name. Raises OperationError where the brokers are not ours, and
+    where there is something that no reset brings back."""
+    connections = await begin_reset(world)
+    try:
+        return {**await reset_contents(world, timeout_s), "connections": connections}
+    finally:
+        await end_reset(world)
+
+
+async def begin_reset(world: World) -> int:
+    """At each node of a cluster: faults and what else a test has asked for are no more, and no
+    client comes in. How many connections there were."""
+    inside = _inside(world)
+    irrevocable = inside.irrevocable()
+    if irrevocable:
+        raise OperationError("failed", f"{', '.join(irrevocable)}: start another broker")
+    inside.forget()
+    inside.let_in(False)
+    return inside.close_connections()
+
+
+async def reset_contents(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
+    """At one node for all: what is kept of topics, groups, transactions, users and configs."""
+    inside = _inside(world)
+    deadline_s = world.now_s() + timeout_s
+    await _drop_quotas(world)  # first: one may be of those who delete topics
+    transactional_ids = await _end_transactions(world, deadline_s)
+    topics: list[str] = []
+    while left := inside.topics():  # one that a client had asked for may come only now
+        await delete_topics(world, left, timeout_s)
+        topics += left
+    groups = [one["group"] for one in await list_groups(world)]
+    await delete(world, groups, timeout_s)
+    await _drop_configs(world, inside)
+    await _drop_users(world, inside)
+    await _restore_acls(world, inside)
+    return {"topics": topics, "groups": groups, "transactional_ids": transactional_ids}
+
+
+async def end_reset(world: World) -> None:
+    """At each node: transactional ids are forgotten, and clients come in again."""
+    inside = _inside(world)
+    inside.forget_transactional_ids()
+    inside.forget()
+    inside.let_in(True)
+
+
+def _inside(world: World) -> Inside:
+    if world.inside is None:
+        raise OperationError(
+            "not possible",
+            "reset needs brokers that the tests have started: of a running cluster only what the "
+            "test has made is deleted",
+        )
+    return world.inside
+
+
+async def _end_transactions(world: World, deadline_s: float) -> list[str]:
+    """Abort what is open, and wait for what is being ended; all transactional ids."""
+    found: dict[str, str] = {}
+    for node in await nodes(world):
+        answer = await world.ask(node, ListTransactionsRequest(), LIST_TRANSACTIONS_VERSION)
+        found |= {one.transactional_id: one.transaction_state for one in answer.transaction_states}
+    for name, state in found.items():
+        if state in _UNDER_WAY:
+            await _fence(world, name, deadline_s)
+    return list(found)
+
+
+async def _fence(world: World, name: str, deadline_s: float) -> None:
+    """A new epoch for a transactional id: told when its last transaction has ended."""
+    while True:
+        node = await coordinator(world, name, TRANSACTION, deadline_s)
+        request = InitProducerIdRequest(name, _TRANSACTION_MS)
+        answer = await world.ask(node, request, INIT_PRODUCER_ID_VERSION)
+        if answer.error_code not in _COORDINATOR_ERRORS or world.now_s() >= deadline_s:
+            check(answer.error_code, f"the transaction of {name} does not end")
+            return
+        await world.pause(POLL_S / 10)
+
+
+async def _drop_quotas(world: World) -> None:
+    answer = await world.ask(None, DescribeClientQuotasRequest(), DESCRIBE_CLIENT_QUOTAS_VERSION)
+    entries = [
+        AlterClientQuotasRequestEntryData(
+            [
+                AlterClientQuotasRequestEntityData(one.entity_type, one.entity_name)
+                for one in entry.entity
+            ],
+            [OpData(value.key, 0.0, True) for value in entry.values],
+        )
+        for entry in answer.entries or ()
+    ]
+    if not entries:
+        return
+    done = await world.ask(None, AlterClientQuotasRequest(entries), ALTER_CLIENT_QUOTAS_VERSION)
+    for one in done.entries:
+        check(one.error_code, "a quota was not dropped", one.error_message)
+
+
+async def _drop_configs(world: World, inside: Inside) -> None:
+    changed = inside.changed_configs()
+    if not changed:
+        return
+    resources = [
+        AlterConfigsResource(
+            kind,
+            name,
+            [
+                AlterableConfig(key, _DELETE if value is None else _SET, value)
+                for key, value in settings.items()
+            ],
+        )
+        for kind, name, settings in changed
+    ]
+    request = IncrementalAlterConfigsRequest(resources)
+    for one in (await world.ask(None, request, ALTER_CONFIGS_VERSION)).responses:
+        check(one.error_code, f"configs of {one.resource_name} were not reset", one.error_message)
+
+
+async def _drop_users(world: World, inside: Inside) -> None:
+    users = inside.new_users()
+    if not users:
+        return
+    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion(*one) for one in users])
+    for one in (await world.ask(None, request, ALTER_USERS_VERSION)).results:
+        check(one.error_code, f"user {one.user} was not dropped", one.error_message)
+
+
+async def _restore_acls(world: World, inside: Inside) -> None:
+    added, removed = inside.changed_acls()
+    if added:
+        filters = [DeleteAclsFilter(*one) for one in added]
+        deleted = await world.ask(None, DeleteAclsRequest(filters), ACLS_VERSION)
+        for one in deleted.filter_results:
+            check(one.error_code, "an ACL was not dropped", one.error_message)
+    if removed:
+        creations = [AclCreation(*one) for one in removed]
+        created = await world.ask(None, CreateAclsRequest(creations), ACLS_VERSION)
+        for one in created.results:
+            check(one.error_code, "an ACL was not made again", one.error_message)

@@ -1,0 +1,44 @@
+"""A start as an operation."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from broker.config.values import BrokerConfig
+from controller.metadata.image import MetadataImage
+from testbed.as_new import AsNew
+from testbed.operations import lifecycle
+from testbed.served import Served
+
+
+class Broker:
+    """Keeps what it is to be started with."""
+
+    as_new = AsNew.of(MetadataImage())
+
+    async def start(self, config: BrokerConfig, **_: object) -> int:
+        self.config = config
+        return 9092
+
+
+@pytest.mark.parametrize(
+    ("args", "partitions"),
+    [
+        ({}, (1, 1)),
+        ({"cluster_id": "the cluster"}, (3, 3)),
+        ({"durable": True}, (50, 50)),
+        ({"properties": {"offsets.topic.num.partitions": "7"}}, (7, 1)),
+    ],
+)
+async def test_internal_topics_are_small_where_the_data_go_with_the_test(
+    monkeypatch: pytest.MonkeyPatch, args: dict[str, object], partitions: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(lifecycle, "configure_logging", lambda level, style: None)
+    monkeypatch.setattr(lifecycle, "format_folders", lambda config, name: None)
+    broker = Broker()
+    await lifecycle.start(cast(Served, broker), {"properties": {}, **args})
+    config = broker.config
+    found = config.offsets_topic_num_partitions, config.transaction_state_log_num_partitions
+    assert found == partitions
