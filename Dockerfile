@@ -14,6 +14,7 @@ COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
 COPY console console
 COPY simulation simulation
 COPY testbed testbed
+COPY command command
 COPY log_format log_format
 COPY protocol protocol
 COPY storage storage

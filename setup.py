@@ -8,6 +8,7 @@ from setuptools import find_namespace_packages, setup
 
 SERVER = (
     "broker",
+    "command",
     "console",
     "controller",
     "log_format",

@@ -149,11 +149,11 @@ class OttlaPeer(Peer):
             self.metrics_port = self._held.take()
             properties["ottla.metrics.port"] = str(self.metrics_port)
         overrides = [word for key, value in properties.items() for word in _override(key, value)]
-        self.flags = "python -m broker serve"
+        self.flags = "ottla serve"
         began = time.monotonic()
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "broker", "serve", *overrides],
+                [sys.executable, str(checkout / "ottla" / "__main__.py"), "serve", *overrides],
                 cwd=checkout,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -249,7 +249,7 @@ class ClusterPeer(Peer):
             start_timeout_s=START_TIMEOUT_S,
         )
         self.is_jvm = kind == KAFKA
-        self.flags = _jvm_flags() if self.is_jvm else "python -m broker serve"
+        self.flags = _jvm_flags() if self.is_jvm else "ottla serve"
         try:
             if self.is_jvm:
                 self._cluster.format()

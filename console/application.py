@@ -30,8 +30,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from broker.command.client.refusals import Refused
 from broker.config.start_error import StartError
+from command.client.refusals import Refused
 from console.endpoints import (
     STATIC,
     Ask,

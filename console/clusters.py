@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 
-from broker.command.client.cluster import Address, Cluster
 from broker.config.start_error import StartError
+from command.client.cluster import Address, Cluster
 
 KEPT = 4
 KEPT_S = 30.0

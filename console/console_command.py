@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from broker.command.admin.decode_options import DecodeOptions, with_decode_options
-from broker.command.admin.options import with_bootstrap_server, with_command_config
-from broker.command.console_process import check_console_installed
+from command.admin.decode_options import DecodeOptions, with_decode_options
+from command.admin.options import with_bootstrap_server, with_command_config
+from command.console_process import check_console_installed
 from console.options import ConsoleOptions
 
 

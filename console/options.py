@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from broker.command.admin.decode_options import DecodeOptions
+from command.admin.decode_options import DecodeOptions
 
 
 @dataclass(frozen=True, slots=True)

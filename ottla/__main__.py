@@ -24,7 +24,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 def main() -> None:
     """`ottla`: run the command line and end the process with its exit code."""
     use_server()
-    import_module("broker.__main__").main()
+    import_module("command.__main__").main()
 
 
 def pipeline() -> int:

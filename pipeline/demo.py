@@ -129,7 +129,7 @@ class Demo:
 
     def _start_cluster(self) -> None:
         self._say(f"a cluster of {BROKERS} brokers on this machine, in {self._folder}/cluster")
-        arguments = ["-m", "broker", "cluster", "--brokers", str(BROKERS)]
+        arguments = ["-m", "command", "cluster", "--brokers", str(BROKERS)]
         arguments += ["--dir", self._path("cluster"), "--port", str(free_ports())]
         cluster = self._start("ottla cluster", arguments)
         self._servers = cluster.wait_for(r"bootstrap servers (\S+)", _START_S)[1]
@@ -156,7 +156,7 @@ class Demo:
                 broker_back = True
                 self._tell(f"node {VICTIM} is started again by hand")
                 config = self._path("cluster", f"broker-{VICTIM}.properties")
-                self._start("node", ["-m", "broker", "serve", "--config", config])
+                self._start("node", ["-m", "command", "serve", "--config", config])
             if not stream.running:
                 if stream.wait(_JOB_S):
                     raise PipelineError("demo: the stream job failed; its last line says why")

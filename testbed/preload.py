@@ -29,7 +29,7 @@ _LATER = (
 
 def load_broker() -> None:
     """Import what a start needs, and do once what is remembered for all."""
-    gc.disable()  # see broker.__main__; a forked broker turns it on again
+    gc.disable()  # see command.__main__; a forked broker turns it on again
     import_module(CHILD)
     with contextlib.suppress(ImportError):
         import_module("uvloop")

@@ -1,6 +1,6 @@
 """What stops a start and is not a bug: one sentence for the person at the terminal.
 
-`broker.command.cli` prints it as `ottla: …` and ends with exit code 2.
+`command.cli` prints it as `ottla: …` and ends with exit code 2.
 """
 
 from __future__ import annotations

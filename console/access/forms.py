@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
-from broker.command.admin.acl_words import operation_of
-from broker.command.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
 from broker.config.start_error import StartError
+from command.admin.acl_words import operation_of
+from command.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
 from console.endpoints import BadAsk
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from controller.metadata.scram_credential import (

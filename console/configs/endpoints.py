@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker.command.client.refusals import Refused
-from broker.command.configs.settings import (
+from command.client.refusals import Refused
+from command.configs.settings import (
     BROKER,
     CLIENT_METRICS,
     GROUP,
@@ -19,7 +19,7 @@ from broker.command.configs.settings import (
     client_metrics,
     configs_of,
 )
-from broker.command.groups.groups import listed
+from command.groups.groups import listed
 from console.configs.rows import rows
 from console.endpoints import Ask, BadAsk, Console, get, post
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from html import unescape
 
-from broker.command.configs.settings import BROKER, SOURCES
 from broker.config.documentation import config_documentation
 from broker.config.keys import is_sensitive, key_of
+from command.configs.settings import BROKER, SOURCES
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
 TYPES = {

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from broker.command.client.cluster import Cluster
-from broker.command.client.refusals import Refused, why
-from broker.command.records.encoding import Producer, build_batch, records_of
 from broker.requests.tracer import CLIENT_PREFIX
+from command.client.cluster import Cluster
+from command.client.refusals import Refused, why
+from command.records.encoding import Producer, build_batch, records_of
 from console.endpoints import BadAsk
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from broker.command.client.cluster import Cluster, Partition
-from broker.command.client.places import Place, parse_place
-from broker.command.groups.committed import commit_offsets, committed_offsets
-from broker.command.groups.groups import (
+from broker.config.start_error import StartError
+from command.client.cluster import Cluster, Partition
+from command.client.places import Place, parse_place
+from command.groups.committed import commit_offsets, committed_offsets
+from command.groups.groups import (
     Group,
     Listed,
     Member,
@@ -22,10 +23,9 @@ from broker.command.groups.groups import (
     described,
     standings,
 )
-from broker.command.groups.many import WITHOUT_OFFSETS, member_counts
-from broker.command.groups.moving import planned
-from broker.command.groups.unread import written_at
-from broker.config.start_error import StartError
+from command.groups.many import WITHOUT_OFFSETS, member_counts
+from command.groups.moving import planned
+from command.groups.unread import written_at
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 from console.groups.lag_history import PARTITIONS_MAX, Behind, LagHistory
 from console.groups.lag_sampler import LagSampler

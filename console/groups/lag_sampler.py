@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
-from broker.command.client.cluster import Cluster, Partition
-from broker.command.client.offsets import LATEST, list_known_offsets
-from broker.command.client.refusals import Refused
-from broker.command.groups.groups import Listed, by_coordinator
-from broker.command.groups.many import committed_of_many
 from broker.config.start_error import StartError
+from command.client.cluster import Cluster, Partition
+from command.client.offsets import LATEST, list_known_offsets
+from command.client.refusals import Refused
+from command.groups.groups import Listed, by_coordinator
+from command.groups.many import committed_of_many
 from console.endpoints import Console, wall_ms
 from console.groups.lag_history import LagHistory
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from broker.command.client.cluster import Cluster
-from broker.command.records.batching import Batching, Settings
-from broker.command.records.writing import Writer
 from broker.config.start_error import StartError
+from command.client.cluster import Cluster
+from command.records.batching import Batching, Settings
+from command.records.writing import Writer
 from console.endpoints import BadAsk
 from console.messages.shown import Json
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from broker.command.client.cluster import Cluster
-from broker.command.client.connection import command_guard, explain
-from broker.command.client.refusals import Refused, why
-from broker.command.cluster_status import METADATA_TOPIC
 from broker.config.start_error import StartError
 from broker.network.blocking_client import BlockingClient
+from command.client.cluster import Cluster
+from command.client.connection import command_guard, explain
+from command.client.refusals import Refused, why
+from command.cluster_status import METADATA_TOPIC
 from console.clusters import TIMEOUT_S
 from console.endpoints import Ask, Console, get, stream
 from console.quorum.metadata_fetching import Leader, LeaderTail, leader_of

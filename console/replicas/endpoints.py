@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from broker.command.client.cluster import Partition
 from broker.config.start_error import StartError
+from command.client.cluster import Partition
 from console.endpoints import Ask, Console, stream
 from console.replicas.replica_map import Placed
 from console.replicas.replica_watch import EVERY_S, News, ReplicaWatch

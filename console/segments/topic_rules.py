@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from broker.command.client.cluster import Cluster
-from broker.command.client.refusals import Refused
-from broker.command.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
 from broker.config.start_error import StartError
+from command.client.cluster import Cluster
+from command.client.refusals import Refused
+from command.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
 from console.segments.kept_answers import KeptAnswers
 from storage.log_config import LogConfig
 

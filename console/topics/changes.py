@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker.command.client.cluster import Cluster
-from broker.command.configs.settings import TOPIC, Resource, alter_configs
-from broker.command.topics.topics import add_partitions, check_names, create, delete
 from broker.config.start_error import StartError
+from command.client.cluster import Cluster
+from command.configs.settings import TOPIC, Resource, alter_configs
+from command.topics.topics import add_partitions, check_names, create, delete
 from console.endpoints import BadAsk
 from console.messages.shown import Json
 

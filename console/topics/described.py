@@ -8,13 +8,13 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 
-from broker.command.client.cluster import Cluster, Partition, partitions_of
-from broker.command.client.offsets import LATEST, ends, list_offsets
-from broker.command.client.refusals import Refused
-from broker.command.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
-from broker.command.groups.committed import committed_offsets
-from broker.command.groups.groups import listed
-from broker.command.topics.topics import log_sizes
+from command.client.cluster import Cluster, Partition, partitions_of
+from command.client.offsets import LATEST, ends, list_offsets
+from command.client.refusals import Refused
+from command.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
+from command.groups.committed import committed_offsets
+from command.groups.groups import listed
+from command.topics.topics import log_sizes
 from console.messages.shown import Json
 from protocol.messages.metadata import MetadataResponseTopic
 

@@ -9,12 +9,12 @@ import re
 
 import pytest
 
-from broker.command.cluster_layout import new_layout
 from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
 from broker.config.parse import parse_config
 from broker.config.properties import parse_properties
 from broker.config.single_node_profile import SINGLE_NODE_PROFILE
 from broker.config.support import SERVED
+from command.cluster_layout import new_layout
 from tests.architecture.sources import ROOT
 
 TEXT = (ROOT / "conf" / "server.properties").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.command.command_list import ELSEWHERE
+from command.command_list import ELSEWHERE
 from tests.architecture.sources import (
     PACKAGES,
     PIPELINE,
@@ -25,7 +25,7 @@ DOCSTRING_MIN = 40
 GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
 # Reached by name from outside: the console script, the pytest entry point, `python -m`.
 ENTRY_POINTS = (
-    "broker/__main__.py",
+    "command/__main__.py",
     "testbed/child.py",
     "testbed/host.py",
     "simulation/users/worker.py",

@@ -38,7 +38,7 @@ def loaded_by(statement: str) -> list[str]:
 
 
 def test_serving_loads_nothing_that_it_does_not_need() -> None:
-    loaded = loaded_by("import broker.command.cli, broker.process.server")
+    loaded = loaded_by("import command.cli, broker.process.server")
     assert [name for name in NEVER_AT_START if name in loaded] == []
 
 
@@ -67,6 +67,6 @@ def test_a_node_without_security_serves_and_stops_without_any_of_it(tmp_path: Pa
 
 
 def test_a_wrong_command_loads_no_broker() -> None:
-    loaded = loaded_by("import broker.command.cli")
+    loaded = loaded_by("import command.cli")
     heavy = ("asyncio", "controller", "uvloop", "broker.process.server", "protocol.messages")
     assert [name for name in heavy if name in loaded] == []

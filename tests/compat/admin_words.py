@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker.command.cli import run_cli
+from command.cli import run_cli
 from tests.tools.kafka_tools import KafkaTools
 from tests.tools.waiting import wait_until
 

@@ -24,10 +24,10 @@ from typing import IO
 
 import pytest
 
-from broker.command.cli import run_cli
-from broker.command.cluster_layout import PORTS as PORTS_EACH
-from broker.command.cluster_layout import with_keys
 from broker.config.properties import parse_properties
+from command.cli import run_cli
+from command.cluster_layout import PORTS as PORTS_EACH
+from command.cluster_layout import with_keys
 from ottla.__main__ import READY
 from tests.tools.java_tools import TOOLS
 from tests.tools.kafka_tools import KafkaTools
@@ -147,7 +147,7 @@ class Reader:
             self._start(words)
             return ""
         if words[0] in WITH_DESCRIPTORS:
-            return self._finish([sys.executable, "-P", "-m", "broker", *words], stdin)
+            return self._finish([sys.executable, "-P", "-m", "command", *words], stdin)
         return self._answer(words, stdin)
 
     def _answer(self, words: list[str], stdin: str) -> str:
@@ -166,7 +166,7 @@ class Reader:
 
     def _popen(self, words: list[str], said: IO[bytes] | int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-P", "-u", "-m", "broker", *words],
+            [sys.executable, "-P", "-u", "-m", "command", *words],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=said,
             stderr=subprocess.STDOUT,

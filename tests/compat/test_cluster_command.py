@@ -19,8 +19,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from broker.command.cluster_folder import open_folder
 from broker.config.properties import parse_properties
+from command.cluster_folder import open_folder
 from tests.tools.java_tools import PROJECT_DIR, java_command
 from tests.tools.ports import free_base
 
@@ -28,7 +28,7 @@ DEADLINE_S = 60
 
 
 def ottla(*arguments: str) -> list[str]:
-    return [sys.executable, "-P", "-m", "broker", *arguments]
+    return [sys.executable, "-P", "-m", "command", *arguments]
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT_DIR)}

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def ottla(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     return subprocess.run(
-        [sys.executable, "-P", "-m", "broker", *arguments],
+        [sys.executable, "-P", "-m", "command", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 import tests.tools.ports
-from broker.command.cluster_layout import PORTS
+from command.cluster_layout import PORTS
 from ottla.testing.broker_process import BrokerProcess
 from ottla.testing.ports import HeldPort
 from protocol.messages.api_versions import ApiVersionsRequest

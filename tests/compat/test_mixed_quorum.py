@@ -76,7 +76,7 @@ class MixedQuorum:
         subprocess.run(command, check=True, capture_output=True, cwd=PROJECT_DIR)
 
     def _ottla(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "broker", *words, "--config", str(self._config(OTTLA))]
+        return [sys.executable, "-m", "command", *words, "--config", str(self._config(OTTLA))]
 
     def _java(self, main_class: str, *words: str) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={JAVA_DIR / 'log4j2-broker.properties'}"

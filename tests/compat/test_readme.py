@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 from click import Context
 
-from broker.command.cli import ottla
-from broker.command.cluster_command import introduction
-from broker.command.cluster_display import ClusterView, NodeState, NodeView
-from broker.command.cluster_folder import ClusterFolder
-from broker.command.cluster_layout import new_layout
-from broker.command.cluster_status import (
+from command.cli import ottla
+from command.cluster_command import introduction
+from command.cluster_display import ClusterView, NodeState, NodeView
+from command.cluster_folder import ClusterFolder
+from command.cluster_layout import new_layout
+from command.cluster_status import (
     BrokerState,
     ClusterStatus,
     PartitionState,
     QuorumState,
     VoterState,
 )
-from broker.command.status_report import report
+from command.status_report import report
 from ottla.__main__ import READY
 from ottla.testing import Broker
 from ottla.testing.broker_process import BrokerProcess
@@ -204,7 +204,7 @@ def test_the_nodes_of_conf_start_as_the_readme_says() -> None:
     lines = console("ottla format --config conf/broker-1.properties")
     (said,) = (line for line in lines if line.startswith("ottla: "))
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "broker", *lines[0].split()[2:]],
+        [sys.executable, "-P", "-m", "command", *lines[0].split()[2:]],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "OTTLA_CLUSTER_ID": ""},
         capture_output=True,

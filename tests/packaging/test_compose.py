@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from broker.command.cluster_layout import new_layout
 from broker.config.file import load_config
 from broker.config.properties import parse_properties
 from broker.config.values import BrokerConfig
 from broker.node.storage_folders import check_cluster_id
+from command.cluster_layout import new_layout
 from tests.tools.java_tools import PROJECT_DIR
 
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "docker-compose.yml").read_text())

@@ -388,7 +388,7 @@ class ClusterProcesses:
         node.paused = False
 
     def _ottla(self, node: NodeProcess) -> list[str]:
-        return [sys.executable, "-m", "broker", "serve", "--config", str(node.config_file)]
+        return [sys.executable, "-m", "command", "serve", "--config", str(node.config_file)]
 
     def _kafka(self, node: NodeProcess) -> list[str]:
         return [

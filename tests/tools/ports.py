@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import random
 
-from broker.command.cluster_layout import PORTS as OF_A_CLUSTER
+from command.cluster_layout import PORTS as OF_A_CLUSTER
 from ottla.testing.ports import HeldPort
 
 _FIRST, _LAST = 10_000, 32_000

@@ -16,9 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
 
-from broker.command.admin.decode_options import DecodeOptions
-from broker.command.dump.decoders import NONE, decode_by, decoder_of
 from broker.config.start_error import StartError
+from command.admin.decode_options import DecodeOptions
+from command.dump.decoders import NONE, decode_by, decoder_of
 from console.endpoints import Console
 from console.messages.decoding.avro import AvroSchema
 from console.messages.decoding.protobuf import ProtoFiles

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 from starlette.testclient import TestClient
 
-from broker.command.client.refusals import Refused
 from broker.config.start_error import StartError
+from command.client.refusals import Refused
 from console.application import BODY_BYTES_MAX, application
 from console.clusters import Clusters
 from console.endpoints import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from broker.command.admin.decode_options import DecodeOptions
+from command.admin.decode_options import DecodeOptions
 from console import server
 from console.console_command import console
 from console.options import ConsoleOptions

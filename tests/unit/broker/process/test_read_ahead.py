@@ -11,7 +11,7 @@ from broker.process import read_ahead
 from tests.tools.waiting import LIMIT_S
 
 LOADED = """
-import broker.command.cli, broker.process.server, sys, uvloop
+import command.cli, broker.process.server, sys, uvloop
 print(*filter(None, (getattr(m, "__cached__", None) for m in list(sys.modules.values()))))
 """
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from broker.command.client.refusals import Refused
-from broker.command.live.rates import Sample
+from command.client.refusals import Refused
+from command.live.rates import Sample
 from console.overview import sampler
 from console.overview.sampler import GROUPS_MAX, Sampler
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.broker.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.command.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.one_console import OneCluster
 
 

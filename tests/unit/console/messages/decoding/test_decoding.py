@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2
 
-from broker.command.admin.decode_options import DecodeOptions
 from broker.config.start_error import StartError
+from command.admin.decode_options import DecodeOptions
 from console.messages.decoding import decoding as decoding_file
 from console.messages.decoding.decoding import DECODED_BYTES_MAX, Decoding
 from protocol.records import Record
-from tests.unit.broker.command.client.scripted import ScriptedCluster
+from tests.unit.command.client.scripted import ScriptedCluster
 from tests.unit.console.messages.decoding.one_registry import OneRegistry, registry
 from tests.unit.console.messages.decoding.protos import AS_DICT, ORDER, order_file
 from tests.unit.console.one_console import OneCluster

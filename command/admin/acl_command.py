@@ -1,0 +1,193 @@
+"""`ottla acl add|list|delete`: who may do what, in the words of `kafka-acls`.
+
+The shell around `command.admin.acl_words` (what the words mean) and
+`command.admin.acls` (the questions to a cluster). What is added, found or removed is printed
+as rows of one form.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+
+from broker.config.start_error import StartError
+from command.admin.acl_words import (
+    PATTERN_WORDS,
+    Words,
+    doubts,
+    entries_by_pattern,
+    entries_to_add,
+)
+from command.admin.acls import Filter, Row, add, filters_of, find, remove, row
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.tables import table
+from command.client.cluster import Cluster
+from command.client.refusals import EXIT_REFUSED_BY_CLUSTER
+from controller.metadata.acl import Acl
+from ottla.plugins.authorizer import CLUSTER_NAME, Resource
+
+_RESOURCE_OPTIONS = {
+    "topic": (Resource.TOPIC, "A topic; * is every topic."),
+    "group": (Resource.GROUP, "A consumer group; * is every group."),
+    "transactional_id": (Resource.TRANSACTIONAL_ID, "A transactional id; * is every one."),
+    "delegation_token": (Resource.DELEGATION_TOKEN, "The id of a delegation token."),
+    "user_principal": (Resource.USER, "A user for whom tokens may be made: User:NAME."),
+}
+
+Command = Callable[..., None]
+
+
+def _with_resources(command: Command) -> Command:
+    command = click.option(
+        "--resource-pattern-type",
+        "pattern",
+        type=click.Choice(list(PATTERN_WORDS), case_sensitive=False),
+        default="literal",
+        show_default=True,
+        help="How names are meant: literal, or prefixed for all names that begin so. To find ACLs "
+        "also match, all that speak about such a name, and any.",
+    )(command)
+    command = click.option("--cluster", is_flag=True, help="The cluster itself.")(command)
+    for name, (_, text) in reversed(_RESOURCE_OPTIONS.items()):
+        option = f"--{name.replace('_', '-')}"
+        command = click.option(option, name, multiple=True, metavar="NAME", help=text)(command)
+    return command
+
+
+def _with_entries(command: Command) -> Command:
+    for flag, text in (
+        ("idempotent", "With --producer: also IdempotentWrite on the cluster."),
+        ("consumer", "Read and Describe of --topic, Read of --group."),
+        ("producer", "Write, Describe and Create of --topic, Write of --transactional-id."),
+    ):
+        command = click.option(f"--{flag}", is_flag=True, help=text)(command)
+    for name, metavar, text in (
+        ("operation", "WORD", "Read, Write, Create, … [default: All]"),
+        ("deny-host", "ADDRESS", "From where. [default: anywhere]"),
+        ("allow-host", "ADDRESS", "From where. [default: anywhere]"),
+        ("deny-principal", "User:NAME", "Who may not, whatever others say."),
+        ("allow-principal", "User:NAME", "Who may; User:* is everybody."),
+    ):
+        plural = f"{name.replace('-', '_')}s"
+        option = click.option(f"--{name}", plural, multiple=True, metavar=metavar, help=text)
+        command = option(command)
+    return command
+
+
+@click.group()
+def acl() -> None:
+    """Say who may do what, list it, take it back.
+
+    An ACL allows or denies somebody an operation on a topic, a group, a transactional id, or the
+    cluster. What no ACL allows is denied, but to super users. Options that may be repeated are
+    combined: each principal, host, operation and resource. Works with Apache Kafka too.
+    """
+
+
+@acl.command("add")
+@_with_entries
+@_with_resources
+@with_bootstrap_server
+@with_command_config
+@with_json
+def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, **_: object) -> None:
+    """Add ACLs.
+
+    \b
+    ottla acl add --allow-principal User:alice --producer --topic orders
+    ottla acl add --allow-principal User:bob --consumer --topic orders --group billing
+    ottla acl add --allow-principal User:bob --operation Read --topic team. --resource-pattern-type prefixed
+    """  # noqa: E501 - a line to be copied
+    acls = entries_to_add(_words(click.get_current_context()))
+    for line in doubts(acls):
+        click.echo(f"ottla: warning: {line}", err=True)
+    with Cluster(bootstrap_server, command_config) as cluster:
+        add(cluster.call, acls)
+    _print(sorted(acls), as_json=as_json)
+
+
+@acl.command("list")
+@click.option("--principal", "principals", multiple=True, metavar="User:NAME", help="Of whom.")
+@_with_resources
+@with_bootstrap_server
+@with_command_config
+@with_json
+def list_acls(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    principals: tuple[str, ...],
+    **_: object,
+) -> None:
+    """List ACLs: all, or those of the resources and principals named.
+
+    \b
+    What speaks about the topic orders, by its name, by a prefix or by *:
+      ottla acl list --topic orders --resource-pattern-type match
+    """
+    patterns = _words(click.get_current_context()).patterns()
+    filters = filters_of(dict.fromkeys(patterns, ())) or [Filter()]
+    by_principal = [
+        one._replace(principal=principal) for one in filters for principal in principals or (None,)
+    ]
+    with Cluster(bootstrap_server, command_config) as cluster:
+        found = find(cluster.call, by_principal)
+    _print(found, as_json=as_json)
+    if not found:
+        click.echo("no ACLs found", err=True)
+
+
+@acl.command("delete")
+@click.option("--force", is_flag=True, help="Do not ask.")
+@_with_entries
+@_with_resources
+@with_bootstrap_server
+@with_command_config
+@with_json
+def delete_acls(
+    bootstrap_server: str, command_config: str | None, as_json: bool, force: bool, **_: object
+) -> None:
+    """Remove ACLs: those that the same words of add make, or, without a principal, all of the
+    resources named.
+
+    \b
+    ottla acl delete --allow-principal User:alice --producer --topic orders
+    ottla acl delete --topic orders
+    """
+    filters = filters_of(entries_by_pattern(_words(click.get_current_context())))
+    with Cluster(bootstrap_server, command_config) as cluster:
+        found = find(cluster.call, filters)
+        if not found:
+            click.echo(
+                "ottla: no ACL is just so: ottla acl list shows those that there are", err=True
+            )
+            raise click.exceptions.Exit(EXIT_REFUSED_BY_CLUSTER)
+        if not force:
+            _confirm(found)
+        removed = remove(cluster.call, filters)
+    _print(removed, as_json=as_json)
+
+
+def _confirm(found: Sequence[Acl]) -> None:
+    """Let a person see what goes; who is no person has to say so by --force."""
+    if not sys.stdin.isatty():
+        raise StartError("there is no terminal to ask whether to remove ACLs: add --force")
+    for line in table(Row._fields, [row(one) for one in found], as_json=False):
+        click.echo(line, err=True)
+    click.confirm("Remove these?", abort=True, err=True)
+
+
+def _words(context: click.Context) -> Words:
+    typed = context.params
+    names = {resource: typed[name] for name, (resource, _) in _RESOURCE_OPTIONS.items()}
+    names[Resource.CLUSTER] = (CLUSTER_NAME,) if typed["cluster"] else ()
+    resources = {resource: found for resource, found in names.items() if found}
+    others = {field: typed[field] for field in Words._fields if field in typed}
+    return Words(resources, **others)
+
+
+def _print(acls: Sequence[Acl], *, as_json: bool) -> None:
+    for line in table(Row._fields, [row(one) for one in acls], as_json=as_json):
+        click.echo(line)

@@ -1,0 +1,48 @@
+"""The options that every command on a running cluster takes, with the same words in each.
+
+Where the cluster is and how one gets in may stand in the environment, for all commands of a shell,
+or in a profile (`command.admin.profiles`). Values of click alone: what a command does with
+them is its own.
+"""
+
+from __future__ import annotations
+
+import click
+from click.core import ParameterSource
+
+
+def _bootstrap_server() -> str:
+    from command.admin.profiles import default_bootstrap_server
+
+    return default_bootstrap_server()
+
+
+def _command_config() -> str | None:
+    """That of the profile in use, for its own cluster: another that was named has other users."""
+    context = click.get_current_context()
+    if context.get_parameter_source("bootstrap_server") is not ParameterSource.DEFAULT:
+        return None
+    from command.admin.profiles import default_command_config
+
+    return default_command_config()
+
+
+with_bootstrap_server = click.option(
+    "--bootstrap-server",
+    envvar="OTTLA_BOOTSTRAP_SERVERS",
+    show_envvar=True,
+    default=_bootstrap_server,
+    show_default="the profile in use, else localhost:9092",
+    metavar="HOST:PORT",
+    help="Any node of the cluster, or several, separated by commas.",
+)
+with_command_config = click.option(
+    "--command-config",
+    envvar="OTTLA_COMMAND_CONFIG",
+    show_envvar=True,
+    default=_command_config,
+    metavar="FILE",
+    help="Client properties for listeners with TLS or SASL, as Kafka's tools take them "
+    "(security.protocol, sasl.jaas.config, ssl.truststore.location, …).",
+)
+with_json = click.option("--json", "as_json", is_flag=True, help="Print one object of JSON a line.")

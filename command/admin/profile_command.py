@@ -1,0 +1,93 @@
+"""`ottla profile list|use|add|remove`: clusters by a name.
+
+The shell around `command.admin.profiles`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from broker.config.start_error import StartError
+from command.admin.options import with_json
+from command.admin.output import done, note, show
+from command.admin.profiles import Profile, load_profiles, save_profiles
+from command.client.connection import parse_addresses
+
+
+@click.group()
+def profile() -> None:
+    """Name clusters, and choose the one that commands talk to.
+
+    \b
+    ottla profile add test --bootstrap-server kafka-1:9092 --command-config test.properties
+    ottla profile use test
+
+    --bootstrap-server, OTTLA_BOOTSTRAP_SERVERS and OTTLA_PROFILE go before the profile in use.
+    """
+
+
+@profile.command("list")
+@with_json
+def list_profiles(as_json: bool) -> None:
+    """List profiles; a star stands at the one in use."""
+    found = load_profiles()
+    rows = [
+        ("*" if name == found.in_use else "", name, one.bootstrap_server, one.command_config)
+        for name, one in sorted(found.by_name.items())
+    ]
+    show(("used", "profile", "bootstrap_server", "command_config"), rows, as_json=as_json)
+    if not rows:
+        note("no profiles: ottla profile add NAME --bootstrap-server HOST:PORT makes one")
+
+
+@profile.command("use")
+@click.argument("name", required=False)
+@click.option("--none", is_flag=True, help="Use none: localhost:9092.")
+@with_json
+def use(name: str | None, none: bool, as_json: bool) -> None:
+    """Let commands talk to this cluster from now on."""
+    found = load_profiles()
+    if none == (name is not None):
+        raise StartError("give the NAME of a profile, or --none")
+    if name is not None and name not in found.by_name:
+        raise StartError(f"there is no profile {name}: ottla profile list shows all")
+    save_profiles(found._replace(in_use=name))
+    said = f"profile {name} is used" if name is not None else "no profile is used"
+    done(said, {"profile": name, "used": name is not None}, as_json=as_json)
+
+
+@profile.command("add")
+@click.argument("name")
+@click.option("--bootstrap-server", required=True, metavar="HOST:PORT")
+@click.option("--command-config", metavar="FILE", help="Client properties, for TLS and logins.")
+@with_json
+def add(name: str, bootstrap_server: str, command_config: str | None, as_json: bool) -> None:
+    """Name a cluster. The first one is used at once."""
+    parse_addresses(bootstrap_server)
+    if command_config is not None:
+        if not os.path.isfile(command_config):
+            raise StartError(f"--command-config {command_config}: there is no such file")
+        command_config = os.path.abspath(command_config)
+    found = load_profiles()
+    in_use = found.in_use if found.by_name else name
+    added = {**found.by_name, name: Profile(bootstrap_server, command_config)}
+    save_profiles(found._replace(in_use=in_use, by_name=added))
+    said = f"profile {name} is there{' and used' if in_use == name else ''}"
+    done(said, {"profile": name, "used": in_use == name}, as_json=as_json)
+
+
+@profile.command("remove")
+@click.argument("name")
+@with_json
+def remove(name: str, as_json: bool) -> None:
+    """Forget a cluster."""
+    found = load_profiles()
+    if name not in found.by_name:
+        raise StartError(f"there is no profile {name}: ottla profile list shows all")
+    left = {one: profile for one, profile in found.by_name.items() if one != name}
+    save_profiles(
+        found._replace(in_use=None if found.in_use == name else found.in_use, by_name=left)
+    )
+    done(f"profile {name} is forgotten", {"profile": name, "removed": True}, as_json=as_json)

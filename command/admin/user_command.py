@@ -1,0 +1,180 @@
+"""`ottla user add|list|delete`: who can log in by SCRAM.
+
+The shell around `command.admin.users`: words, the password, what is printed. A password is
+asked for on a terminal without an echo, or read from a file or from standard input; it is printed
+nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from broker.config.start_error import StartError
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.tables import table
+from command.admin.users import Credential, credentials, delete, set_password
+from command.client.cluster import Cluster
+from command.client.refusals import Refused
+from controller.metadata.scram_credential import (
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    SCRAM_MECHANISMS,
+)
+
+DEFAULT_MECHANISM = "SCRAM-SHA-512"
+
+_mechanism_of = click.Choice(list(SCRAM_MECHANISMS))
+
+
+@click.group()
+def user() -> None:
+    """Make, list and remove the users who log in by SCRAM.
+
+    They stand in the cluster's metadata, as salted hashes. What they may do say ACLs: see ottla
+    acl. Works with Apache Kafka too.
+    """
+
+
+@user.command("add")
+@click.argument("name")
+@click.option(
+    "--mechanism",
+    "mechanisms",
+    multiple=True,
+    type=_mechanism_of,
+    help=f"By what the user logs in; may be repeated. [default: {DEFAULT_MECHANISM}]",
+)
+@click.option(
+    "--password",
+    help="Whoever can list processes sees it: leave it out, and it is asked for.",
+)
+@click.option(
+    "--password-file",
+    metavar="FILE",
+    help="A file whose first line is the password.",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
+    default=ITERATIONS_MIN,
+    show_default=True,
+    help="How often the password is hashed.",
+)
+@with_bootstrap_server
+@with_command_config
+@with_json
+def add(
+    name: str,
+    mechanisms: tuple[str, ...],
+    password: str | None,
+    password_file: str | None,
+    iterations: int,
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+) -> None:
+    """Make the user NAME, or give them another password.
+
+    \b
+    The password is asked for on a terminal; elsewhere it is the first line of standard input:
+      ottla user add alice
+      head -c 18 /dev/urandom | base64 | tee alice.secret | ottla user add alice
+    """
+    if not name:
+        raise StartError("the name of a user must not be empty")
+    secret = _password(password, password_file)
+    made = []
+    with Cluster(bootstrap_server, command_config) as cluster:
+        for mechanism in dict.fromkeys(mechanisms or (DEFAULT_MECHANISM,)):
+            kind = SCRAM_MECHANISMS[mechanism]
+            set_password(cluster.call, name, kind, iterations, secret, os.urandom)
+            made.append(Credential(name, mechanism, iterations))
+    if as_json:
+        _print(made, as_json=True)
+        return
+    click.echo(f"user {name} can log in by {_by(made)}")
+
+
+@user.command("list")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def list_users(
+    names: tuple[str, ...], bootstrap_server: str, command_config: str | None, as_json: bool
+) -> None:
+    """List the users NAME, or all of them."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        found = credentials(cluster.call, names)
+    _print(found, as_json=as_json)
+    if not found:
+        click.echo("no user can log in by SCRAM: ottla user add NAME makes one", err=True)
+
+
+@user.command("delete")
+@click.argument("name")
+@click.option(
+    "--mechanism",
+    "mechanisms",
+    multiple=True,
+    type=_mechanism_of,
+    help="By what the user is no longer to log in; may be repeated. [default: by anything]",
+)
+@with_bootstrap_server
+@with_command_config
+@with_json
+def delete_user(
+    name: str,
+    mechanisms: tuple[str, ...],
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+) -> None:
+    """Let the user NAME no longer log in.
+
+    Connections that are open stay, and ACLs of the user do, too (ottla acl list --principal).
+    """
+    with Cluster(bootstrap_server, command_config) as cluster:
+        found = credentials(cluster.call, [name])
+        gone = [one for one in found if not mechanisms or one.mechanism in mechanisms]
+        if not gone:
+            raise Refused(f"user {name} logs in by {_by(found)} alone")
+        for one in gone:
+            delete(cluster.call, name, SCRAM_MECHANISMS[one.mechanism])
+    if as_json:
+        _print(gone, as_json=True)
+        return
+    click.echo(f"user {name} can no longer log in by {_by(gone)}; open connections stay")
+
+
+def _password(given: str | None, file: str | None) -> str:
+    if given is not None and file is not None:
+        raise StartError("--password and --password-file are both given: leave one out")
+    password = given
+    if file is not None:
+        password = _first_line(Path(file).read_text("utf-8"))
+    elif password is None and sys.stdin.isatty():
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    elif password is None:
+        password = _first_line(sys.stdin.readline())
+    if not password:
+        raise StartError("the password is empty: nobody could log in with it")
+    return password
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].rstrip("\r")
+
+
+def _by(found: Sequence[Credential]) -> str:
+    return " and ".join(one.mechanism for one in found)
+
+
+def _print(found: Sequence[Credential], *, as_json: bool) -> None:
+    for line in table(Credential._fields, found, as_json=as_json):
+        click.echo(line)

@@ -1,0 +1,474 @@
+"""The command `ottla`: serve, cluster, status and format; others have files of their own.
+
+Turns arguments into a configuration and hands over to `broker.process.server`. What goes wrong in a
+way that a person can mend is one line, `ottla: …`, with exit code 2; what a cluster refuses is 1.
+Everything that a start does
+not need is imported where it is used: from the command to accepting connections takes under 0.5 s.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from broker.config.start_error import StartError
+from broker.process.standard_streams import say
+from command.admin.decode_options import DecodeOptions, with_decode_options
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
+from command.command_list import Commands
+from command.completion import VARIABLE
+from storage.config_def import ConfigError
+
+if TYPE_CHECKING:
+    from broker.config.endpoints import EndPoint
+    from broker.config.values import BrokerConfig
+    from command.console_process import ConsoleProcess
+    from command.nodes.running import RunningNode
+
+EXIT_REFUSED = 2
+
+_HELP = """Ottla, a Kafka broker in Python, and commands for any Kafka cluster.
+
+\b
+  ottla serve                          a broker on localhost:9092, its data in ./data
+  ottla topic create greetings
+  echo hello | ottla produce greetings
+  ottla consume greetings
+"""
+
+_CONFIG_HELP = (
+    "A file in Kafka's server.properties syntax; the environment variable OTTLA_CONFIG names one, "
+    "too. Without a file: the single-node profile."
+)
+_CLUSTER_ID_HELP = (
+    "The cluster ID, 22 characters of base64url: empty folders are formatted with it. A single "
+    "node makes up its own; all nodes of a larger cluster need the same one."
+)
+_ADD_SCRAM_HELP = (
+    "A user who can log in by SCRAM from the first start on, such as "
+    "SCRAM-SHA-512=[name=broker,password=PASSWORD]; further keys: iterations, salt, saltedpassword "
+    "(in place of password; both in base64). May be repeated; give every controller the same. "
+    "Whoever can list processes sees what is given here: change the password with ottla user add "
+    "once the cluster runs."
+)
+_OVERRIDE_HELP = "One key of Kafka's server.properties; wins over the file. May be repeated."
+
+
+def run_cli(arguments: Sequence[str]) -> int:
+    """Run one command; the exit code. Prints one line for what stops it."""
+    if VARIABLE in os.environ:  # a shell asks what it may complete
+        from command.completion.shells import use_these
+
+        use_these()
+    try:
+        color = False if os.environ.get("NO_COLOR") else None
+        code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False, color=color)
+    except click.UsageError as error:
+        if error.ctx is not None and _wants_a_command(error):
+            click.echo(error.ctx.get_help(), err=True)
+            return EXIT_REFUSED
+        return _refused(_usage(error))
+    except click.ClickException as error:
+        return _refused(error.format_message())
+    except StartError as error:
+        return _refused(*error.lines)
+    except ConfigError as error:
+        return _refused(str(error))
+    except Refused as error:
+        _refused(str(error))
+        return EXIT_REFUSED_BY_CLUSTER
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        return _refused(f"{named}{error.strerror or str(error) or type(error).__name__}")
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return code if isinstance(code, int) else 0  # click gives the code of an Exit back
+
+
+def _usage(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx is not None else "ottla"
+    return f"{error.format_message()} (see: {command} --help)"
+
+
+def _wants_a_command(error: click.UsageError) -> bool:
+    """Whether a group of commands was given alone: then its help is the answer."""
+    return type(error).__name__ == "NoArgsIsHelpError"
+
+
+def _refused(*reasons: str) -> int:
+    for reason in reasons:
+        say(f"ottla: {' '.join(reason.split())}", error=True)
+    return EXIT_REFUSED
+
+
+def _configured(command: Callable[..., None]) -> Callable[..., None]:
+    """The two options that every command on a node's configuration takes."""
+    with_override = click.option(
+        "--override", "overrides", multiple=True, metavar="KEY=VALUE", help=_OVERRIDE_HELP
+    )
+    with_file = click.option(
+        "--config", "config_file", metavar="FILE", envvar="OTTLA_CONFIG", help=_CONFIG_HELP
+    )
+    return with_file(with_override(command))
+
+
+_with_cluster_id = click.option(
+    "--cluster-id", metavar="ID", envvar="OTTLA_CLUSTER_ID", help=_CLUSTER_ID_HELP
+)
+
+
+def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            click.echo(f"ottla {version('ottla')}")
+        except PackageNotFoundError:
+            click.echo("ottla, run from its sources")
+        context.exit()
+
+
+@click.group(
+    cls=Commands,
+    help=_HELP,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def ottla(context: click.Context) -> None:
+    """Without a command: the help."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@ottla.command(short_help="Start a broker and run it in the foreground.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Where clients connect, on localhost; 0 for any that is free. [default: 9092]",
+)
+@click.option("--data", metavar="DIR", help="The folder of its data. [default: ./data]")
+@click.option(
+    "--console",
+    "console_port",
+    is_flag=False,
+    flag_value=8080,
+    type=click.IntRange(0, 65535),
+    metavar="[PORT]",
+    help="Serve a web page beside it, on port 8080 of this machine or another.",
+)
+@click.option(
+    "--allow-writes", is_flag=True, help="Let the page of --console change something, too."
+)
+@with_decode_options
+@_with_cluster_id
+@_configured
+def serve(
+    config_file: str | None,
+    overrides: tuple[str, ...],
+    cluster_id: str | None,
+    port: int | None,
+    data: str | None,
+    console_port: int | None,
+    allow_writes: bool,
+    decode: DecodeOptions,
+) -> None:
+    """Start a broker and run it in the foreground until Ctrl-C or SIGTERM.
+
+    Empty data folders are formatted first, if the node is a cluster of its own or --cluster-id
+    names its cluster. Without --config the single-node profile applies: one broker on
+    localhost:9092 that is its own controller, with its data in ./data.
+
+    \b
+    ottla serve --port 19092 --data /tmp/second
+    """
+    placed = _placed(config_file, overrides, port, data)
+    traced = {} if console_port is None else {"ottla.trace.requests": "true"}
+    config = _loaded(config_file, (*overrides, *placed), traced)
+    console = _console(config, console_port, decode, allow_writes=allow_writes)
+    from broker.process.logging_setup import configure_logging
+    from broker.process.server import format_folders, run
+
+    configure_logging(config.ottla_log_level, config.ottla_log_format)
+    if cluster_id is not None:
+        format_folders(config, cluster_id)
+
+    def ready(endpoints: Sequence[EndPoint]) -> None:
+        _announce(config, endpoints)
+        if console is not None:
+            console.start(endpoints[0].host, endpoints[0].port)
+
+    try:
+        run(
+            config,
+            on_ready=ready,
+            on_stopping=lambda: say(f"ottla: node {config.node_id} is stopping"),
+            on_found=lambda topics, size: _tell_found(config, topics, size),
+        )
+    finally:
+        if console is not None:
+            console.stop()
+    say(f"ottla: node {config.node_id} stopped; its data stays in {_folders(config)}")
+
+
+def _console(
+    config: BrokerConfig, port: int | None, decode: DecodeOptions, *, allow_writes: bool
+) -> ConsoleProcess | None:
+    """What --console stands for. Raises UsageError, and StartError where it cannot be."""
+    if port is None:
+        if allow_writes:
+            raise click.UsageError("--allow-writes is about the page of --console: name both")
+        if words := decode.words():
+            option = words[0].partition("=")[0]
+            raise click.UsageError(f"{option} is about the page of --console: name both")
+        return None
+    from command.console_process import ConsoleProcess
+
+    return ConsoleProcess(config.log_dirs, port, decode, allow_writes=allow_writes)
+
+
+def _placed(
+    config_file: str | None, overrides: tuple[str, ...], port: int | None, data: str | None
+) -> list[str]:
+    """The keys that --port and --data stand for. Raises UsageError where a key says it, too."""
+    placed = []
+    if port is not None:
+        if config_file is not None:
+            raise click.UsageError(
+                f"--port goes without a file: {config_file} says where the node listens (listeners)"
+            )
+        placed.append(f"listeners=PLAINTEXT://localhost:{port}")
+    if data is not None:
+        if "," in data or not data.strip():
+            raise click.UsageError(f"--data {data}: name one folder, without a comma")
+        placed.append(f"log.dirs={data}")
+    given = [one.partition("=")[0].strip() for one in overrides]
+    for one in placed:
+        key = one.partition("=")[0]
+        if key in given or (key == "log.dirs" and "log.dir" in given):
+            option = "--data" if key == "log.dirs" else "--port"
+            raise click.UsageError(f"{option} and --override {key} say the same: leave one out")
+    return placed
+
+
+@ottla.command("format", short_help="Format empty data folders, as kafka-storage format does.")
+@_with_cluster_id
+@click.option(
+    "--add-scram", "add_scram", multiple=True, metavar="MECHANISM=[...]", help=_ADD_SCRAM_HELP
+)
+@_configured
+def format_command(
+    config_file: str | None,
+    overrides: tuple[str, ...],
+    cluster_id: str | None,
+    add_scram: tuple[str, ...],
+) -> None:
+    """Format the data folders of a node, as kafka-storage format does.
+
+    serve does this by itself for a node that is a cluster of its own. All nodes of a larger cluster
+    need the same cluster ID: without --cluster-id, one is proposed. Folders that are formatted
+    already are left as they are; folders of another cluster are refused.
+    """
+    config = _loaded(config_file, overrides)
+    from broker.process.server import format_folders
+    from command.scram_argument import scram_record
+
+    users = [partial(scram_record, text) for text in add_scram]
+    for line in format_folders(config, cluster_id, users):
+        click.echo(line)
+
+
+_with_cluster_folder = click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    help="The folder of the cluster. [default: cluster]",
+)
+
+
+@ottla.group(
+    invoke_without_command=True,
+    short_help="Start several nodes on this machine, a cluster; kill one, start it again.",
+)
+@click.option(
+    "--brokers",
+    type=int,
+    metavar="N",
+    help="How many nodes, up to 9. Default: those of the folder, else 3.",
+)
+@click.option(
+    "--dir",
+    "folder",
+    default="cluster",
+    show_default=True,
+    metavar="DIR",
+    help="The folder of their configurations, data and logs.",
+)
+@click.option(
+    "--port",
+    "first_port",
+    type=int,
+    metavar="BASE",
+    help="The port of node 1; the others follow, controllers 10 above. "
+    "Default: those of the folder, else 9092.",
+)
+@click.option(
+    "--secure",
+    is_flag=True,
+    help="Make a new cluster whose clients need TLS and a password, with certificates, users and "
+    "ACLs. "
+    "Later starts of the folder need no --secure.",
+)
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    help="Client properties by which the nodes are asked for their state. "
+    "Default: those that --secure made.",
+)
+@click.pass_context
+def cluster(
+    context: click.Context,
+    brokers: int | None,
+    folder: str,
+    first_port: int | None,
+    secure: bool,
+    command_config: str | None,
+) -> None:
+    """Start several nodes on this machine and show their state until Ctrl-C.
+
+    \b
+    Each is a process of its own, with its files in DIR:
+      DIR/broker-1.properties   its configuration, yours to edit
+      DIR/broker-1/data         its data, kept for the next start
+      DIR/broker-1/ottla.log    what it prints
+    With --secure there are also, to be read by you alone:
+      DIR/client.properties     how a client connects; DIR/admin.properties for an administrator
+      DIR/certificates          the certificate that clients trust, and each node's
+
+    A node that dies is not started again: the command that starts it is shown. If you ask for more
+    nodes than the folder has, the new ones join as brokers. Up to five nodes, an odd number, are
+    controllers. Ctrl-C stops all of them cleanly, a second Ctrl-C kills them.
+
+    \b
+    From another shell, while it runs:
+      ottla cluster kill 2      ends node 2 at once, as a failure does
+      ottla cluster restart 2   stops it cleanly, if it runs, and starts it
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from command.cluster_command import run_cluster
+
+    code = run_cluster(folder, brokers, first_port, command_config, secure=secure)
+    raise click.exceptions.Exit(code)
+
+
+def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNode:
+    """`--dir` may stand before the word, too."""
+    from command.nodes.running import RunningNode
+
+    assert context.parent is not None
+    return RunningNode(folder or context.parent.params["folder"], node_id)
+
+
+@cluster.command("kill")
+@click.argument("node_id", type=click.IntRange(1), metavar="N")
+@_with_cluster_folder
+@with_json
+@click.pass_context
+def kill_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
+    """Kill node N at once, as a failure does. Its data stays; what it had not answered is lost."""
+    from command.admin.output import done
+
+    process = _node(context, folder, node_id).kill()
+    text = f"node {node_id} (process {process}) was killed; ottla cluster restart {node_id} starts"
+    done(f"{text} it again", {"node": node_id, "killed": process}, as_json=as_json)
+
+
+@cluster.command("restart")
+@click.argument("node_id", type=click.IntRange(1), metavar="N")
+@_with_cluster_folder
+@with_json
+@click.pass_context
+def restart_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
+    """Stop node N cleanly, if it runs, and start it; returns when it serves."""
+    from command.admin.output import done
+
+    process = _node(context, folder, node_id).restart()
+    text = f"node {node_id} serves again (process {process})"
+    done(text, {"node": node_id, "process": process}, as_json=as_json)
+
+
+@ottla.command(
+    short_help="Show a cluster's health (exit code: 0 healthy, 1 degraded, 2 unreachable)."
+)
+@with_bootstrap_server
+@click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+@with_command_config
+def status(bootstrap_server: str, watch: bool, as_json: bool, command_config: str | None) -> None:
+    """Show a cluster's health, as one of its nodes sees it.
+
+    \b
+    Brokers, the controller and its followers, and the partitions that lack replicas:
+      offline           no leader: nobody can use it
+      under min ISR     producers with acks=all are refused
+      under-replicated  fewer replicas in sync than it has
+
+    The exit code is 0 if the cluster is healthy, 1 if it is degraded, 2 if no broker answered.
+    Works with Apache Kafka too.
+    """
+    from command.status_command import run_status
+
+    code = run_status(bootstrap_server, watch=watch, as_json=as_json, command_config=command_config)
+    raise click.exceptions.Exit(code)
+
+
+def _loaded(
+    config_file: str | None, overrides: tuple[str, ...], below: dict[str, str] | None = None
+) -> BrokerConfig:
+    from broker.config.file import load_config
+
+    config = load_config(config_file, overrides, below)
+    if config.profile_name is not None:
+        say(
+            f"ottla: no --config: using the {config.profile_name} profile "
+            f"(node {config.node_id}, data in {_folders(config)})",
+            error=True,
+        )
+    for warning in config.warnings:
+        say(f"ottla: warning: {warning}", error=True)
+    return config
+
+
+def _folders(config: BrokerConfig) -> str:
+    """Where its data lies, as it can be typed."""
+    return ", ".join(one if one.startswith(("/", ".")) else f"./{one}" for one in config.log_dirs)
+
+
+def _tell_found(config: BrokerConfig, topics: int, size: int) -> None:
+    """What a start before has left."""
+    from command.admin.tables import size_text
+
+    many = "" if topics == 1 else "s"
+    say(f"ottla: {_folders(config)} has {topics} topic{many}, {size_text(size)}")
+
+
+def _announce(config: BrokerConfig, endpoints: Sequence[EndPoint]) -> None:
+    """The one line that says: clients may connect now."""
+    where = ", ".join(str(one).partition("://")[2] for one in endpoints)
+    say(f"ottla: node {config.node_id} is ready: connect to {where} (press Ctrl-C to stop)")

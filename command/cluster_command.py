@@ -1,0 +1,395 @@
+"""`ottla cluster`: several nodes on this machine, each a process of its own, watched and stopped.
+
+Owns the processes, from their start to the last one's end, the signals and what the terminal shows.
+What the nodes are stands in their folder (`command.cluster_folder`), what is shown is worked
+out by `command.cluster_display`. Starts a node again only if somebody asks for it
+(`command.nodes.running`): one that died is shown as dead, with the command that starts it,
+because whoever looks at a cluster wants to see what broke.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from broker.config.file import load_config
+from broker.config.start_error import StartError
+from broker.network.blocking_client import accepts
+from broker.process.standard_streams import is_heard, say
+from broker.security.client_guard import ClientGuard
+from command.client.connection import command_guard
+from command.cluster_display import PREFIX, ClusterView, NodeState, NodeView, colour_of
+from command.cluster_folder import ClusterFolder, open_folder
+from command.cluster_layout import HOST, PORTS, ClusterLayout
+from command.cluster_security import ADMIN_USER, CLIENT_USER
+from command.nodes.running import holder_of, is_asked_to_start, take_request
+from command.status_command import status_of
+from ottla.__main__ import READY, ottla_command
+from storage.filesystem import LocalFilesystem
+from storage.log.checkpoints import LOCK_FILE
+
+STATUS_INTERVAL_S = 2.0
+_POLL_S = 0.05
+_STATUS_TIMEOUT_S = 1.0
+_STOP_NOTICE_S = 10.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Each of them would end this process and leave the nodes behind, without anybody to stop them."""
+_FREE_BASES = range(19092, 60000, 1000)
+_LAST_WORDS_BYTES = 4096
+
+
+def run_cluster(
+    folder: str,
+    brokers: int | None,
+    first_port: int | None,
+    command_config: str | None = None,
+    *,
+    secure: bool = False,
+) -> int:
+    """Run the nodes until a signal; 0 where all stopped cleanly, 1 where one did not.
+    `command_config`: client properties by which their state is asked for; a folder that was made
+    with `secure` has its own.
+
+    Raises StartError, and OSError for a folder that cannot be used.
+    """
+    guard = command_guard(command_config)
+    if (holder := holder_of(Path(folder))) is not None:
+        raise StartError(f"a cluster runs in {folder} already (process {holder}): another --dir?")
+    opened = open_folder(folder, brokers, first_port, _refuse_taken_ports, secure=secure)
+    if opened.is_secured and command_config is None:
+        guard = _admin_guard(opened.client_file(ADMIN_USER))
+    _say(introduction(opened))
+    if opened.is_secured:
+        _say(how_to_connect(opened))
+    if opened.has_acls:
+        _say(who_may_do_what(opened))
+    held = LocalFilesystem().lock(str(opened.path / LOCK_FILE))
+    if held is None:
+        raise StartError(f"a cluster was started in {folder} just now: another --dir?")
+    cluster = _Cluster(opened, guard)
+    with _signals_into(cluster.on_signal):
+        try:
+            return cluster.run()
+        finally:
+            held.release()
+
+
+class _Cluster:
+    """The processes of the nodes, and the loop that watches them."""
+
+    def __init__(self, folder: ClusterFolder, guard: ClientGuard) -> None:
+        self._folder = folder
+        self._guard = guard
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._log_offsets: dict[int, int] = {}  # where the output of this start begins
+        self._looked_to: dict[int, int] = {}
+        self._asked_to_stop = 0
+        self._next_status = 0.0
+        self._screen = _Screen()
+        self._view = ClusterView(folder.layout, {})
+
+    def on_signal(self, *_: object) -> None:
+        """The first asks to stop, the second kills."""
+        self._asked_to_stop += 1
+        if self._asked_to_stop > 1:
+            for process in self._processes.values():
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+
+    def run(self) -> int:
+        """Start all, watch them, stop all; the exit code."""
+        try:
+            for node in self._folder.layout.nodes:
+                take_request(self._folder.path, node.node_id)
+                if not self._asked_to_stop:
+                    self._start(node.node_id)
+            self._watch()
+            self._stop_all()
+        finally:  # whatever happened, no process is left behind unseen
+            for process in self._processes.values():
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+        clean = all(process.returncode == 0 for process in self._processes.values())
+        if clean:
+            folder = shlex.quote(str(_shown(self._folder.path)))
+            _say(f"all nodes stopped; ottla cluster --dir {folder} starts them again")
+        return 0 if clean else 1
+
+    def _start_if_asked(self, node_id: int) -> bool:
+        """Start a node again that has ended, if somebody asked for that in another shell."""
+        if not is_asked_to_start(self._folder.path, node_id):
+            return False
+        if self._processes[node_id].poll() is None or self._runs_by_hand(node_id):
+            return False
+        take_request(self._folder.path, node_id)
+        self._start(node_id)
+        return True
+
+    def _runs_by_hand(self, node_id: int) -> bool:
+        config = load_config(str(self._folder.properties_file(node_id)), ())
+        return holder_of(Path(config.log_dirs[0])) is not None
+
+    def _start(self, node_id: int) -> None:
+        file, log_file = self._folder.properties_file(node_id), self._folder.log_file(node_id)
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._log_offsets[node_id] = log_file.stat().st_size if log_file.exists() else 0
+        self._looked_to[node_id] = self._log_offsets[node_id]
+        with log_file.open("ab") as log:
+            self._processes[node_id] = subprocess.Popen(  # noqa: S603 - our own command
+                ottla_command("serve", "--config", str(file)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,  # a Ctrl-C reaches this process, which stops them in order
+            )
+        self._view.nodes[node_id] = NodeView(
+            node=next(one for one in self._folder.layout.nodes if one.node_id == node_id),
+            pid=self._processes[node_id].pid,
+            start_command=_by_hand(file),
+            log_file=str(log_file),
+        )
+
+    def _watch(self) -> None:
+        while not self._asked_to_stop:
+            for node_id in self._processes:
+                if not self._start_if_asked(node_id):
+                    self._look_at(node_id)
+            states = [one.state for one in self._view.nodes.values()]
+            if all(state is NodeState.DEAD for state in states):
+                self._show()
+                _say("all nodes are dead")
+                return
+            if NodeState.STARTING not in states and time.monotonic() >= self._next_status:
+                self._ask_status()
+                self._next_status = time.monotonic() + STATUS_INTERVAL_S
+            self._show()
+            time.sleep(_POLL_S)
+
+    def _look_at(self, node_id: int) -> None:
+        view, code = self._view.nodes[node_id], self._processes[node_id].poll()
+        if code is not None:
+            view.exit_code = code
+            if view.state in (NodeState.STARTING, NodeState.SERVING):
+                view.state = NodeState.DEAD
+                view.last_words = self._last_words(node_id)
+            elif view.state is NodeState.STOPPING:
+                view.state = NodeState.STOPPED
+        elif view.state is NodeState.STARTING and self._is_ready(node_id):
+            view.state = NodeState.SERVING
+
+    def _is_ready(self, node_id: int) -> bool:
+        """Whether the node said so since the last look, which may have ended within the words."""
+        words, begin = READY.encode(), self._log_offsets[node_id]
+        with self._folder.log_file(node_id).open("rb") as log:
+            log.seek(max(begin, self._looked_to[node_id] - len(words)))
+            said = log.read()
+            self._looked_to[node_id] = log.tell()
+        return words in said
+
+    def _last_words(self, node_id: int) -> str:
+        """The line with which a node refused to start, if it did."""
+        with self._folder.log_file(node_id).open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(self._log_offsets[node_id], size - _LAST_WORDS_BYTES))
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        said = [one for one in lines if one.startswith(PREFIX) and "warning:" not in one]
+        refused = [one.removeprefix(PREFIX) for one in said if READY not in one]
+        return refused[-1] if refused else ""
+
+    def _ask_status(self) -> None:
+        """Any node that serves knows; a node that died may have been started again by hand."""
+        for view in self._view.nodes.values():
+            if view.state in (NodeState.DEAD, NodeState.ELSEWHERE):
+                there = accepts(HOST, view.node.port)
+                view.state = NodeState.ELSEWHERE if there else NodeState.DEAD
+        up = (NodeState.SERVING, NodeState.ELSEWHERE)
+        addresses = [
+            (HOST, view.node.port) for view in self._view.nodes.values() if view.state in up
+        ]
+        try:
+            self._view.status = status_of(addresses, _STATUS_TIMEOUT_S, self._guard)
+        except StartError:  # the next round may find one that answers
+            self._view.status = None
+        self._view.unanswered = self._view.status is None
+
+    def _stop_all(self) -> None:
+        """One after the other, the active controller last: it moves the leaders of the others."""
+        waves = self._view.stop_order()
+        self._view.status = None  # a cluster that stops is not degraded
+        self._view.unanswered = False
+        for wave in waves:
+            for node_id in wave:
+                view, process = self._view.nodes[node_id], self._processes.get(node_id)
+                if process is not None and process.poll() is None:
+                    view.state = NodeState.STOPPING
+                    process.send_signal(signal.SIGTERM)
+            self._wait_for(wave)
+        left = [one for one in self._view.nodes.values() if one.state is NodeState.ELSEWHERE]
+        self._show()
+        for view in left:
+            _say(f"node {view.node.node_id} was started by hand and keeps running")
+
+    def _wait_for(self, wave: Sequence[int]) -> None:
+        noticed = time.monotonic() + _STOP_NOTICE_S
+        while any(self._processes[one].poll() is None for one in wave if one in self._processes):
+            for node_id in self._processes:
+                self._look_at(node_id)
+            self._show()
+            if time.monotonic() > noticed:
+                noticed = float("inf")
+                _say("this takes long; press Ctrl-C again to kill what is left")
+            time.sleep(_POLL_S)
+        for node_id in self._processes:
+            self._look_at(node_id)
+        self._show()
+
+    def _show(self) -> None:
+        self._screen.show(self._view)
+
+
+class _Screen:
+    """Standard output: a table that is drawn over where it is a terminal, else lines."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stdout.isatty()
+        self._paints = not os.environ.get("NO_COLOR")
+        self._drawn: list[str] = []
+
+    def show(self, view: ClusterView) -> None:
+        """Bring it up to date."""
+        if not self._is_terminal:
+            for line in view.changes():
+                say(line)
+            return
+        table = view.table()
+        if table == self._drawn:
+            return
+        width = shutil.get_terminal_size().columns
+        height = sum(1 + (len(line) - 1) // max(width, 1) for line in self._drawn if line)
+        up = f"\x1b[{height}F\x1b[J" if height else ""
+        say(up + "\n".join(map(self._painted, table)))
+        self._drawn = table
+
+    def _painted(self, line: str) -> str:
+        colour = colour_of(line) if self._paints else None
+        return line if colour is None else click.style(line, fg=colour)
+
+
+def _admin_guard(file: Path) -> ClientGuard:
+    """How the nodes of a secured folder are asked for their state."""
+    if not file.exists():
+        raise StartError(
+            f"{file} is missing: nodes are asked for their state with it; name another file of "
+            "client properties with --command-config"
+        )
+    return command_guard(str(file))
+
+
+def _say(text: str) -> None:
+    say(f"{PREFIX}{text}")
+
+
+def introduction(folder: ClusterFolder) -> str:
+    """The line with which a start begins: which cluster, where, who controls it."""
+    ids = folder.layout.controllers
+    number = len(folder.layout.nodes)
+    what = "a new cluster" if folder.is_new else "cluster"
+    if len(ids) == number:
+        roles = "each is broker and controller" if number > 1 else "it is broker and controller"
+    else:
+        roles = f"controllers are {', '.join(map(str, ids))}"
+    nodes = f"{number} node{'' if number == 1 else 's'}"
+    return f"{what} {folder.cluster_id} in {_shown(folder.path)}, {nodes}, {roles}"
+
+
+def how_to_connect(folder: ClusterFolder) -> str:
+    """The line that a secured cluster adds: what a client is given, as it can be tried."""
+    file = shlex.quote(str(_shown(folder.client_file(CLIENT_USER))))
+    return (
+        f"clients need TLS and a password, which {file} has; try it: ottla status "
+        f"--bootstrap-server {HOST}:{folder.layout.nodes[0].port} --command-config {file}"
+    )
+
+
+def who_may_do_what(folder: ClusterFolder) -> str:
+    """The line that follows: what users may do, and how there come to be others."""
+    admin = shlex.quote(str(_shown(folder.client_file(ADMIN_USER))))
+    return (
+        f"user {CLIENT_USER} may write, read and create topics, {ADMIN_USER} may do everything; "
+        "others begin with nothing: ottla user add NAME, then ottla acl add, both with "
+        f"--bootstrap-server {HOST}:{folder.layout.nodes[0].port} --command-config {admin}"
+    )
+
+
+def _shown(path: Path) -> Path | str:
+    return path if path.is_absolute() else f"./{path}"
+
+
+def _by_hand(file: Path) -> str:
+    """The command that starts a node, as it can be pasted into a shell."""
+    itself = sys.argv[0]
+    if shutil.which("ottla") is not None:
+        command = "ottla"
+    elif os.path.basename(itself) == "ottla":
+        command = shlex.quote(itself)
+    else:
+        command = f"{shlex.quote(sys.executable)} -m ottla"
+    return f"{command} serve --config {shlex.quote(str(file))}"
+
+
+def _refuse_taken_ports(layout: ClusterLayout) -> None:
+    """Raise StartError for the first port on which something listens already."""
+    for node in layout.nodes:
+        for port in (node.port, node.controller_port):
+            if port is not None and not _is_free(port):
+                free = next((one for one in _FREE_BASES if _all_free(one)), None)
+                hint = f", for example --port {free}" if free is not None else ""
+                raise StartError(
+                    f"port {port} for node {node.node_id} is taken: is the cluster running "
+                    f"already? Or choose others{hint}"
+                )
+
+
+def _all_free(base: int) -> bool:
+    return all(_is_free(port) for port in range(base, base + PORTS))
+
+
+def _is_free(port: int) -> bool:
+    """Whether every address of this host's name has the port free, as a node binds them all."""
+    for family, kind, _, _, address in socket.getaddrinfo(HOST, port, type=socket.SOCK_STREAM):
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(address)
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return False
+                if error.errno == errno.EACCES:
+                    raise StartError(f"port {port} is not for ordinary users") from error
+    return True
+
+
+@contextlib.contextmanager
+def _signals_into(handler: Callable[..., None]) -> Iterator[None]:
+    """Signals call `handler` meanwhile, and what they called before afterwards."""
+    heard = [one for one in _SIGNALS if is_heard(one)]
+    before = {number: signal.signal(number, handler) for number in heard}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

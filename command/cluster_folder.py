@@ -1,0 +1,263 @@
+"""The folder of an `ottla cluster`: a properties file, the data and the log of each node.
+
+    DIR/broker-1.properties     read at every start; edited by whoever likes
+    DIR/broker-1/data           log.dirs, formatted with one cluster id for all
+    DIR/broker-1/ottla.log      what the node printed
+
+With --secure there are more (`command.cluster_credentials`).
+Makes the folder at the first start and goes on with it at the next ones: same ids, same data, same
+ports unless others are asked for. Never starts anything; never formats what was formatted before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.config.file import load_config
+from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
+from broker.node.storage_folders import format_storage, is_formatted
+from broker.process.data_folders import private_folders
+from command.cluster_credentials import (
+    FILES,
+    ClusterCredentials,
+    client_file,
+    is_secured,
+    write_private,
+)
+from command.cluster_layout import (
+    BROKERS_MAX,
+    FIRST_PORT,
+    PORTS,
+    ClusterLayout,
+    ClusterNode,
+    grown,
+    moved,
+    new_layout,
+    with_keys,
+)
+from command.cluster_security import NodeSecurity
+from controller.storage_format import new_cluster_id
+from storage.directories.log_dirs import read_meta_properties
+from storage.filesystem import LocalFilesystem
+
+DEFAULT_BROKERS = 3
+
+_PROPERTIES_FILE = re.compile(r"broker-([1-9][0-9]*)\.properties")
+_NOT_IN_PROPERTIES = re.compile(r"[,\\\x00-\x1f]")
+
+
+@dataclass(frozen=True)
+class ClusterFolder:
+    """A folder that is ready: every node has its file and formatted data."""
+
+    path: Path
+    layout: ClusterLayout
+    cluster_id: str
+    is_new: bool
+    is_secured: bool = False
+    """Whether --secure made it, so that there are files for its clients."""
+    has_acls: bool = False
+    """Whether its nodes judge by ACLs."""
+
+    def properties_file(self, node_id: int) -> Path:
+        """Where the configuration of a node stands."""
+        return _properties_file(self.path, node_id)
+
+    def log_file(self, node_id: int) -> Path:
+        """Where a node's output goes."""
+        return self.path / f"broker-{node_id}" / "ottla.log"
+
+    def client_file(self, user: str) -> Path:
+        """Where it stands how a user of a secured cluster connects."""
+        return client_file(self.path, user)
+
+
+def open_folder(
+    folder: str,
+    brokers: int | None,
+    first_port: int | None,
+    check: Callable[[ClusterLayout], None] = lambda _: None,
+    *,
+    secure: bool = False,
+) -> ClusterFolder:
+    """Make the folder, or go on with it. Raises StartError with one line, and OSError.
+
+    `brokers` and `first_port` None: what the folder has, else three from port 9092. `check` may
+    refuse the layout by StartError: nothing is written then. `secure`: a new cluster has TLS and
+    users; one that is there goes on as it is, and is refused where it has none.
+    """
+    if brokers is not None and not 1 <= brokers <= BROKERS_MAX:
+        raise StartError(f"--brokers {brokers}: from 1 to {BROKERS_MAX} run on one machine")
+    if first_port is not None and not 1 <= first_port <= 65536 - PORTS:
+        raise StartError(
+            f"--port {first_port}: the nodes take ports from it to {PORTS - 1} above it, so from "
+            f"1 to {65536 - PORTS}"
+        )
+    if _NOT_IN_PROPERTIES.search(os.path.abspath(folder)):
+        raise StartError(f"--dir {folder}: a comma or a backslash cannot stand in log.dirs")
+    path = Path(folder)
+    found = _nodes_of(path)
+    secured = is_secured(path) and any(config.is_secured for config in found.values())
+    if found:
+        if secure and not secured:
+            raise StartError(
+                f"--secure: {folder} holds a cluster that was made without: choose another --dir"
+            )
+        layout = _go_on(path, found, brokers, first_port)
+    else:
+        if path.exists() and any(one.name not in FILES for one in path.iterdir()):
+            raise StartError(f"{folder} is not empty and holds no cluster: choose another --dir")
+        layout = new_layout(brokers or DEFAULT_BROKERS, first_port or FIRST_PORT)
+    check(layout)
+    credentials = ClusterCredentials(path, found) if secured or secure else None
+    path.mkdir(parents=True, exist_ok=True)
+    if credentials is not None:
+        credentials.make(layout.bootstrap_servers)
+    for node in layout.nodes:
+        config = found.get(node.node_id)
+        _write_node(path, node, layout, config, credentials, moved_ports=first_port is not None)
+    cluster_id = _format_all(path, layout, credentials)
+    if credentials is None:
+        return ClusterFolder(path, layout, cluster_id, not found)
+    return ClusterFolder(path, layout, cluster_id, not found, True, credentials.has_acls)
+
+
+def _write_node(
+    path: Path,
+    node: ClusterNode,
+    layout: ClusterLayout,
+    config: BrokerConfig | None,
+    credentials: ClusterCredentials | None,
+    *,
+    moved_ports: bool,
+) -> None:
+    """The properties file of a node, and its certificate where it needs one."""
+    security = None
+    if credentials is not None:
+        credentials.certify(node.node_id)
+        security = credentials.node(node.node_id)
+    if config is not None:
+        _adjust(path, node, layout, config, security, moved_ports=moved_ports)
+        return
+    file = _properties_file(path, node.node_id)
+    text = layout.properties(node, _data_dir(path, node.node_id), security)
+    if security is None:
+        file.write_text(text, "utf-8")
+    else:
+        write_private(file, text)
+
+
+def _go_on(
+    path: Path, found: dict[int, BrokerConfig], brokers: int | None, first_port: int | None
+) -> ClusterLayout:
+    """The nodes of an existing folder, more of them or elsewhere where that is asked for."""
+    voters = [one.node_id for config in found.values() for one in config.controller_quorum_voters]
+    for node_id in dict.fromkeys(voters):
+        if node_id not in found:
+            raise StartError(
+                f"{_properties_file(path, node_id)} is missing: node {node_id} is a controller of "
+                "this cluster"
+            )
+    if brokers is not None and brokers < len(found):
+        raise StartError(
+            f"{path} holds {len(found)} nodes and --brokers says {brokers}: leave --brokers out, "
+            "or choose another --dir"
+        )
+    before = ClusterLayout([_node(config) for config in found.values()])
+    layout = before if first_port is None else moved(before, first_port)
+    if brokers is not None and brokers > len(found):
+        layout = grown(layout, brokers)
+    return layout
+
+
+def _adjust(
+    path: Path,
+    node: ClusterNode,
+    layout: ClusterLayout,
+    config: BrokerConfig,
+    security: NodeSecurity | None,
+    *,
+    moved_ports: bool,
+) -> None:
+    """Write anew the keys that follow from where the cluster is, if that changed."""
+    place = layout.keys_of_place(node, _data_dir(path, node.node_id), security)
+    stores = {} if security is None else security.places
+    here = Path(place["log.dirs"])
+    changed = {}
+    if here.is_dir() and not any(Path(folder).exists() for folder in config.log_dirs):
+        changed["log.dirs"] = place["log.dirs"]  # somebody moved the folder
+    for key, store in stores.items():
+        if key in config.originals and not Path(config.originals[key]).exists():
+            changed[key] = store
+    if moved_ports:
+        kept = ("log.dirs", *stores)
+        changed |= {key: text for key, text in place.items() if key not in kept}
+    if changed:
+        file = _properties_file(path, node.node_id)
+        file.write_text(with_keys(file.read_text("utf-8"), changed), "utf-8")
+
+
+def _nodes_of(path: Path) -> dict[int, BrokerConfig]:
+    """The nodes that a folder holds, by id."""
+    try:
+        names = sorted(one.name for one in path.iterdir())
+    except FileNotFoundError:
+        return {}
+    ids = sorted(int(match[1]) for name in names if (match := _PROPERTIES_FILE.fullmatch(name)))
+    found = {}
+    for node_id in ids:
+        file = _properties_file(path, node_id)
+        config = load_config(str(file), ())
+        if config.node_id != node_id:
+            raise StartError(f"{file}: node.id is {config.node_id}, the file's name says {node_id}")
+        found[node_id] = config
+    return found
+
+
+def _node(config: BrokerConfig) -> ClusterNode:
+    controllers = config.controller_listeners
+    if not config.broker_listeners:
+        raise StartError(f"node {config.node_id} is no broker: start it with ottla serve")
+    return ClusterNode(
+        config.node_id,
+        config.broker_listeners[0].port,
+        controllers[0].port if controllers else None,
+    )
+
+
+def _format_all(path: Path, layout: ClusterLayout, credentials: ClusterCredentials | None) -> str:
+    """Format the nodes that were not yet; the cluster id of all."""
+    configs = [load_config(str(_properties_file(path, node.node_id)), ()) for node in layout.nodes]
+    filesystem = LocalFilesystem(private=[one for each in configs for one in private_folders(each)])
+    known = [_cluster_id_of(config, filesystem) for config in configs]
+    cluster_id = next((one for one in known if one is not None), None)
+    if cluster_id is None:
+        cluster_id = new_cluster_id(os.urandom)
+    for config in configs:
+        if not is_formatted(config, filesystem, cluster_id):
+            now_ms = time.time_ns() // 1_000_000
+            first = () if credentials is None else credentials.first_records()
+            format_storage(config, filesystem, os.urandom, now_ms, cluster_id, first)
+    return cluster_id
+
+
+def _cluster_id_of(config: BrokerConfig, filesystem: LocalFilesystem) -> str | None:
+    if not is_formatted(config, filesystem):
+        return None
+    properties = read_meta_properties(filesystem, config.log_dirs[0])
+    return properties.cluster_id if properties is not None else None
+
+
+def _properties_file(path: Path, node_id: int) -> Path:
+    return path / f"broker-{node_id}.properties"
+
+
+def _data_dir(path: Path, node_id: int) -> str:
+    """Absolute: a node that is started by hand may be started from another folder."""
+    return str(path.absolute() / f"broker-{node_id}" / "data")

@@ -1,0 +1,90 @@
+"""Which commands there are, in the order of the help, and where those are that cli.py has not.
+
+A command that is asked for is imported then, with what it needs; the help of all imports none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+_ADMIN = "command.admin"
+_CONFIGS = "command.configs"
+_RECORDS = "command.records"
+
+ELSEWHERE = {
+    "dump-log": ("command.dump.dump_command", "Print what files of a data folder hold."),
+    "top": ("command.live.top_command", "Topics by rate and groups by lag, live."),
+    "topic": ("command.topics.topic_command", "List, make, show, change, remove topics."),
+    "produce": (f"{_RECORDS}.produce_command", "Write records: lines, JSON or files."),
+    "consume": (f"{_RECORDS}.consume_command", "Print records, from anywhere, and follow."),
+    "group": ("command.groups.group_command", "List and show groups, move, remove them."),
+    "config": (f"{_CONFIGS}.config_command", "Show, set and explain configs."),
+    "quota": (f"{_CONFIGS}.quota_command", "List, set and remove quotas of clients."),
+    "user": (f"{_ADMIN}.user_command", "Make, list and remove users of SCRAM."),
+    "acl": (f"{_ADMIN}.acl_command", "Say who may do what, list it, take it back."),
+    "profile": (f"{_ADMIN}.profile_command", "Name clusters, choose the one to talk to."),
+    "console": ("console.console_command", "A web page to look at the cluster in."),
+    "completion": (
+        "command.completion.completion_command",
+        "Complete commands in bash, zsh, fish.",
+    ),
+}
+"""By name of the command: its module, and its line in the help."""
+
+SECTIONS = {
+    "Run": ("serve", "cluster", "format"),
+    "Look": ("status", "top", "console", "dump-log"),
+    "Topics and records": ("topic", "produce", "consume", "group"),
+    "Settings and users": ("config", "quota", "user", "acl"),
+    "Your shell": ("profile", "completion"),
+}
+
+
+class Commands(click.Group):
+    """Those of cli.py, and ELSEWHERE."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for names in SECTIONS.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        module, _ = ELSEWHERE[cmd_name]
+        found = getattr(import_module(module), cmd_name.replace("-", "_"))
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed; `help COMMAND` is that command's help. Raises UsageError,
+        which names one that is like it."""
+        if args and args[0] == "help":
+            args = [*args[1:], "--help"]
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+        if args and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
+            like = get_close_matches(args[0], [*self.list_commands(ctx), "--version"], 1)
+            hint = f" Did you mean {like[0]!r}?" if like else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A section for each kind, their columns one below the other."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(width), self._line(ctx, name)) for name in names]
+                formatter.write_dl(rows)
+
+    def _line(self, ctx: click.Context, name: str) -> str:
+        if name in ELSEWHERE:
+            return ELSEWHERE[name][1]
+        command = super().get_command(ctx, name)
+        assert command is not None
+        return command.get_short_help_str(80)

@@ -1,0 +1,116 @@
+"""The answers to what a shell asks at a tab, in place of click's.
+
+Any client may choose the name of a group, and a person who completes it presses ENTER next. Zsh and
+fish quote what they are given. Neither bash nor click does: bash sends the line up to the cursor,
+and gets the quoted rest of it (`bash_words`). A script of an earlier release asks in click's way,
+and is offered only what needs no quotes. No shell is offered what cannot be seen on a line: control
+characters, marks of direction.
+
+Owns: the scripts of bash and fish. Never: asks a cluster (`command.client.completing`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+)
+
+from command.completion.bash_words import needs_no_quotes, quoted, words_of
+
+_LINE, _WORD = "_OTTLA_LINE", "_OTTLA_WORD"
+
+# $2 is what bash takes for the word: it replaces that alone. Only bash from 4.4 on has nosort.
+_SOURCE_BASH = """\
+%(complete_func)s() {
+    local response one
+    COMPREPLY=()
+    response=$(_OTTLA_LINE="${COMP_LINE:0:$COMP_POINT}" _OTTLA_WORD="$2" \
+%(complete_var)s=bash_complete "$1" 2>/dev/null)
+    while IFS= read -r one; do
+        if [[ -n $one ]]; then COMPREPLY+=("$one"); fi
+    done <<< "$response"
+    return 0
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || \
+complete -F %(complete_func)s %(prog_name)s
+"""
+
+# Click's own cuts a name at its first comma.
+_SOURCE_FISH = """\
+function %(complete_func)s
+    set -l response (env %(complete_var)s=fish_complete COMP_WORDS=(commandline -cp) \
+COMP_CWORD=(commandline -t) %(prog_name)s 2>/dev/null)
+    for one in $response
+        string replace --regex '^plain,' '' -- $one
+    end
+end
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+class _WholeWords(ShellComplete):
+    """Gives whole words, as they are to stand on the line, without quotes."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+        """Return the words that begin with `incomplete`. Where it is `--group=VALUE`, click returns
+        the value alone; here the whole word is returned."""
+        if incomplete == "=":  # click takes it for the end of an option
+            return []
+        option, equals, _ = incomplete.partition("=")
+        before = option + equals if equals and option.startswith("-") else ""
+        return [
+            CompletionItem(f"{before}{item.value}", item.type, item.help)
+            for item in super().get_completions(args, incomplete)
+            if item.value.isprintable()
+        ]
+
+
+class Bash(_WholeWords, BashComplete):
+    """Bash, by the line; by click's words where the script is of an earlier release."""
+
+    source_template = _SOURCE_BASH
+
+    def complete(self) -> str:
+        """A line each: what is to take the place of the word as bash sees it."""
+        if _LINE not in os.environ:
+            return super().complete()
+        line, replaced = os.environ[_LINE], os.environ[_WORD]
+        *before, current = words_of(line)
+        if not before or not current.is_literal or not current.raw.endswith(replaced):
+            return ""
+        (kept,) = words_of(current.raw.removesuffix(replaced))
+        if kept.is_escaping:
+            return ""
+        items = self.get_completions([word.text for word in before[1:]], current.text)
+        names = [item.value for item in items if item.value.startswith(kept.text)]
+        return "\n".join(quoted(name.removeprefix(kept.text), kept.quote) for name in names)
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+        """Only what needs no quotes, where the script would put it on the line as it is."""
+        items = super().get_completions(args, incomplete)
+        if _LINE in os.environ:
+            return items
+        return [item for item in items if needs_no_quotes(item.value)]
+
+
+class Zsh(_WholeWords, ZshComplete):
+    """Zsh, which quotes."""
+
+
+class Fish(_WholeWords, FishComplete):
+    """Fish, which quotes."""
+
+    source_template = _SOURCE_FISH
+
+
+def use_these() -> None:
+    """Let click ask these in place of its own."""
+    for kind in (Bash, Zsh, Fish):
+        add_completion_class(kind)

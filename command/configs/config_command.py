@@ -1,0 +1,198 @@
+"""`ottla config show|set|explain`: settings of topics, brokers and groups while a cluster runs.
+
+The shell around `settings` (what is asked and changed) and `explanation` (what a key means).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import click
+
+from broker.config.start_error import StartError
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import done, note, show
+from command.client.cluster import Cluster
+from command.client.completing import complete_groups, complete_topics
+from command.configs.settings import (
+    BROKER,
+    GROUP,
+    OWN_SOURCES,
+    SOURCES,
+    TOPIC,
+    Resource,
+    alter_configs,
+    configs_of,
+    parse_pairs,
+)
+from protocol.messages.describe_configs import DescribeConfigsResourceResult
+
+_HIDDEN = "[hidden]"
+_FROM_FILE = 4
+
+_COMPLETED = {"topic": complete_topics, "group": complete_groups}
+
+Command = Callable[..., None]
+
+
+class _Shown(NamedTuple):
+    key: str
+    value: str | None
+    source: str
+
+
+def _with_resource(command: Command) -> Command:
+    for name, metavar, text in (
+        ("group", "NAME", "A consumer group's."),
+        ("broker", "ID", "A broker's; all for what is set for all brokers."),
+        ("topic", "NAME", "A topic's."),
+    ):
+        complete = _COMPLETED.get(name)
+        command = click.option(f"--{name}", metavar=metavar, help=text, shell_complete=complete)(
+            command
+        )
+    return command
+
+
+def _resource(topic: str | None, broker: str | None, group: str | None) -> Resource:
+    """The one that was named. Raises StartError."""
+    named = [(TOPIC, topic), (BROKER, broker), (GROUP, group)]
+    found = [Resource(kind, name) for kind, name in named if name is not None]
+    if len(found) != 1:
+        raise StartError("name one of --topic NAME, --broker ID, --broker all, --group NAME")
+    (resource,) = found
+    if resource.kind != BROKER:
+        return resource
+    if resource.name == "all":
+        return Resource(BROKER, "")
+    if not resource.name.isdecimal():
+        raise StartError(f"--broker {resource.name}: give a broker's number, or all")
+    return resource
+
+
+@click.group()
+def config() -> None:
+    """Show, set and explain configs. Works with Apache Kafka too."""
+
+
+@config.command("show")
+@click.argument("keys", nargs=-1, metavar="[KEY]...")
+@_with_resource
+@click.option("--all", "every", is_flag=True, help="Also defaults.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def show_configs(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    keys: tuple[str, ...],
+    topic: str | None,
+    broker: str | None,
+    group: str | None,
+    every: bool,
+) -> None:
+    """Show configs that were set, or all, or some by name.
+
+    \b
+    ottla config show --topic orders
+    ottla config show --broker 1 --all
+    """
+    resource = _resource(topic, broker, group)
+    with Cluster(bootstrap_server, command_config) as cluster:
+        if resource.kind == TOPIC:
+            cluster.topics([resource.name])
+        found = configs_of(cluster, resource, list(keys) or None)
+    _check_found(keys, found, resource)
+    wanted = [one for one in found if every or keys or _is_set(one, resource)]
+    show(_Shown._fields, [_row(one) for one in wanted], as_json=as_json)
+    if not wanted:
+        note(f"nothing is set for {resource}: --all shows the defaults")
+
+
+def _check_found(
+    keys: Sequence[str], found: Sequence[DescribeConfigsResourceResult], resource: Resource
+) -> None:
+    """A key that the answer has not is none, or has no value there."""
+    known = [one.name for one in found]
+    for key in keys:
+        if key not in known:
+            raise StartError(f"{resource} has no config {key}: ottla config explain shows all")
+
+
+def _is_set(one: DescribeConfigsResourceResult, resource: Resource) -> bool:
+    own = OWN_SOURCES[resource.kind]
+    return one.config_source in own or (resource.kind == BROKER and one.config_source == _FROM_FILE)
+
+
+def _row(one: DescribeConfigsResourceResult) -> _Shown:
+    value = _HIDDEN if one.is_sensitive else one.value
+    return _Shown(one.name, value, SOURCES.get(one.config_source, str(one.config_source)))
+
+
+@config.command("set")
+@click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
+@_with_resource
+@click.option("--unset", "removed", multiple=True, metavar="KEY", help="Back to the default.")
+@click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def set_configs(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    pairs: tuple[str, ...],
+    topic: str | None,
+    broker: str | None,
+    group: str | None,
+    removed: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Set configs, or take them back.
+
+    \b
+    ottla config set --topic orders retention.ms=86400000 --unset cleanup.policy
+    ottla config set --broker all log.cleaner.threads=2
+    """
+    resource = _resource(topic, broker, group)
+    values = parse_pairs(pairs)
+    if not (values or removed):
+        raise StartError("nothing to change: give KEY=VALUE or --unset KEY")
+    with Cluster(bootstrap_server, command_config) as cluster:
+        if resource.kind == TOPIC:
+            cluster.topics([resource.name])
+        alter_configs(cluster, resource, values, removed, dry_run=dry_run)
+    said = "a dry run: nothing was changed" if dry_run else f"{resource} is changed"
+    done(said, {**_named(resource), "changed": not dry_run}, as_json=as_json)
+
+
+def _named(resource: Resource) -> dict[str, str]:
+    """As the options name it."""
+    words = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
+    return {words[resource.kind]: resource.name or "all"}
+
+
+@config.command("explain")
+@click.argument("words", nargs=-1, metavar="[KEY]...")
+@with_json
+def explain(words: tuple[str, ...], as_json: bool) -> None:
+    """Say what configs mean: by name, or all whose name has a word. Asks no cluster.
+
+    \b
+    ottla config explain retention.ms
+    ottla config explain cleaner
+    """
+    from command.configs.explanation import explained, keys_like
+
+    for number, key in enumerate(keys_like(words)):
+        if as_json:
+            click.echo(json.dumps(key._asdict(), ensure_ascii=False))
+            continue
+        if number:
+            click.echo()
+        lines = explained(key)
+        click.echo(click.style(lines.pop(0), bold=True))
+        click.echo("\n".join(lines))

@@ -1,0 +1,156 @@
+"""`ottla quota list|set|remove`: how much clients may ask of a cluster.
+
+The shell around `command.configs.quotas`: words and what is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import click
+
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import note, show
+from command.client.cluster import Cluster
+from command.client.refusals import Refused
+from command.configs.quotas import (
+    CLIENT_ID,
+    IP,
+    TYPES,
+    USER,
+    Entity,
+    Listed,
+    alter,
+    called,
+    check_key,
+    entity_of,
+    listed,
+    parse_rates,
+)
+from command.configs.settings import parse_pairs
+
+Command = Callable[..., None]
+
+
+def _with_entity(command: Command) -> Command:
+    for name, metavar, text in (
+        (IP, "ADDRESS", "Of an address; '*' of each without its own."),
+        (CLIENT_ID, "ID", "Of a client id; '*' of each without its own."),
+        (USER, "NAME", "Of a user; '*' of each without its own."),
+    ):
+        command = click.option(f"--{name}", metavar=metavar, help=text)(command)
+    return command
+
+
+@click.group()
+def quota() -> None:
+    """List, set and remove quotas of users, client ids and addresses. Works with Apache Kafka too.
+
+    \b
+    producer_byte_rate, consumer_byte_rate   bytes a second, at each broker
+    request_percentage                       of a thread's time, 100 is one
+    controller_mutation_rate                 partitions made or removed a second
+    connection_creation_rate                 connections a second, of addresses
+    """
+
+
+@quota.command("list")
+@_with_entity
+@with_bootstrap_server
+@with_command_config
+@with_json
+def list_quotas(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    user: str | None,
+    client_id: str | None,
+    ip: str | None,
+) -> None:
+    """List quotas: all, or those that speak of a user, a client id or an address."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        found = listed(cluster, {USER: user, CLIENT_ID: client_id, IP: ip})
+    show(Listed._fields, found, as_json=as_json)
+    if not found:
+        note("no quotas")
+
+
+@quota.command("set")
+@click.argument("pairs", nargs=-1, required=True, metavar="QUOTA=VALUE...")
+@_with_entity
+@click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def set_quotas(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    pairs: tuple[str, ...],
+    user: str | None,
+    client_id: str | None,
+    ip: str | None,
+    dry_run: bool,
+) -> None:
+    """Set quotas.
+
+    \b
+    ottla quota set --user alice producer_byte_rate=10MB
+    ottla quota set --user '*' --client-id reports request_percentage=50
+    """
+    entity = entity_of({USER: user, CLIENT_ID: client_id, IP: ip})
+    rates = parse_rates(parse_pairs(pairs, "quota"), entity)
+    with Cluster(bootstrap_server, command_config) as cluster:
+        alter(cluster, entity, rates, dry_run=dry_run)
+    if as_json:
+        _show_changes(entity, rates, "dry_run" if dry_run else "set")
+    else:
+        note("a dry run: nothing was changed" if dry_run else f"{called(entity)}: quotas are set")
+
+
+@quota.command("remove")
+@click.argument("keys", nargs=-1, metavar="[QUOTA]...")
+@_with_entity
+@with_bootstrap_server
+@with_command_config
+@with_json
+def remove_quotas(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    keys: tuple[str, ...],
+    user: str | None,
+    client_id: str | None,
+    ip: str | None,
+) -> None:
+    """Remove quotas: those named, or all of the user, client id or address."""
+    entity = entity_of({USER: user, CLIENT_ID: client_id, IP: ip})
+    for key in keys:
+        check_key(key, entity)
+    with Cluster(bootstrap_server, command_config) as cluster:
+        there = _own(cluster, entity)
+        gone = [key for key in keys or there if key in there]
+        if not gone:
+            which = f"no {', '.join(keys)}" if keys else "no quotas"
+            raise Refused(f"{called(entity)}: there are {which} (ottla quota list shows all)")
+        alter(cluster, entity, {}, gone)
+    if as_json:
+        _show_changes(entity, dict.fromkeys(gone), "removed")
+    else:
+        note(f"{called(entity)}: {', '.join(gone)} removed")
+
+
+def _show_changes(entity: Entity, rates: Mapping[str, float | None], change: str) -> None:
+    """An object for each quota, as `list` has it, with what became of it."""
+    names = dict(entity)
+    whose = [names.get(kind) for kind in TYPES]
+    rows = [(*whose, key, value, change) for key, value in rates.items()]
+    show((*Listed._fields, "change"), rows, as_json=True)
+
+
+def _own(cluster: Cluster, entity: Entity) -> list[str]:
+    """Which quotas just this entity has."""
+    names = dict(entity)
+    found = listed(cluster, dict.fromkeys(TYPES) | names)
+    wanted = tuple(names.get(kind) for kind in TYPES)
+    return [one.quota for one in found if (one.user, one.client_id, one.ip) == wanted]

@@ -1,0 +1,68 @@
+"""The console that `ottla serve --console` brings along: a process beside the broker's.
+
+Owns that process: it begins when clients may connect, and ends with the broker, also where that is
+killed: it hears the end of its standard input. What it says goes to the same terminal.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from broker.config.start_error import StartError
+from command.admin.decode_options import DecodeOptions
+from ottla.__main__ import ottla_command
+
+_NEEDED = ("starlette", "uvicorn")
+_STOP_WITHIN_S = 5.0
+_ANYWHERE = (None, "", "0.0.0.0", "::")
+
+
+def check_console_installed() -> None:
+    """Raises StartError where the packages of the extra are missing."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise StartError(f"the console needs {' and '.join(missing)}: pip install 'ottla[console]'")
+
+
+class ConsoleProcess:
+    """Of one broker."""
+
+    def __init__(
+        self, folders: Sequence[str], port: int, decode: DecodeOptions, *, allow_writes: bool
+    ) -> None:
+        """`folders`: where the broker has its data. Raises StartError where packages are
+        missing."""
+        check_console_installed()
+        self._folders = folders
+        self._port = port
+        self._decode = decode
+        self._allow_writes = allow_writes
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, host: str | None, port: int) -> None:
+        """Look at the broker that listens there."""
+        reached = "localhost" if host in _ANYWHERE else host
+        words = ["console", "--bootstrap-server", f"{reached}:{port}"]
+        for folder in self._folders:
+            words += ["--data", folder]
+        words += ["--port", str(self._port), "--while-stdin", *self._decode.words()]
+        if self._allow_writes:
+            words.append("--allow-writes")
+        self._process = subprocess.Popen(  # noqa: S603 - this installation's own command
+            ottla_command(*words), stdin=subprocess.PIPE
+        )
+
+    def stop(self) -> None:
+        """End it, if it has begun."""
+        process = self._process
+        if process is None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            process.wait(_STOP_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,74 @@
+"""`ottla top`: topics by rate and groups by lag, on one screen, again and again.
+
+The shell around `command.live.rates`: looks at the cluster, waits, draws. Changes nothing
+there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import click
+
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.client.cluster import Cluster
+from command.live.looking import look, seen_topics
+from command.live.rates import Sample, group_rates, screen, topic_rates
+
+_CLEAR = "\x1b[H\x1b[2J"
+_LINES_IN_A_PIPE = 60
+
+
+@click.command()
+@click.option("--interval", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="S")
+@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many times, then end.")
+@click.option("--internal", is_flag=True, help="Also topics that the cluster keeps for itself.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def top(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    interval: float,
+    count: int | None,
+    internal: bool,
+) -> None:
+    """Show what goes on: topics by what is written a second, groups by how far they are behind.
+
+    Refreshes every two seconds, until Ctrl-C. Works with Apache Kafka too.
+    """
+    with Cluster(bootstrap_server, command_config) as cluster:
+        before = _look(cluster, internal=internal)
+        shown = 0
+        if sys.stdout.isatty() and not as_json:
+            _print(Sample(before.at), before, as_json=False)  # what is there, without rates
+        try:
+            while count is None or shown < count:
+                time.sleep(interval)
+                now = _look(cluster, internal=internal)
+                _print(before, now, as_json=as_json)
+                before, shown = now, shown + 1
+        except KeyboardInterrupt:
+            return
+
+
+def _look(cluster: Cluster, *, internal: bool) -> Sample:
+    return look(cluster, seen_topics(cluster, internal=internal), time.monotonic())
+
+
+def _print(before: Sample, now: Sample, *, as_json: bool) -> None:
+    topics, groups = topic_rates(before, now), group_rates(before, now)
+    if as_json:
+        for found in [one._asdict() for one in topics] + [one._asdict() for one in groups]:
+            click.echo(json.dumps(found, ensure_ascii=False))
+    elif sys.stdout.isatty():
+        from shutil import get_terminal_size
+
+        click.echo(_CLEAR + "\n".join(screen(topics, groups, get_terminal_size().lines - 1)))
+    else:
+        click.echo(time.strftime("--- %H:%M:%S"))
+        click.echo("\n".join(screen(topics, groups, _LINES_IN_A_PIPE)))
+    sys.stdout.flush()

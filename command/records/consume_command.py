@@ -1,0 +1,224 @@
+"""`ottla consume`: print the records of topics.
+
+The shell around `reading` (which records) and `rendering` (what they look like): words, where to
+begin and to end, standard output. Commits nothing, unless --commit asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+import click
+
+from broker.config.start_error import StartError
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import note
+from command.client.cluster import Cluster, Partition, partitions_of
+from command.client.completing import complete_groups, complete_topics
+from command.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from command.client.place_offsets import offsets_at, spans
+from command.client.places import END, LAST, Place, parse_place
+from command.records.reading import Position, Reader
+from command.records.rendering import View, render
+from protocol.messages.metadata import MetadataResponseTopic
+from protocol.record_batch import CorruptBatch
+
+_STDOUT = 1
+
+
+@click.command()
+@click.argument(
+    "topics", nargs=-1, required=True, metavar="TOPIC...", shell_complete=complete_topics
+)
+@click.option("--from", "begin", default="start", show_default=True, metavar="PLACE")
+@click.option("--to", "until", metavar="PLACE", help="Where to end. [default: today's end]")
+@click.option("-f", "--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
+@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many records.")
+@click.option("-p", "--partition", "chosen", multiple=True, type=click.IntRange(0), metavar="N")
+@click.option("--grep", "pattern", metavar="REGEX", help="In a key, value or header.")
+@click.option("-k", "--keys", is_flag=True, help="The key before the value.")
+@click.option("-H", "--headers", is_flag=True, help="NAME=VALUE,… before the value.")
+@click.option("-w", "--where", is_flag=True, help="Topic, partition, offset and time (ms).")
+@click.option("--separator", default="\t", metavar="TEXT", help="Between them. [default: a tab]")
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="Begin where this group stands.",
+    shell_complete=complete_groups,
+)
+@click.option("--commit", is_flag=True, help="With --group: move it behind what was printed.")
+@click.option("--uncommitted", is_flag=True, help="Also of transactions not (yet) committed.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def consume(  # one argument an option
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    topics: tuple[str, ...],
+    begin: str,
+    until: str | None,
+    follow: bool,
+    count: int | None,
+    chosen: tuple[int, ...],
+    group: str | None,
+    commit: bool,
+    uncommitted: bool,
+    **looks: object,
+) -> None:
+    """Print records: values, one a line, from the start up to what is there now.
+
+    \b
+    PLACE is start, end, an offset, -N for the last N records of each partition,
+    or @TIME: @2h ago, @2026-11-26T08:00Z, @1764144000000 in milliseconds.
+      ottla consume orders --from -10
+      ottla consume orders --from @2h --grep 'status":"failed' --json
+      ottla consume orders --follow --from end
+
+    No group is joined and nothing is committed.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    start = parse_place(begin, now_ms, "--from")
+    stop = None if until is None else parse_place(until, now_ms, "--to")
+    _check(start, stop, follow=follow, commit=commit, group=group)
+    view = _view(as_json=as_json, looks=looks)
+    level = READ_UNCOMMITTED if uncommitted else READ_COMMITTED
+    with Cluster(bootstrap_server, command_config) as cluster:
+        known = cluster.led_topics(topics)
+        wanted = _chosen(known, chosen)
+        positions = _positions(cluster, known, wanted, (start, stop), level)
+        if group is not None:
+            _begin_at_group(cluster, group, positions)
+        if follow:
+            for one in positions.values():
+                one.follow()
+        reader = Reader(cluster, positions, level)
+        printed = _Printed(reader)
+        try:
+            printed.print_all(view, count)
+        finally:
+            if commit and group is not None:
+                printed.commit(cluster, group)
+    _say_the_rest(printed, reader)
+
+
+def _check(
+    start: Place, stop: Place | None, *, follow: bool, commit: bool, group: str | None
+) -> None:
+    if stop is not None and follow:
+        raise StartError("--to ends and --follow does not: leave one of them out")
+    if commit and group is None:
+        raise StartError("--commit needs the --group that is moved")
+    if stop is not None and stop.kind == LAST and start == END:
+        raise StartError("--from end is behind --to")
+
+
+def _view(*, as_json: bool, looks: Mapping[str, object]) -> View:
+    matches = None
+    pattern = looks["pattern"]
+    if isinstance(pattern, str):
+        try:
+            matches = re.compile(os.fsencode(pattern)).search
+        except re.error as error:
+            raise StartError(
+                f"--grep {pattern}: this is no regular expression ({error})"
+            ) from error
+    return View(
+        as_json=as_json,
+        keys=bool(looks["keys"]),
+        headers=bool(looks["headers"]),
+        where=bool(looks["where"]),
+        separator=os.fsencode(str(looks["separator"])),
+        matches=matches,
+        for_terminal=sys.stdout.isatty(),
+    )
+
+
+# --- where to begin and to end -------------------------------------------------------------------
+
+
+def _chosen(topics: Mapping[str, MetadataResponseTopic], numbers: Sequence[int]) -> list[Partition]:
+    every = partitions_of(topics)
+    if not numbers:
+        return every
+    for name, topic in topics.items():
+        for number in numbers:
+            if number >= len(topic.partitions):
+                last = len(topic.partitions) - 1
+                raise StartError(f"topic {name} has partitions 0 to {last}, and no {number}")
+    return [one for one in every if one[1] in numbers]
+
+
+def _positions(
+    cluster: Cluster,
+    topics: Mapping[str, MetadataResponseTopic],
+    wanted: Sequence[Partition],
+    places: tuple[Place, Place | None],
+    level: int,
+) -> dict[Partition, Position]:
+    held = spans(cluster, topics, wanted, level)
+    start, stop = places
+    begins = offsets_at(cluster, topics, held, start)
+    stops = offsets_at(cluster, topics, held, END if stop is None else stop)
+    return {at: Position(begins[at], stops[at]) for at in held}
+
+
+def _begin_at_group(cluster: Cluster, group: str, positions: dict[Partition, Position]) -> None:
+    from command.groups.committed import committed_offsets
+
+    for at, offset in committed_offsets(cluster, group).items():
+        if at in positions:
+            positions[at].move(offset)
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+class _Printed:
+    """What was printed so far."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.records = 0
+        self._ends: dict[Partition, int] = {}
+
+    def print_all(self, view: View, most: int | None) -> None:
+        """Until the reader is at its end, or `most` records are printed, or Ctrl-C."""
+        try:
+            for batch in self._reader.batches():
+                left = None if most is None else most - self.records
+                found = render(batch, view, left)
+                if found.data:
+                    _write(found.data)
+                self.records += found.records
+                self._ends[batch.topic, batch.partition] = found.end
+                if most is not None and self.records >= most:
+                    return
+        except (KeyboardInterrupt, BrokenPipeError):
+            return  # whoever reads has enough
+        except CorruptBatch as error:
+            raise StartError(f"{error}; --from an offset behind it passes it over") from error
+
+    def commit(self, cluster: Cluster, group: str) -> None:
+        """Let the group stand behind it."""
+        from command.groups.committed import commit_offsets
+
+        commit_offsets(cluster, group, self._ends)
+
+
+def _write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(_STDOUT, view) :]
+
+
+def _say_the_rest(printed: _Printed, reader: Reader) -> None:
+    deleted = sum(one.deleted for one in reader.positions.values())
+    if deleted:
+        note(f"{deleted} records were deleted before they were read")
+    if not printed.records and sys.stdout.isatty():
+        note("no records there")

@@ -1,0 +1,209 @@
+"""`ottla produce`: lines, JSON or whole files become the records of a topic.
+
+The shell around `encoding` (batches), `partitioning` and `writing` (the way to the leaders): words,
+where records come from, how far it is. What comes slowly is sent as it comes; what is there at once
+goes in large batches.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import click
+
+from broker.config.start_error import StartError
+from broker.network.readiness import readable
+from command.admin.options import with_bootstrap_server, with_command_config
+from command.admin.output import note
+from command.client.cluster import Cluster
+from command.client.completing import complete_topics
+from command.client.refusals import Refused
+from command.configs.settings import TOPIC, Resource, configs_of
+from command.records.batching import Batching, Settings
+from command.records.progress import Progress
+from command.records.writing import Writer
+from protocol.compression import Codec
+
+_STDIN = 0
+_CHUNK_BYTES = 256 * 1024
+_MORE_WITHIN_S = 0.005
+"""How long more lines are waited for before those that there are go."""
+_MAX_MESSAGE = "max.message.bytes"
+_REDRAWN_AFTER_S = 0.1
+
+_CODECS = {one.name.lower(): one for one in Codec}
+
+
+@click.command()
+@click.argument("topic", shell_complete=complete_topics)
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("-k", "--key", metavar="TEXT", help="One key for all.")
+@click.option("-K", "--key-separator", metavar="TEXT", help="What stands behind a line's key.")
+@click.option("-H", "--header", "headers", multiple=True, metavar="NAME=VALUE")
+@click.option("--json", "as_json", is_flag=True, help="Lines are objects as consume --json has.")
+@click.option("--whole", is_flag=True, help="Each file is one record, not its lines.")
+@click.option("--tombstone", is_flag=True, help="One record with --key and no value.")
+@click.option("-p", "--partition", type=click.IntRange(0), metavar="N")
+@click.option("--compression", type=click.Choice(list(_CODECS)), default="none", show_default=True)
+@with_bootstrap_server
+@with_command_config
+def produce(
+    bootstrap_server: str,
+    command_config: str | None,
+    topic: str,
+    files: tuple[str, ...],
+    whole: bool,
+    tombstone: bool,
+    compression: str,
+    **said: object,
+) -> None:
+    """Write records to TOPIC: each line of FILE, or of standard input, is one.
+
+    \b
+    echo hello | ottla produce greetings
+    ottla produce orders -K : orders.txt          lines such as 4711:shipped
+    ottla consume orders --json | ottla produce copy --json
+
+    A key decides the partition, as in Kafka's own clients. All replicas in sync have what is
+    written when the command ends.
+    """
+    settings = Settings.of(said, whole=whole, codec=int(_CODECS[compression]))
+    if whole and not files:
+        raise StartError("--whole needs a FILE")
+    if tombstone and (files or settings.key is None):
+        raise StartError("--tombstone needs a --key, and no FILE")
+    with Cluster(bootstrap_server, command_config) as cluster:
+        writer = Writer(cluster, topic)
+        batching = Batching(settings, topic, _bytes_max(cluster, topic), writer, _now_ms)
+        progress = _Shown(_size_of(files), batching)
+        try:
+            _send_all(batching, writer, files, progress, tombstone=tombstone)
+        except KeyboardInterrupt:
+            note("stopped: what was read is still written")
+        writer.flush()
+    progress.end(writer)
+
+
+def _send_all(
+    batching: Batching,
+    writer: Writer,
+    files: Sequence[str],
+    progress: _Shown,
+    *,
+    tombstone: bool,
+) -> None:
+    if tombstone:
+        batching.tombstone()
+        return
+    if not files:
+        if sys.stdin.isatty():
+            note("a record a line; Ctrl-D ends")
+        _send_lines(batching, writer, _STDIN, "standard input", progress)
+    for name in files:
+        if batching.settings.whole:
+            with open(name, "rb") as file:
+                batching.whole(name, file.read())
+        else:
+            descriptor = _STDIN if name == "-" else os.open(name, os.O_RDONLY)
+            try:
+                _send_lines(batching, writer, descriptor, name, progress)
+            finally:
+                if descriptor != _STDIN:
+                    os.close(descriptor)
+
+
+def _send_lines(
+    batching: Batching, writer: Writer, descriptor: int, name: str, progress: _Shown
+) -> None:
+    batching.begin(name)
+    for data in _chunks(descriptor, writer):
+        batching.lines(data)
+        progress.again()
+    batching.end()
+
+
+def _chunks(descriptor: int, writer: Writer) -> Iterator[bytes]:
+    """What can be read: much at once where much is there, little where it comes slowly."""
+    regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    while True:
+        data = _read(descriptor)
+        if not data:
+            return
+        parts, size, ended = [data], len(data), False
+        while size < _CHUNK_BYTES and (regular or _has_more(descriptor)):
+            data = _read(descriptor)
+            if not data:
+                ended = True
+                break
+            parts.append(data)
+            size += len(data)
+        yield b"".join(parts)
+        if ended:
+            return
+        if not regular and not _has_more(descriptor):
+            writer.flush()
+
+
+def _read(descriptor: int) -> bytes:
+    return os.read(descriptor, _CHUNK_BYTES)
+
+
+def _has_more(descriptor: int) -> bool:
+    return bool(readable([descriptor], _MORE_WITHIN_S))
+
+
+def _bytes_max(cluster: Cluster, topic: str) -> int | None:
+    """The largest batch that the topic takes; None for who may not see configs."""
+    try:
+        found = configs_of(cluster, Resource(TOPIC, topic), [_MAX_MESSAGE])
+    except Refused:
+        return None
+    return int(found[0].value) if found and found[0].value else None
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _size_of(files: Sequence[str]) -> int | None:
+    """How many bytes are to come; None where nobody knows."""
+    try:
+        found = [os.stat(name) for name in files] if files else [os.fstat(_STDIN)]
+    except OSError:
+        return None  # who opens it says so
+    if not all(stat.S_ISREG(one.st_mode) for one in found):
+        return None
+    return sum(one.st_size for one in found)
+
+
+class _Shown:
+    """A line in a terminal that tells how far it is; nothing where nobody looks."""
+
+    def __init__(self, total: int | None, batching: Batching) -> None:
+        self._seen = sys.stderr.isatty() and not sys.stdin.isatty()
+        self._batching = batching
+        self._progress = Progress(total, time.monotonic())
+        self._drawn_at = 0.0
+
+    def again(self) -> None:
+        """Redraw it, if it was drawn long enough ago."""
+        now = time.monotonic()
+        if self._seen and now - self._drawn_at > _REDRAWN_AFTER_S:
+            self._drawn_at = now
+            self._draw(now)
+
+    def end(self, writer: Writer) -> None:
+        """Say what was done."""
+        if self._seen:
+            self._draw(time.monotonic())
+            click.echo(err=True)
+        elif sys.stderr.isatty():
+            note(f"{writer.acknowledged} records written")
+
+    def _draw(self, now: float) -> None:
+        text = self._progress.line(self._batching.records, self._batching.bytes_read, now)
+        click.echo(f"\r\x1b[K{text}", err=True, nl=False)

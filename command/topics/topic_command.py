@@ -1,0 +1,256 @@
+"""`ottla topic list|create|describe|alter|delete`: words and what is printed.
+
+The shell around `command.topics.topics`, which puts the questions.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from broker.config.start_error import StartError
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import done, note, show
+from command.client.cluster import Cluster, partitions_of
+from command.client.completing import complete_topics
+from command.client.offsets import ends
+from command.configs.settings import (
+    OWN_SOURCES,
+    TOPIC,
+    Resource,
+    alter_configs,
+    configs_of,
+    parse_pairs,
+)
+from command.topics.topics import (
+    Listed,
+    Placed,
+    add_partitions,
+    check_names,
+    create,
+    delete,
+    listed,
+    log_sizes,
+    placed,
+    visible,
+)
+from protocol.messages.metadata import MetadataResponseTopic
+
+_MADE = ("topic", "partitions", "replicas")
+
+_with_configs = click.option(
+    "-c", "--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated."
+)
+
+
+@click.group()
+def topic() -> None:
+    """List, make, show, change and remove topics. Works with Apache Kafka too."""
+
+
+@topic.command("list")
+@click.option("--internal", is_flag=True, help="Also those that the cluster keeps for itself.")
+@click.option("-q", "--quiet", is_flag=True, help="Names only.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def list_topics(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    internal: bool,
+    quiet: bool,
+) -> None:
+    """List topics.
+
+    RECORDS counts offsets: a compacted topic has fewer records. BYTES is of all replicas together.
+    """
+    with Cluster(bootstrap_server, command_config) as cluster:
+        names = visible(cluster.metadata(None).topics, internal=internal)
+        if quiet:
+            for name in names:
+                click.echo(json.dumps({"topic": name}) if as_json else name)
+            return
+        show(Listed._fields, listed(cluster, names), as_json=as_json)
+    if not names:
+        note("no topics that you may see: ottla topic create NAME makes one")
+
+
+@topic.command("create")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("-p", "--partitions", type=click.IntRange(1), metavar="N")
+@click.option("-r", "--replicas", type=click.IntRange(1, 32767), metavar="N")
+@_with_configs
+@click.option("--if-not-exists", is_flag=True, help="Let topics be that exist already.")
+@click.option("--dry-run", is_flag=True, help="Check it and make nothing.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def create_topics(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    names: tuple[str, ...],
+    partitions: int | None,
+    replicas: int | None,
+    configs: tuple[str, ...],
+    if_not_exists: bool,
+    dry_run: bool,
+) -> None:
+    """Make topics. What is not said is as the brokers have it: num.partitions and
+    default.replication.factor.
+
+    \b
+    ottla topic create orders -p 3 -r 3 -c retention.ms=86400000
+    """
+    check_names(names)
+    settings = parse_pairs(configs)
+    with Cluster(bootstrap_server, command_config) as cluster:
+        made = create(
+            cluster,
+            names,
+            partitions,
+            replicas,
+            settings,
+            if_not_exists=if_not_exists,
+            dry_run=dry_run,
+        )
+    show(_MADE, made, as_json=as_json)
+    if dry_run:
+        note("a dry run: nothing was made")
+
+
+@topic.command("describe")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_topics)
+@with_bootstrap_server
+@with_command_config
+@with_json
+def describe_topics(
+    bootstrap_server: str, command_config: str | None, as_json: bool, names: tuple[str, ...]
+) -> None:
+    """Show topics: each partition with its leader, replicas, offsets and size, and the configs that
+    were set for the topic."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        topics = cluster.topics(names)
+        first, last = ends(cluster, topics, partitions_of(topics))
+        sizes = log_sizes(cluster, topics)
+        for number, (name, found) in enumerate(sorted(topics.items())):
+            rows = placed(found, first, last, sizes)
+            own = _own_configs(cluster, name)
+            if as_json:
+                click.echo(json.dumps(_as_object(found, rows, own), ensure_ascii=False))
+            else:
+                _print_topic(found, rows, own, apart=number > 0)
+
+
+def _own_configs(cluster: Cluster, name: str) -> dict[str, str | None]:
+    """What was set for the topic itself."""
+    configs = configs_of(cluster, Resource(TOPIC, name))
+    return {one.name: one.value for one in configs if one.config_source in OWN_SOURCES[TOPIC]}
+
+
+def _as_object(
+    topic: MetadataResponseTopic, rows: list[Placed], own: dict[str, str | None]
+) -> dict[str, object]:
+    return {
+        "topic": topic.name,
+        "id": _topic_id(topic),
+        "internal": topic.is_internal,
+        "configs": own,
+        "partitions": [
+            one._asdict() | {"replicas": _numbers(one.replicas), "isr": _numbers(one.isr)}
+            for one in rows
+        ],
+    }
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(one) for one in text.split(",") if one]
+
+
+def _print_topic(
+    topic: MetadataResponseTopic, rows: list[Placed], own: dict[str, str | None], *, apart: bool
+) -> None:
+    if apart:
+        click.echo()
+    click.echo(f"{click.style(topic.name or '', bold=True)}  id {_topic_id(topic)}")
+    for key, value in own.items():
+        click.echo(f"{key}={value}")
+    show(Placed._fields, rows, as_json=False)
+
+
+def _topic_id(topic: MetadataResponseTopic) -> str:
+    from base64 import urlsafe_b64encode
+
+    return urlsafe_b64encode(topic.topic_id).decode().rstrip("=")
+
+
+@topic.command("alter")
+@click.argument("name", shell_complete=complete_topics)
+@click.argument("configs", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("-p", "--partitions", type=click.IntRange(1), metavar="N", help="More than it has.")
+@click.option("--unset", "removed", multiple=True, metavar="KEY", help="Back to the default.")
+@click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def alter_topic(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    name: str,
+    configs: tuple[str, ...],
+    partitions: int | None,
+    removed: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Change a topic's configs, or give it more partitions.
+
+    \b
+    ottla topic alter orders retention.ms=86400000 --unset cleanup.policy
+    ottla topic alter orders --partitions 6
+    """
+    settings = parse_pairs(configs)
+    if not (settings or removed or partitions):
+        raise StartError("nothing to change: give KEY=VALUE, --unset KEY or --partitions N")
+    with Cluster(bootstrap_server, command_config) as cluster:
+        cluster.topics([name])
+        if settings or removed:
+            resource = Resource(TOPIC, name)
+            alter_configs(cluster, resource, settings, removed, dry_run=dry_run)
+        if partitions:
+            add_partitions(cluster, name, partitions, dry_run=dry_run)
+    said = "a dry run: nothing was changed" if dry_run else f"topic {name} is changed"
+    done(said, {"topic": name, "changed": not dry_run}, as_json=as_json)
+
+
+@topic.command("delete")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_topics)
+@click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--if-exists", is_flag=True, help="Say nothing of topics that there are not.")
+@with_bootstrap_server
+@with_command_config
+@with_json
+def delete_topics(
+    bootstrap_server: str,
+    command_config: str | None,
+    as_json: bool,
+    names: tuple[str, ...],
+    force: bool,
+    if_exists: bool,
+) -> None:
+    """Remove topics and all records that they hold."""
+    with Cluster(bootstrap_server, command_config) as cluster:
+        if not force:
+            if not sys.stdin.isatty():
+                raise StartError(
+                    "there is no terminal to ask whether to delete topics: add --force"
+                )
+            if not if_exists:
+                cluster.topics(names)
+            click.confirm(f"Delete {', '.join(names)} and all records?", abort=True, err=True)
+        gone = delete(cluster, names, if_exists=if_exists)
+    for name in gone:
+        done(f"topic {name} is deleted", {"topic": name, "deleted": True}, as_json=as_json)

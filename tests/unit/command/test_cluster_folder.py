@@ -1,0 +1,143 @@
+"""The folder of a cluster: made once, gone on with afterwards, refused in one line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from broker.config.file import load_config
+from broker.config.start_error import StartError
+from broker.config.values import BrokerConfig
+from command.cluster_folder import open_folder
+
+
+def config(folder: Path, node_id: int) -> BrokerConfig:
+    return load_config(str(folder / f"broker-{node_id}.properties"), ())
+
+
+def test_a_new_folder_has_three_formatted_nodes_of_one_cluster(tmp_path: Path) -> None:
+    folder = tmp_path / "some" / "cluster"
+    opened = open_folder(str(folder), None, None)
+    assert opened.is_new and [node.node_id for node in opened.layout.nodes] == [1, 2, 3]
+    for node_id in (1, 2, 3):
+        written = (folder / f"broker-{node_id}" / "data" / "meta.properties").read_text()
+        assert f"cluster.id={opened.cluster_id}" in written and f"node.id={node_id}" in written
+
+
+def test_it_goes_on_with_what_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    first = open_folder(str(folder), 2, 20_000)
+    file = folder / "broker-1.properties"
+    file.write_text(file.read_text() + "num.partitions=7\n")
+    before = file.read_text()
+    again = open_folder(str(folder), None, None)
+    assert not again.is_new
+    assert (again.cluster_id, again.layout.nodes) == (first.cluster_id, first.layout.nodes)
+    assert file.read_text() == before
+
+
+def test_other_ports_when_asked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    open_folder(str(folder), 3, 20_000)
+    file = folder / "broker-2.properties"
+    file.write_text(file.read_text() + "num.partitions=7\n")
+    open_folder(str(folder), None, 30_000)
+    moved = config(folder, 2)
+    assert moved.broker_listeners[0].port == 30_001
+    assert [voter.port for voter in moved.controller_quorum_voters] == [30_010, 30_011, 30_012]
+    assert moved.num_partitions == 7
+
+
+def test_more_nodes_join_the_same_cluster(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    first = open_folder(str(folder), 3, None)
+    grown = open_folder(str(folder), 4, None)
+    assert grown.cluster_id == first.cluster_id
+    assert config(folder, 4).process_roles == ("broker",)
+    assert config(folder, 4).broker_listeners[0].port == 9095
+    written = (folder / "broker-4" / "data" / "meta.properties").read_text()
+    assert f"cluster.id={first.cluster_id}" in written
+
+
+def test_a_folder_that_was_moved(tmp_path: Path) -> None:
+    open_folder(str(tmp_path / "old"), 2, None)
+    shutil.move(tmp_path / "old", tmp_path / "new")
+    open_folder(str(tmp_path / "new"), None, None)
+    assert config(tmp_path / "new", 1).log_dirs == (str(tmp_path / "new" / "broker-1" / "data"),)
+    assert not (tmp_path / "old").exists()
+
+
+def refusal(folder: Path, brokers: int | None = None, port: int | None = None) -> str:
+    with pytest.raises(StartError) as refused:
+        open_folder(str(folder), brokers, port)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("brokers", [0, -1, 10])
+def test_a_number_out_of_range(tmp_path: Path, brokers: int) -> None:
+    assert refusal(tmp_path / "c", brokers) == (
+        f"--brokers {brokers}: from 1 to 9 run on one machine"
+    )
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("port", [0, 65530])
+def test_a_port_out_of_range(tmp_path: Path, port: int) -> None:
+    assert f"--port {port}" in refusal(tmp_path / "c", 3, port)
+
+
+def test_fewer_nodes_than_there_are(tmp_path: Path) -> None:
+    open_folder(str(tmp_path / "c"), 3, None)
+    assert "holds 3 nodes and --brokers says 2" in refusal(tmp_path / "c", 2)
+
+
+def test_a_folder_with_something_else_in_it(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").touch()
+    assert "is not empty and holds no cluster" in refusal(tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+def test_a_folder_that_lacks_a_controller(tmp_path: Path) -> None:
+    open_folder(str(tmp_path / "c"), 3, None)
+    (tmp_path / "c" / "broker-2.properties").unlink()
+    assert "broker-2.properties is missing: node 2 is a controller" in refusal(tmp_path / "c")
+
+
+def test_a_file_of_another_node(tmp_path: Path) -> None:
+    open_folder(str(tmp_path / "c"), 3, None)
+    shutil.copy(tmp_path / "c" / "broker-1.properties", tmp_path / "c" / "broker-4.properties")
+    assert "node.id is 1, the file's name says 4" in refusal(tmp_path / "c")
+
+
+def test_a_file_with_a_wrong_value_is_named(tmp_path: Path) -> None:
+    open_folder(str(tmp_path / "c"), 1, None)
+    file = tmp_path / "c" / "broker-1.properties"
+    file.write_text(file.read_text() + "num.partitions=many\n")
+    assert "broker-1.properties" in refusal(tmp_path / "c")
+
+
+def test_a_path_that_no_properties_file_can_hold(tmp_path: Path) -> None:
+    assert "a comma or a backslash" in refusal(tmp_path / "a,b")
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "c").touch()
+    with pytest.raises(OSError, match="Not a directory"):
+        open_folder(str(tmp_path / "c"), None, None)
+
+
+def test_a_layout_that_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
+    def refuse(_: object) -> None:
+        raise StartError("port 9092 is taken")
+
+    with pytest.raises(StartError, match="is taken"):
+        open_folder(str(tmp_path / "c"), 3, None, refuse)
+    assert not (tmp_path / "c").exists()
+    open_folder(str(tmp_path / "c"), 3, 20_000)
+    before = (tmp_path / "c" / "broker-1.properties").read_text()
+    with pytest.raises(StartError, match="is taken"):
+        open_folder(str(tmp_path / "c"), 4, 30_000, refuse)
+    assert (tmp_path / "c" / "broker-1.properties").read_text() == before
+    assert not (tmp_path / "c" / "broker-4.properties").exists()

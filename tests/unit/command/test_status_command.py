@@ -1,0 +1,170 @@
+"""`ottla status`: addresses, which node is asked, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker.config.start_error import StartError
+from broker.network.blocking_client import ApiNotServed
+from broker.security.client_guard import ClientGuard
+from command import status_command
+from command.cli import run_cli
+from command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
+from command.status_command import status_of
+
+
+def status(fenced: bool) -> ClusterStatus:
+    quorum = QuorumState(1, 1, 5, [VoterState(1, 0, 0)], [])
+    brokers = [BrokerState(1, "localhost", 9092, None, fenced)]
+    return ClusterStatus("abc", brokers, quorum, 0, 0, [], [], [])
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[tuple[str, int]]]:
+    """Put one outcome of `status_of` in its place; what it was asked for."""
+    asked: list[tuple[str, int]] = []
+
+    def install(outcome: Any) -> list[tuple[str, int]]:
+        def answer(addresses: list[tuple[str, int]], guard: ClientGuard) -> ClusterStatus:
+            assert not guard.is_secured
+            asked.extend(addresses)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(status_command, "status_of", answer)
+        return asked
+
+    return install
+
+
+@pytest.mark.parametrize(("fenced", "code"), [(False, 0), (True, 1)])
+def test_the_exit_code_tells_healthy_from_degraded(
+    fenced: bool,
+    code: int,
+    answered: Callable[[Any], list[tuple[str, int]]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = answered(status(fenced))
+    assert run_cli(["status", "--bootstrap-server", "b:5"]) == code
+    assert asked == [("b", 5)]
+    assert capsys.readouterr().out.startswith("cluster abc: ")
+    assert run_cli(["status", "--json"]) == code
+    assert json.loads(capsys.readouterr().out)["healthy"] is not fenced
+
+
+def test_a_program_reads_that_nobody_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nobody(*_: object, **__: object) -> None:
+        raise StartError("no broker answers")
+
+    monkeypatch.setattr(status_command, "status_of", nobody)
+    assert run_cli(["status", "--json"]) == 2
+    out, error = capsys.readouterr()
+    assert json.loads(out) == {"healthy": False, "error": "no broker answers"}
+    assert error == "ottla: no broker answers\n"
+    assert run_cli(["status"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_watching_goes_on_when_nobody_answers(
+    answered: Callable[[Any], list[tuple[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It ends with Ctrl-C, and the exit code is that of the last look."""
+    rounds = iter([StartError("no broker answers"), status(fenced=True), None])
+    answered(next(rounds))
+
+    def sleep(_seconds: float) -> None:
+        outcome = next(rounds)
+        if outcome is None:
+            raise KeyboardInterrupt
+        answered(outcome)
+
+    monkeypatch.setattr(status_command.time, "sleep", sleep)
+    assert run_cli(["status", "--watch"]) == 1
+    out = capsys.readouterr().out
+    assert out.index("ottla: no broker answers") < out.index("cluster abc: degraded")
+    assert out.count("--- ") == 2
+
+
+class Client:
+    """Stands for a connection: to a port below 10 there is none, above it serves one API."""
+
+    def __init__(self, host: str, port: int, timeout_s: float, guard: ClientGuard) -> None:
+        if port < 10:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def call(self, request: Any) -> Any:
+        raise ApiNotServed("not served")
+
+
+def test_without_a_quorum_each_broker_is_tried(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brokers = [BrokerState(one, "localhost", 9090 + one, None, one == 3) for one in (1, 2, 3)]
+    told = ClusterStatus("abc", brokers, None, 0, 0, [], [], [])
+    tried: list[int] = []
+
+    def accepts(_host: str, port: int) -> bool:
+        tried.append(port)
+        return port == 9091
+
+    monkeypatch.setattr(status_command, "accepts", accepts)
+    monkeypatch.setattr(status_command, "BlockingClient", Client)
+    monkeypatch.setattr(status_command, "ask", lambda _: told)
+    assert run_cli(["status"]) == 1
+    assert tried == [9091, 9092]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "cluster abc: degraded: broker 3 fenced, the quorum is lost, no active controller answers, "
+        "broker 2 not reached"
+    )
+    assert lines[2:6] == [
+        "brokers (1 of 3 alive)",
+        "  1  localhost:9091  alive",
+        "  2  localhost:9092  takes no connection",
+        "  3  localhost:9093  fenced",
+    ]
+
+
+def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_command, "BlockingClient", Client)
+    answers: list[object] = []
+
+    def ask(call: Callable[[object], object]) -> ClusterStatus:
+        answers.append(call(object()))
+        return status(False)
+
+    monkeypatch.setattr(status_command, "ask", ask)
+    assert status_of([("a", 1), ("b", 10)]).cluster_id == "abc"
+    assert answers == [None], "an API that is not served is no answer, and no failure"
+    with pytest.raises(StartError, match=r"no broker answers \(a:1: Connection refused; c:2: "):
+        status_of([("a", 1), ("c", 2)])
+
+
+def test_the_environment_says_where_the_cluster_is(
+    answered: Callable[[Any], list[tuple[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = answered(status(False))
+    monkeypatch.setenv("OTTLA_BOOTSTRAP_SERVERS", "b:5")
+    assert run_cli(["status"]) == 0
+    assert run_cli(["status", "--bootstrap-server", "c:6"]) == 0
+    assert asked == [("b", 5), ("c", 6)]
+    monkeypatch.setenv("OTTLA_COMMAND_CONFIG", "/not/there")
+    assert run_cli(["status"]) == 2
+    assert capsys.readouterr().err == "ottla: /not/there: No such file or directory\n"
