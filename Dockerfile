@@ -15,6 +15,7 @@ COPY console console
 COPY simulation simulation
 COPY testbed testbed
 COPY command command
+COPY client client
 COPY log_format log_format
 COPY protocol protocol
 COPY storage storage

@@ -8,6 +8,7 @@ from setuptools import find_namespace_packages, setup
 
 SERVER = (
     "broker",
+    "client",
     "command",
     "console",
     "controller",

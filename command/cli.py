@@ -17,9 +17,9 @@ import click
 
 from broker.config.start_error import StartError
 from broker.process.standard_streams import say
+from client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from command.admin.decode_options import DecodeOptions, with_decode_options
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.client.refusals import EXIT_REFUSED_BY_CLUSTER, Refused
 from command.command_list import Commands
 from command.completion import VARIABLE
 from storage.config_def import ConfigError
@@ -462,7 +462,7 @@ def _folders(config: BrokerConfig) -> str:
 
 def _tell_found(config: BrokerConfig, topics: int, size: int) -> None:
     """What a start before has left."""
-    from command.admin.tables import size_text
+    from client.tables import size_text
 
     many = "" if topics == 1 else "s"
     say(f"ottla: {_folders(config)} has {topics} topic{many}, {size_text(size)}")

@@ -29,13 +29,13 @@ from broker.config.start_error import StartError
 from broker.network.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say
 from broker.security.client_guard import ClientGuard
-from command.client.connection import command_guard
+from client.connection import command_guard
+from client.status import status_of
 from command.cluster_display import PREFIX, ClusterView, NodeState, NodeView, colour_of
 from command.cluster_folder import ClusterFolder, open_folder
 from command.cluster_layout import HOST, PORTS, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
 from command.nodes.running import holder_of, is_asked_to_start, take_request
-from command.status_command import status_of
 from ottla.__main__ import READY, ottla_command
 from storage.filesystem import LocalFilesystem
 from storage.log.checkpoints import LOCK_FILE

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from client.cluster_status import ClusterStatus
+from client.status_report import verdict
 from command.cluster_layout import ClusterLayout, ClusterNode
-from command.cluster_status import ClusterStatus
-from command.status_report import verdict
 
 PREFIX = "ottla: "
 _LACKING = re.compile(r"node \d+ .*  (dead, .*|fenced)$")

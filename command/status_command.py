@@ -1,8 +1,7 @@
 """`ottla status`: ask a node of a running cluster how it is, once or again and again.
 
-The shell around `command.cluster_status` (what is asked, what counts as degraded) and
-`command.status_report` (the lines). Owns one connection at a time; the first of the
-addresses that answers is asked. Changes nothing in the cluster.
+The shell around `client.status` (the first node that answers is asked) and `client.status_report`
+(the lines). Changes nothing in the cluster.
 """
 
 from __future__ import annotations
@@ -11,21 +10,16 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import click
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
-from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
-from command.client.connection import Address, Unanswered, command_guard, parse_addresses
-from command.cluster_status import ClusterStatus, StatusRefused, ask
-from command.status_report import report
-from protocol.errors import ProtocolError
+from broker.security.client_guard import ClientGuard
+from client.cluster_status import ClusterStatus
+from client.connection import Address, command_guard, parse_addresses
+from client.status import status_of
+from client.status_report import report
 
-TIMEOUT_S = 5.0
 WATCH_INTERVAL_S = 2.0
 HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
 
@@ -51,44 +45,6 @@ def run_status(
             time.sleep(WATCH_INTERVAL_S)
     except KeyboardInterrupt:
         return code
-
-
-def status_of(
-    addresses: Sequence[Address],
-    timeout_s: float = TIMEOUT_S,
-    guard: ClientGuard = PLAINTEXT_GUARD,
-) -> ClusterStatus:
-    """What the first node says that answers. Raises StartError where none does."""
-    unanswered, verdict = Unanswered(timeout_s, guard), "no broker answers"
-    for host, port in addresses:
-        try:
-            with BlockingClient(host, port, timeout_s, guard=guard) as client:
-                status = ask(partial(_answer, client))
-        except (OSError, ProtocolError, StatusRefused) as error:
-            unanswered.add((host, port), error)
-            if isinstance(error, StatusRefused):
-                verdict = "no broker tells the cluster's state"
-        else:
-            return status if status.quorum is not None else _with_those_that_answer(status)
-    raise unanswered.error(verdict)
-
-
-def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:
-    """Without a quorum nobody is fenced: each broker is tried."""
-    return replace(
-        status,
-        brokers=[
-            one if one.fenced else replace(one, reachable=accepts(one.host, one.port))
-            for one in status.brokers
-        ],
-    )
-
-
-def _answer(client: BlockingClient, request: Any) -> Any:
-    try:
-        return client.call(request)
-    except ApiNotServed:
-        return None
 
 
 def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) -> int:

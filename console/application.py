@@ -31,7 +31,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from broker.config.start_error import StartError
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.endpoints import (
     STATIC,
     Ask,

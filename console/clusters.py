@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 
 from broker.config.start_error import StartError
-from command.client.cluster import Address, Cluster
+from client.cluster import Address, Cluster
 
 KEPT = 4
 KEPT_S = 30.0

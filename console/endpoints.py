@@ -15,8 +15,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar, cast
 
-from command.client.cluster import Address, Cluster
-from command.client.connection import in_turn, parse_addresses
+from client.cluster import Address, Cluster
+from client.connection import in_turn, parse_addresses
 from console.clusters import Clusters
 from console.options import ConsoleOptions
 

@@ -18,7 +18,7 @@ import uvicorn
 from broker.config.start_error import StartError
 from broker.process.descriptor_limit import raise_descriptor_limit
 from broker.process.standard_streams import say
-from command.client.cluster import Cluster
+from client.cluster import Cluster
 from console.application import application
 from console.clusters import TIMEOUT_S, Clusters
 from console.endpoints import Console

@@ -1,7 +1,7 @@
 """`ottla acl add|list|delete`: who may do what, in the words of `kafka-acls`.
 
-The shell around `command.admin.acl_words` (what the words mean) and
-`command.admin.acls` (the questions to a cluster). What is added, found or removed is printed
+The shell around `client.access.acl_words` (what the words mean) and
+`client.access.acls` (the questions to a cluster). What is added, found or removed is printed
 as rows of one form.
 """
 
@@ -13,18 +13,18 @@ from collections.abc import Callable, Sequence
 import click
 
 from broker.config.start_error import StartError
-from command.admin.acl_words import (
+from client.access.acl_words import (
     PATTERN_WORDS,
     Words,
     doubts,
     entries_by_pattern,
     entries_to_add,
 )
-from command.admin.acls import Filter, Row, add, filters_of, find, remove, row
+from client.access.acls import Filter, Row, add, filters_of, find, remove, row
+from client.cluster import Cluster
+from client.refusals import EXIT_REFUSED_BY_CLUSTER
+from client.tables import table
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.tables import table
-from command.client.cluster import Cluster
-from command.client.refusals import EXIT_REFUSED_BY_CLUSTER
 from controller.metadata.acl import Acl
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
 

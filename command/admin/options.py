@@ -1,7 +1,7 @@
 """The options that every command on a running cluster takes, with the same words in each.
 
 Where the cluster is and how one gets in may stand in the environment, for all commands of a shell,
-or in a profile (`command.admin.profiles`). Values of click alone: what a command does with
+or in a profile (`client.profiles`). Values of click alone: what a command does with
 them is its own.
 """
 
@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 
 def _bootstrap_server() -> str:
-    from command.admin.profiles import default_bootstrap_server
+    from client.profiles import default_bootstrap_server
 
     return default_bootstrap_server()
 
@@ -22,7 +22,7 @@ def _command_config() -> str | None:
     context = click.get_current_context()
     if context.get_parameter_source("bootstrap_server") is not ParameterSource.DEFAULT:
         return None
-    from command.admin.profiles import default_command_config
+    from client.profiles import default_command_config
 
     return default_command_config()
 

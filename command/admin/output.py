@@ -1,7 +1,7 @@
 """Where commands print: tables with headings that stand out in a terminal, plain in a pipe.
 
 click leaves the colours out where nobody sees them, and with NO_COLOR (`command.cli`). Owns
-nothing; what is printed is made elsewhere (`command.admin.tables`).
+nothing; what is printed is made elsewhere (`client.tables`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from command.admin.tables import Cell, table
+from client.tables import Cell, table
 
 
 def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bool) -> None:

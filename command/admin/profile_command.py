@@ -1,6 +1,6 @@
 """`ottla profile list|use|add|remove`: clusters by a name.
 
-The shell around `command.admin.profiles`.
+The shell around `client.profiles`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 import click
 
 from broker.config.start_error import StartError
+from client.connection import parse_addresses
+from client.profiles import Profile, load_profiles, save_profiles
 from command.admin.options import with_json
 from command.admin.output import done, note, show
-from command.admin.profiles import Profile, load_profiles, save_profiles
-from command.client.connection import parse_addresses
 
 
 @click.group()

@@ -1,6 +1,6 @@
 """`ottla user add|list|delete`: who can log in by SCRAM.
 
-The shell around `command.admin.users`: words, the password, what is printed. A password is
+The shell around `client.access.users`: words, the password, what is printed. A password is
 asked for on a terminal without an echo, or read from a file or from standard input; it is printed
 nowhere.
 """
@@ -15,11 +15,11 @@ from pathlib import Path
 import click
 
 from broker.config.start_error import StartError
+from client.access.users import Credential, credentials, delete, set_password
+from client.cluster import Cluster
+from client.refusals import Refused
+from client.tables import table
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.tables import table
-from command.admin.users import Credential, credentials, delete, set_password
-from command.client.cluster import Cluster
-from command.client.refusals import Refused
 from controller.metadata.scram_credential import (
     ITERATIONS_MAX,
     ITERATIONS_MIN,

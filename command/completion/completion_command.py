@@ -1,7 +1,7 @@
 """`ottla completion bash|zsh|fish`: what a shell reads to complete commands.
 
 The shell asks `ottla` itself at each tab (`shells`), which asks the cluster for topics and groups
-(`command.client.completing`). Owns nothing.
+(`command.completion.completing`). Owns nothing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ and gets the quoted rest of it (`bash_words`). A script of an earlier release as
 and is offered only what needs no quotes. No shell is offered what cannot be seen on a line: control
 characters, marks of direction.
 
-Owns: the scripts of bash and fish. Never: asks a cluster (`command.client.completing`).
+Owns: the scripts of bash and fish. Never: asks a cluster (`command.completion.completing`).
 """
 
 from __future__ import annotations

@@ -12,11 +12,8 @@ from typing import NamedTuple
 import click
 
 from broker.config.start_error import StartError
-from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import done, note, show
-from command.client.cluster import Cluster
-from command.client.completing import complete_groups, complete_topics
-from command.configs.settings import (
+from client.cluster import Cluster
+from client.configs.settings import (
     BROKER,
     GROUP,
     OWN_SOURCES,
@@ -27,6 +24,9 @@ from command.configs.settings import (
     configs_of,
     parse_pairs,
 )
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import done, note, show
+from command.completion.completing import complete_groups, complete_topics
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
 _HIDDEN = "[hidden]"
@@ -185,7 +185,7 @@ def explain(words: tuple[str, ...], as_json: bool) -> None:
     ottla config explain retention.ms
     ottla config explain cleaner
     """
-    from command.configs.explanation import explained, keys_like
+    from client.configs.explanation import explained, keys_like
 
     for number, key in enumerate(keys_like(words)):
         if as_json:

@@ -1,6 +1,6 @@
 """`ottla quota list|set|remove`: how much clients may ask of a cluster.
 
-The shell around `command.configs.quotas`: words and what is printed.
+The shell around `client.configs.quotas`: words and what is printed.
 """
 
 from __future__ import annotations
@@ -9,11 +9,8 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import note, show
-from command.client.cluster import Cluster
-from command.client.refusals import Refused
-from command.configs.quotas import (
+from client.cluster import Cluster
+from client.configs.quotas import (
     CLIENT_ID,
     IP,
     TYPES,
@@ -27,7 +24,10 @@ from command.configs.quotas import (
     listed,
     parse_rates,
 )
-from command.configs.settings import parse_pairs
+from client.configs.settings import parse_pairs
+from client.refusals import Refused
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import note, show
 
 Command = Callable[..., None]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from broker.config.start_error import StartError
+from client.records.decoders import DECODERS
 from command.admin.options import with_json
-from command.dump.decoders import DECODERS
 from command.dump.files import Tail, entries_in, files_of
 from storage.dump_log import Entry, UnknownFile, line_of, object_of
 

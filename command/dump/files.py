@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from broker.config.start_error import StartError
-from command.dump.decoders import decode_by, decoder_of
+from client.records.decoders import decode_by, decoder_of
 from storage.dump_log import Entry, UnknownFile, entries_of, segment_entries, whole_bytes
 
 _SEGMENT = ".log"

@@ -1,6 +1,6 @@
 """`ottla group list|describe|reset|delete`: words and what is printed.
 
-The shell around `command.groups.groups` and `committed`. What moves or removes a group is
+The shell around `client.groups.groups` and `committed`. What moves or removes a group is
 shown first, and done with --execute.
 """
 
@@ -13,14 +13,9 @@ from collections.abc import Sequence
 import click
 
 from broker.config.start_error import StartError
-from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import note, show
-from command.admin.tables import Cell
-from command.client.cluster import Cluster, Partition
-from command.client.completing import complete_groups, complete_topics
-from command.client.places import parse_place
-from command.groups.committed import commit_offsets, committed_offsets
-from command.groups.groups import (
+from client.cluster import Cluster, Partition
+from client.groups.committed import commit_offsets, committed_offsets
+from client.groups.groups import (
     Group,
     Listed,
     Member,
@@ -31,7 +26,12 @@ from command.groups.groups import (
     listed,
     standings,
 )
-from command.groups.moving import Moved, planned
+from client.groups.moving import Moved, planned
+from client.places import parse_place
+from client.tables import Cell
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import note, show
+from command.completion.completing import complete_groups, complete_topics
 
 _with_execute = click.option("--execute", is_flag=True, help="Do it; else it is only shown.")
 

@@ -1,6 +1,6 @@
 """`ottla top`: topics by rate and groups by lag, on one screen, again and again.
 
-The shell around `command.live.rates`: looks at the cluster, waits, draws. Changes nothing
+The shell around `client.live.rates`: looks at the cluster, waits, draws. Changes nothing
 there.
 """
 
@@ -12,10 +12,10 @@ import time
 
 import click
 
+from client.cluster import Cluster
+from client.live.looking import look, seen_topics
+from client.live.rates import Sample, group_rates, screen, topic_rates
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.client.cluster import Cluster
-from command.live.looking import look, seen_topics
-from command.live.rates import Sample, group_rates, screen, topic_rates
 
 _CLEAR = "\x1b[H\x1b[2J"
 _LINES_IN_A_PIPE = 60

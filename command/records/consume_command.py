@@ -15,15 +15,15 @@ from collections.abc import Mapping, Sequence
 import click
 
 from broker.config.start_error import StartError
+from client.cluster import Cluster, Partition, partitions_of
+from client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from client.place_offsets import offsets_at, spans
+from client.places import END, LAST, Place, parse_place
+from client.records.reading import Position, Reader
+from client.records.rendering import View, render
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.admin.output import note
-from command.client.cluster import Cluster, Partition, partitions_of
-from command.client.completing import complete_groups, complete_topics
-from command.client.offsets import READ_COMMITTED, READ_UNCOMMITTED
-from command.client.place_offsets import offsets_at, spans
-from command.client.places import END, LAST, Place, parse_place
-from command.records.reading import Position, Reader
-from command.records.rendering import View, render
+from command.completion.completing import complete_groups, complete_topics
 from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch
 
@@ -168,7 +168,7 @@ def _positions(
 
 
 def _begin_at_group(cluster: Cluster, group: str, positions: dict[Partition, Position]) -> None:
-    from command.groups.committed import committed_offsets
+    from client.groups.committed import committed_offsets
 
     for at, offset in committed_offsets(cluster, group).items():
         if at in positions:
@@ -205,7 +205,7 @@ class _Printed:
 
     def commit(self, cluster: Cluster, group: str) -> None:
         """Let the group stand behind it."""
-        from command.groups.committed import commit_offsets
+        from client.groups.committed import commit_offsets
 
         commit_offsets(cluster, group, self._ends)
 

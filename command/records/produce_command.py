@@ -17,15 +17,15 @@ import click
 
 from broker.config.start_error import StartError
 from broker.network.readiness import readable
+from client.cluster import Cluster
+from client.configs.settings import TOPIC, Resource, configs_of
+from client.records.batching import Batching, Settings
+from client.records.writing import Writer
+from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config
 from command.admin.output import note
-from command.client.cluster import Cluster
-from command.client.completing import complete_topics
-from command.client.refusals import Refused
-from command.configs.settings import TOPIC, Resource, configs_of
-from command.records.batching import Batching, Settings
+from command.completion.completing import complete_topics
 from command.records.progress import Progress
-from command.records.writing import Writer
 from protocol.compression import Codec
 
 _STDIN = 0

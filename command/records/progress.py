@@ -7,7 +7,7 @@ Pure text; `now` comes in, in seconds.
 
 from __future__ import annotations
 
-from command.admin.tables import size_text
+from client.tables import size_text
 
 _WIDTH = 24
 

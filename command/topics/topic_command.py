@@ -1,6 +1,6 @@
 """`ottla topic list|create|describe|alter|delete`: words and what is printed.
 
-The shell around `command.topics.topics`, which puts the questions.
+The shell around `client.topics`, which puts the questions.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ import sys
 import click
 
 from broker.config.start_error import StartError
-from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import done, note, show
-from command.client.cluster import Cluster, partitions_of
-from command.client.completing import complete_topics
-from command.client.offsets import ends
-from command.configs.settings import (
+from client.cluster import Cluster, partitions_of
+from client.configs.settings import (
     OWN_SOURCES,
     TOPIC,
     Resource,
@@ -24,7 +20,8 @@ from command.configs.settings import (
     configs_of,
     parse_pairs,
 )
-from command.topics.topics import (
+from client.offsets import ends
+from client.topics import (
     Listed,
     Placed,
     add_partitions,
@@ -36,6 +33,9 @@ from command.topics.topics import (
     placed,
     visible,
 )
+from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.admin.output import done, note, show
+from command.completion.completing import complete_topics
 from protocol.messages.metadata import MetadataResponseTopic
 
 _MADE = ("topic", "partitions", "replicas")

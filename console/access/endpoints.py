@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from command.admin.acls import Filter, Row, add, find, remove, row
-from command.admin.users import Credential, credentials, delete, set_password
-from command.client.cluster import Cluster
-from command.client.refusals import Refused, why
-from command.configs.quotas import Listed, alter, called
-from command.configs.quotas import listed as quotas_of
+from client.access.acls import Filter, Row, add, find, remove, row
+from client.access.users import Credential, credentials, delete, set_password
+from client.cluster import Cluster
+from client.configs.quotas import Listed, alter, called
+from client.configs.quotas import listed as quotas_of
+from client.refusals import Refused, why
 from console.access.forms import acl_of, choices, password_of, quota_of, user_of
 from console.endpoints import Ask, Console, get, post
 from protocol.api_keys import ApiKey

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from broker.config.start_error import StartError
-from command.admin.acl_words import operation_of
-from command.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
+from client.access.acl_words import operation_of
+from client.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
 from console.endpoints import BadAsk
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from controller.metadata.scram_credential import (

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from command.client.refusals import Refused
-from command.configs.settings import (
+from client.configs.settings import (
     BROKER,
     CLIENT_METRICS,
     GROUP,
@@ -19,7 +18,8 @@ from command.configs.settings import (
     client_metrics,
     configs_of,
 )
-from command.groups.groups import listed
+from client.groups.groups import listed
+from client.refusals import Refused
 from console.configs.rows import rows
 from console.endpoints import Ask, BadAsk, Console, get, post
 

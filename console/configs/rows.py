@@ -12,7 +12,7 @@ from html import unescape
 
 from broker.config.documentation import config_documentation
 from broker.config.keys import is_sensitive, key_of
-from command.configs.settings import BROKER, SOURCES
+from client.configs.settings import BROKER, SOURCES
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
 TYPES = {

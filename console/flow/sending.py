@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from broker.requests.tracer import CLIENT_PREFIX
-from command.client.cluster import Cluster
-from command.client.refusals import Refused, why
-from command.records.encoding import Producer, build_batch, records_of
+from client.cluster import Cluster
+from client.records.encoding import Producer, build_batch, records_of
+from client.refusals import Refused, why
 from console.endpoints import BadAsk
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

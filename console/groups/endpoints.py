@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster, Partition
-from command.client.places import Place, parse_place
-from command.groups.committed import commit_offsets, committed_offsets
-from command.groups.groups import (
+from client.cluster import Cluster, Partition
+from client.groups.committed import commit_offsets, committed_offsets
+from client.groups.groups import (
     Group,
     Listed,
     Member,
@@ -23,9 +22,10 @@ from command.groups.groups import (
     described,
     standings,
 )
-from command.groups.many import WITHOUT_OFFSETS, member_counts
-from command.groups.moving import planned
-from command.groups.unread import written_at
+from client.groups.many import WITHOUT_OFFSETS, member_counts
+from client.groups.moving import planned
+from client.groups.unread import written_at
+from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
 from console.groups.lag_history import PARTITIONS_MAX, Behind, LagHistory
 from console.groups.lag_sampler import LagSampler

@@ -16,11 +16,11 @@ from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster, Partition
-from command.client.offsets import LATEST, list_known_offsets
-from command.client.refusals import Refused
-from command.groups.groups import Listed, by_coordinator
-from command.groups.many import committed_of_many
+from client.cluster import Cluster, Partition
+from client.groups.groups import Listed, by_coordinator
+from client.groups.many import committed_of_many
+from client.offsets import LATEST, list_known_offsets
+from client.refusals import Refused
 from console.endpoints import Console, wall_ms
 from console.groups.lag_history import LagHistory
 

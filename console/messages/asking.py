@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster, partitions_of
-from command.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
-from command.client.place_offsets import Span, offsets_at, spans
-from command.client.places import Place, parse_place
+from client.cluster import Cluster, partitions_of
+from client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from client.place_offsets import Span, offsets_at, spans
+from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk
 from console.messages.matching import PARTS, BadPattern, Matcher, matcher_of
 from console.messages.paging import parse_cursor

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import partial
 from threading import BoundedSemaphore
 
-from command.client.cluster import Cluster
-from command.client.place_offsets import Span
-from command.client.refusals import Refused
+from client.cluster import Cluster
+from client.place_offsets import Span
+from client.refusals import Refused
 from console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
 from console.messages.asking import ends_of, level_of, matcher_asked, part_of
 from console.messages.decoding.decoding import Decoding

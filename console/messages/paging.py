@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-from command.client.place_offsets import Span
+from client.place_offsets import Span
 from console.messages.shown import Json
 
 RECORDS_MAX = 200

@@ -9,9 +9,9 @@ import json
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster
-from command.records.batching import Batching, Settings
-from command.records.writing import Writer
+from client.cluster import Cluster
+from client.records.batching import Batching, Settings
+from client.records.writing import Writer
 from console.endpoints import BadAsk
 from console.messages.shown import Json
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from command.client.place_offsets import Span
-from command.records.reading import Batch
+from client.place_offsets import Span
+from client.records.reading import Batch
 from console.messages.matching import Matcher
 from console.messages.paging import cursor_text
 from console.messages.shown import Json

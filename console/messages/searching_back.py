@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from command.client.place_offsets import Span
-from command.records.reading import Batch
+from client.place_offsets import Span
+from client.records.reading import Batch
 from console.messages.matching import Matcher
 from console.messages.paging import Found, cursor_text
 from console.messages.searching import FINDS_MAX, Progress, finds_in

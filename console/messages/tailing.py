@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from command.client.place_offsets import Span
+from client.place_offsets import Span
 from console.messages.paging import Found, Read
 from console.messages.shown import Json
 

@@ -1,6 +1,6 @@
 """Windows of offsets of a topic's partitions, read from their leaders and shown.
 
-The loop is that of `ottla consume` (`command.records.reading`). Owns no connection.
+The loop is that of `ottla consume` (`client.records.reading`). Owns no connection.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from command.client.cluster import Cluster
-from command.client.place_offsets import Span
-from command.client.refusals import Refused
-from command.records.reading import PARTITION_BYTES_MAX, Batch, Position, Reader
+from client.cluster import Cluster
+from client.place_offsets import Span
+from client.records.reading import PARTITION_BYTES_MAX, Batch, Position, Reader
+from client.refusals import Refused
 from console.messages.paging import Found
 from console.messages.shown import Json, size_of
 from protocol.record_batch import CorruptBatch

@@ -5,10 +5,10 @@ How the cluster is, is judged as `ottla status` judges it.
 
 from __future__ import annotations
 
-from command.client.connection import command_guard
-from command.cluster_status import ClusterStatus
-from command.status_command import status_of
-from command.status_report import verdict
+from client.cluster_status import ClusterStatus
+from client.connection import command_guard
+from client.status import status_of
+from client.status_report import verdict
 from console.endpoints import Ask, Console, get
 from console.messages.shown import Json
 from console.overview.sampler import Sampler

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection
 from typing import NamedTuple
 
-from command.live.rates import GroupRate, Sample, TopicRate, group_rates, topic_rates
+from client.live.rates import GroupRate, Sample, TopicRate, group_rates, topic_rates
 from console.messages.shown import Json
 
 POINTS_MAX = 300

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from threading import Lock
 
-from command.client.cluster import Cluster
-from command.client.refusals import Refused
-from command.groups.groups import listed
-from command.live.looking import look, seen_topics
+from client.cluster import Cluster
+from client.groups.groups import listed
+from client.live.looking import look, seen_topics
+from client.refusals import Refused
 from console.endpoints import Console
 from console.overview.live_rates import LiveRates
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from broker.config.start_error import StartError
 from broker.network.blocking_client import BlockingClient
-from command.client.cluster import Cluster
-from command.client.connection import command_guard, explain
-from command.client.refusals import Refused, why
-from command.cluster_status import METADATA_TOPIC
+from client.cluster import Cluster
+from client.cluster_status import METADATA_TOPIC
+from client.connection import command_guard, explain
+from client.refusals import Refused, why
 from console.clusters import TIMEOUT_S
 from console.endpoints import Ask, Console, get, stream
 from console.quorum.metadata_fetching import Leader, LeaderTail, leader_of

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from broker.config.start_error import StartError
 from broker.network.blocking_client import Request
-from command.client.refusals import Refused, why
-from command.cluster_status import METADATA_TOPIC
+from client.cluster_status import METADATA_TOPIC
+from client.refusals import Refused, why
 from console.quorum.metadata_folder import STEP_BYTES, Shown, shown_of
 from controller.raft.raft_log import METADATA_TOPIC_ID
 from protocol.errors import ErrorCode, ProtocolError

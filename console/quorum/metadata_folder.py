@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from command.cluster_status import METADATA_TOPIC
-from command.dump.decoders import METADATA, decode_by, fields_of, kafka_name
+from client.cluster_status import METADATA_TOPIC
+from client.records.decoders import METADATA, decode_by, fields_of, kafka_name
 from controller.metadata.control_records import decode_control_record
 from controller.metadata.records import MetadataRecordError
 from protocol.control_records import ControlRecordType

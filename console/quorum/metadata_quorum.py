@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from command.client.refusals import Refused, why
-from command.cluster_status import METADATA_TOPIC, VOTER_BEHIND_MS_MAX
+from client.cluster_status import METADATA_TOPIC, VOTER_BEHIND_MS_MAX
+from client.refusals import Refused, why
 from controller.metadata.version import METADATA_VERSION, level_name
 from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.describe_quorum import (

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from broker.config.start_error import StartError
-from command.client.cluster import Partition
+from client.cluster import Partition
 from console.endpoints import Ask, Console, stream
 from console.replicas.replica_map import Placed
 from console.replicas.replica_watch import EVERY_S, News, ReplicaWatch

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import NamedTuple
 
-from command.client.cluster import Cluster, Partition
-from command.client.refusals import Refused
-from command.cluster_status import MIN_IN_SYNC
-from command.configs.settings import TOPIC, configs_by_name
+from client.cluster import Cluster, Partition
+from client.cluster_status import MIN_IN_SYNC
+from client.configs.settings import TOPIC, configs_by_name
+from client.refusals import Refused
 from console.endpoints import Console, wall_ms
 from console.replicas.replica_map import (
     Counts,

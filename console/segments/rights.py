@@ -15,8 +15,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from command.client.cluster import Cluster
-from command.client.refusals import Refused
+from client.cluster import Cluster
+from client.refusals import Refused
 from console.segments.kept_answers import KeptAnswers
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from command.dump.decoders import decode_by, decoder_of
+from client.records.decoders import decode_by, decoder_of
 from console.segments.disk import NoSuchFolder
 from console.segments.files.batch_pages import page_from, place_before
 from console.segments.files.header_walk import Batch, batch_around

@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster
-from command.client.refusals import Refused
-from command.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
+from client.cluster import Cluster
+from client.configs.settings import BROKER, SOURCES, TOPIC, configs_by_name
+from client.refusals import Refused
 from console.segments.kept_answers import KeptAnswers
 from storage.log_config import LogConfig
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster
-from command.configs.settings import TOPIC, Resource, alter_configs
-from command.topics.topics import add_partitions, check_names, create, delete
+from client.cluster import Cluster
+from client.configs.settings import TOPIC, Resource, alter_configs
+from client.topics import add_partitions, check_names, create, delete
 from console.endpoints import BadAsk
 from console.messages.shown import Json
 

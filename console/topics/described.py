@@ -8,13 +8,13 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 
-from command.client.cluster import Cluster, Partition, partitions_of
-from command.client.offsets import LATEST, ends, list_offsets
-from command.client.refusals import Refused
-from command.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
-from command.groups.committed import committed_offsets
-from command.groups.groups import listed
-from command.topics.topics import log_sizes
+from client.cluster import Cluster, Partition, partitions_of
+from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
+from client.groups.committed import committed_offsets
+from client.groups.groups import listed
+from client.offsets import LATEST, ends, list_offsets
+from client.refusals import Refused
+from client.topics import log_sizes
 from console.messages.shown import Json
 from protocol.messages.metadata import MetadataResponseTopic
 

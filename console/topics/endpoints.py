@@ -6,7 +6,7 @@ the sampler of the overview, groups of one topic.
 
 from __future__ import annotations
 
-from command.live.looking import seen_topics
+from client.live.looking import seen_topics
 from console.endpoints import Ask, Console, get, post
 from console.overview.sampler import Sampler
 from console.topics.changes import configure, grow, make, remove

@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 from click import Context
 
-from command.cli import ottla
-from command.cluster_command import introduction
-from command.cluster_display import ClusterView, NodeState, NodeView
-from command.cluster_folder import ClusterFolder
-from command.cluster_layout import new_layout
-from command.cluster_status import (
+from client.cluster_status import (
     BrokerState,
     ClusterStatus,
     PartitionState,
     QuorumState,
     VoterState,
 )
-from command.status_report import report
+from client.status_report import report
+from command.cli import ottla
+from command.cluster_command import introduction
+from command.cluster_display import ClusterView, NodeState, NodeView
+from command.cluster_folder import ClusterFolder
+from command.cluster_layout import new_layout
 from ottla.__main__ import READY
 from ottla.testing import Broker
 from ottla.testing.broker_process import BrokerProcess

@@ -17,8 +17,8 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 from broker.config.start_error import StartError
+from client.records.decoders import NONE, decode_by, decoder_of
 from command.admin.decode_options import DecodeOptions
-from command.dump.decoders import NONE, decode_by, decoder_of
 from console.endpoints import Console
 from console.messages.decoding.avro import AvroSchema
 from console.messages.decoding.protobuf import ProtoFiles

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 
-from command.metadata_records import in_words
+from client.records.metadata_records import in_words
 from console.segments.files.header_walk import Batch
 from console.segments.meaning.anatomy import Field, header_fields, record_fields
 from console.segments.meaning.field_notes import VARINT, note_on

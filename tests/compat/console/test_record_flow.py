@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from command.client.cluster import Cluster
+from client.cluster import Cluster
 from console.flow import sending
 from console.flow.sending import Asked, send
 from console.flow.trace_reader import Told, ask

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from client.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
 from command.cluster_display import (
     ClusterView,
     NodeState,
@@ -14,7 +15,6 @@ from command.cluster_display import (
     exit_reason,
 )
 from command.cluster_layout import new_layout
-from command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
 
 
 def view(brokers: int = 3) -> ClusterView:

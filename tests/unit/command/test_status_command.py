@@ -11,10 +11,11 @@ import pytest
 from broker.config.start_error import StartError
 from broker.network.blocking_client import ApiNotServed
 from broker.security.client_guard import ClientGuard
+from client import status as client_status
+from client.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
+from client.status import status_of
 from command import status_command
 from command.cli import run_cli
-from command.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState
-from command.status_command import status_of
 
 
 def status(fenced: bool) -> ClusterStatus:
@@ -122,9 +123,9 @@ def test_without_a_quorum_each_broker_is_tried(
         tried.append(port)
         return port == 9091
 
-    monkeypatch.setattr(status_command, "accepts", accepts)
-    monkeypatch.setattr(status_command, "BlockingClient", Client)
-    monkeypatch.setattr(status_command, "ask", lambda _: told)
+    monkeypatch.setattr(client_status, "accepts", accepts)
+    monkeypatch.setattr(client_status, "BlockingClient", Client)
+    monkeypatch.setattr(client_status, "ask", lambda _: told)
     assert run_cli(["status"]) == 1
     assert tried == [9091, 9092]
     lines = capsys.readouterr().out.splitlines()
@@ -141,14 +142,14 @@ def test_without_a_quorum_each_broker_is_tried(
 
 
 def test_the_first_node_that_answers_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status_command, "BlockingClient", Client)
+    monkeypatch.setattr(client_status, "BlockingClient", Client)
     answers: list[object] = []
 
     def ask(call: Callable[[object], object]) -> ClusterStatus:
         answers.append(call(object()))
         return status(False)
 
-    monkeypatch.setattr(status_command, "ask", ask)
+    monkeypatch.setattr(client_status, "ask", ask)
     assert status_of([("a", 1), ("b", 10)]).cluster_id == "abc"
     assert answers == [None], "an API that is not served is no answer, and no failure"
     with pytest.raises(StartError, match=r"no broker answers \(a:1: Connection refused; c:2: "):

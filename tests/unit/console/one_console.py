@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from command.client.cluster import Cluster
+from client.cluster import Cluster
 from console.clusters import Clusters
 from console.endpoints import Ask, Console
 from console.options import ConsoleOptions

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from broker.config.start_error import StartError
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.application import BODY_BYTES_MAX, application
 from console.clusters import Clusters
 from console.endpoints import (

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from broker.config.start_error import StartError
-from command.client.cluster import Address, Cluster
+from client.cluster import Address, Cluster
 from console.clusters import KEPT, KEPT_S, Clusters
 
 SEEN = [("one", 9092), ("two", 9092)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from client.access.acls import Filter
 from command.admin import acl_command
-from command.admin.acls import Filter
 from command.cli import run_cli
 from controller.metadata.acl import Acl
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
+from client.profiles import Profile, Profiles, save_profiles
 from command.admin.options import with_bootstrap_server, with_command_config
-from command.admin.profiles import Profile, Profiles, save_profiles
 
 
 @click.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command.admin.profiles import load_profiles
+from client.profiles import load_profiles
 from command.cli import run_cli
 
 Ottla = Callable[..., tuple[int, str, str]]

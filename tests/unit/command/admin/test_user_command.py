@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from client.access.users import Credential
+from client.refusals import Refused
 from command.admin import user_command
-from command.admin.users import Credential
 from command.cli import run_cli
-from command.client.refusals import Refused
 
 Ottla = Callable[..., tuple[int, str, str]]
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from client import cluster as cluster_module
 from command.cli import run_cli
-from command.client import cluster as cluster_module
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 
 GROUPS = (
     "audit$(touch ran)",

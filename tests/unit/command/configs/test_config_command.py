@@ -17,7 +17,7 @@ from protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.command.run_ottla import Ottla, ottla_on
 
 CONFIGS = [

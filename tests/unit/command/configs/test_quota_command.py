@@ -17,7 +17,7 @@ from protocol.messages.describe_client_quotas import (
     EntryData,
     ValueData,
 )
-from tests.unit.command.client.scripted import ScriptedCluster
+from tests.unit.client.scripted import ScriptedCluster
 from tests.unit.command.run_ottla import Ottla, ottla_on
 
 

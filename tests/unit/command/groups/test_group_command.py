@@ -16,13 +16,13 @@ from protocol.messages.consumer_group_describe import (
 from protocol.messages.consumer_group_describe import DescribedGroup as NewGroup
 from protocol.messages.consumer_group_describe import Member as NewMember
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.command.client.scripted import (
+from tests.unit.client.groups import answers
+from tests.unit.client.scripted import (
     ScriptedCluster,
     ScriptedNode,
     offsets_of,
     topic_of,
 )
-from tests.unit.command.groups import answers
 from tests.unit.command.run_ottla import Ottla, ottla_on
 
 

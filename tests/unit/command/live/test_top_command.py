@@ -10,10 +10,10 @@ import pytest
 from command.live import top_command
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol.messages.list_offsets import ListOffsetsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, offsets_of, topic_of
-from tests.unit.command.groups import answers
+from tests.unit.client.groups import answers
+from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.client.topic_answers import sizes
 from tests.unit.command.run_ottla import Ottla, ottla_on
-from tests.unit.command.topics.answers import sizes
 
 
 class Clock:

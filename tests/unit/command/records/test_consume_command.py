@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from command.records import consume_command, reading
+from client.records import reading
+from command.records import consume_command
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
-from tests.unit.command.client.scripted import (
+from tests.unit.client.records.batches import packed
+from tests.unit.client.scripted import (
     ScriptedCluster,
     ScriptedNode,
     offsets_of,
     topic_of,
 )
-from tests.unit.command.records.batches import packed
 from tests.unit.command.run_ottla import Ottla, ottla_on
 
 FIRST, LAST = 3, 10

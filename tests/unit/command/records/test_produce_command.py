@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from client.records.encoding import Producer
 from command.records import produce_command
-from command.records.encoding import Producer
 from command.records.produce_command import _chunks
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -18,7 +18,7 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from protocol.records import Record, iterate_records
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.command.run_ottla import Ottla, ottla_on
 
 

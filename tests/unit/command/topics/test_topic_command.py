@@ -23,9 +23,9 @@ from protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.topic_answers import cluster_of
 from tests.unit.command.run_ottla import Ottla, ottla_on
-from tests.unit.command.topics.answers import cluster_of
 
 
 @pytest.fixture

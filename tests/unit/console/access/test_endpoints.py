@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.access.endpoints import ENDPOINTS
 from protocol.api_keys import ApiKey
 from protocol.messages.alter_client_quotas import AlterClientQuotasResponse
@@ -27,7 +27,7 @@ from protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenResponse,
 )
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
-from tests.unit.command.client.scripted import ScriptedCluster
+from tests.unit.client.scripted import ScriptedCluster
 from tests.unit.console.access.acl_sample import ACL
 from tests.unit.console.one_console import OneCluster, answer_of, ask
 

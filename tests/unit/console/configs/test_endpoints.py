@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.configs.endpoints import ENDPOINTS
 from console.endpoints import BadAsk
 from protocol.api_keys import ApiKey
@@ -20,7 +20,7 @@ from protocol.messages.incremental_alter_configs import (
 )
 from protocol.messages.list_config_resources import ConfigResource, ListConfigResourcesResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.one_console import OneCluster, answer_of, ask
 
 PATH = "/api/configs"

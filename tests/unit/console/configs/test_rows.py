@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from command.configs.settings import BROKER, TOPIC
+from client.configs.settings import BROKER, TOPIC
 from console.configs.rows import VALUE_CHARACTERS_MAX, rows
 from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,

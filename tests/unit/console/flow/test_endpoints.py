@@ -11,7 +11,7 @@ from broker.config.start_error import StartError
 from console.flow import endpoints
 from console.flow.endpoints import ENDPOINTS, FlowView, Look
 from console.flow.trace_reader import GONE, HOW_TO, NoTraces, Told
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.flow.trace_samples import appended, copy, trace
 from tests.unit.console.one_console import OneCluster, answer_of, ask
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.endpoints import Ask, BadAsk, Console
 from console.groups.endpoints import ENDPOINTS
 from console.groups.lag_history import LagHistory
@@ -16,13 +16,13 @@ from protocol.messages.describe_groups import (
 )
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.command.client.scripted import (
+from tests.unit.client.groups import answers as answers_of
+from tests.unit.client.scripted import (
     ScriptedCluster,
     ScriptedNode,
     offsets_of,
     topic_of,
 )
-from tests.unit.command.groups import answers as answers_of
 from tests.unit.console.one_console import OneCluster, ask
 
 NAMES = ("a", "b/lag", "c")

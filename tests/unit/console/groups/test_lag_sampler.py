@@ -6,12 +6,12 @@ from threading import Event
 from typing import Any
 
 from broker.config.start_error import StartError
-from command.client.cluster import Cluster
+from client.cluster import Cluster
 from console.groups.lag_sampler import EVERY_S, LagSampler, committed_and_ends
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from tests.tools.waiting import LIMIT_S
-from tests.unit.command.client.scripted import ScriptedCluster, offsets_of, topic_of
-from tests.unit.command.groups import answers as answers_of
+from tests.unit.client.groups import answers as answers_of
+from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.console.one_console import OneCluster
 
 

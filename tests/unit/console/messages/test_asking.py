@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from command.client.place_offsets import Span
+from client.place_offsets import Span
 from console.endpoints import BadAsk
 from console.messages.asking import Part, ends_of, level_of, matcher_asked, part_of
 from protocol.messages.list_offsets import ListOffsetsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.console.one_console import ask
 
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
-from command.records import reading
+from client.records import reading
+from client.refusals import Refused
 from console.endpoints import BadAsk, Console, Download, NotHere
 from console.messages import endpoints
 from console.messages.endpoints import ENDPOINTS, SEARCHES_MAX, Searches
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
-from tests.unit.command.client.scripted import (
+from tests.unit.client.records.batches import packed
+from tests.unit.client.scripted import (
     ScriptedCluster,
     ScriptedNode,
     offsets_of,
     topic_of,
 )
-from tests.unit.command.records.batches import packed
 from tests.unit.console.one_console import OneCluster, answer_of, ask
 
 MESSAGES = "/api/topics/{topic}/messages"

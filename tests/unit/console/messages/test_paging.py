@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from command.client.place_offsets import Span
+from client.place_offsets import Span
 from console.messages.paging import Found, Page, Windows, cursor_text, page_of, parse_cursor
 
 

@@ -16,7 +16,7 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.records import Record, iterate_records
-from tests.unit.command.client.scripted import ScriptedCluster, ScriptedNode, topic_of
+from tests.unit.client.scripted import ScriptedCluster, ScriptedNode, topic_of
 
 
 def written(body: Any) -> tuple[dict[str, Any], int, Record]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from command.client.place_offsets import Span
-from command.records.reading import Batch
+from client.place_offsets import Span
+from client.records.reading import Batch
 from console.messages.matching import matcher_of
 from console.messages.searching import Search
 from console.messages.shown import record_shown
-from tests.unit.command.records.batches import batch_of, packed
+from tests.unit.client.records.batches import batch_of, packed
 
 
 def search(text: str, step_s: float = 0.0, most: int = 200, last: int = 6) -> Search:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from command.client.place_offsets import Span
-from command.records.reading import Batch
+from client.place_offsets import Span
+from client.records.reading import Batch
 from console.messages import searching_back
 from console.messages.matching import matcher_of
 from console.messages.paging import parse_cursor

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from command.client.place_offsets import Span
-from command.client.refusals import Refused
+from client.place_offsets import Span
+from client.refusals import Refused
 from console.messages.shown import record_shown
 from console.messages.windows import read_windows
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from tests.unit.command.client.scripted import ScriptedCluster, ScriptedNode, topic_of
-from tests.unit.command.records.batches import packed
+from tests.unit.client.records.batches import packed
+from tests.unit.client.scripted import ScriptedCluster, ScriptedNode, topic_of
 
 
 def answer(*batches: bytes) -> FetchResponse:
@@ -26,7 +26,7 @@ def cluster_with(*answers: Any) -> ScriptedCluster:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from command.records import reading
+    from client.records import reading
 
     monkeypatch.setattr(reading, "wait_for_answers", lambda clients, _: clients)
 

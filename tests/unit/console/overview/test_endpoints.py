@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from command.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
+from client.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
 from console.overview.endpoints import shown
 
 HEALTHY = ClusterStatus(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command.live.rates import Sample
+from client.live.rates import Sample
 from console.overview.live_rates import BUSIEST, POINTS_MAX, STALE_S, LiveRates
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
-from command.live.rates import Sample
+from client.live.rates import Sample
+from client.refusals import Refused
 from console.overview import sampler
 from console.overview.sampler import GROUPS_MAX, Sampler
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.one_console import OneCluster
 
 

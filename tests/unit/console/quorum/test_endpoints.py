@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.quorum import endpoints
 from console.quorum.endpoints import ENDPOINTS
 from protocol.api_keys import ApiKey
@@ -15,7 +15,7 @@ from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.describe_cluster import DescribeClusterResponse
 from protocol.messages.describe_quorum import DescribeQuorumResponse
 from protocol.messages.metadata_records import NoOpRecord, TopicRecord
-from tests.unit.command.client.scripted import ScriptedCluster, ScriptedNode
+from tests.unit.client.scripted import ScriptedCluster, ScriptedNode
 from tests.unit.console.one_console import OneCluster, answer_of, ask
 from tests.unit.console.quorum.quorum_samples import (
     answer,

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from broker.config.start_error import StartError
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.quorum import metadata_fetching
 from console.quorum.metadata_fetching import TAIL_OFFSETS, Leader, LeaderTail, leader_of
 from console.quorum.metadata_folder import Shown
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import EpochEndOffset, SnapshotId
 from protocol.messages.metadata_records import NoOpRecord
-from tests.unit.command.client.scripted import Answer, ScriptedNode
+from tests.unit.client.scripted import Answer, ScriptedNode
 from tests.unit.console.quorum.quorum_samples import answer, batch, fetched
 
 FIRST = Leader(1, ("one", 9093), 7, 99)

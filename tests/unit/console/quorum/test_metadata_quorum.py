@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.quorum.metadata_quorum import features, quorum
 from protocol.messages.api_versions import (
     ApiVersionsResponse,

@@ -11,7 +11,7 @@ from console.replicas import endpoints
 from console.replicas.endpoints import ENDPOINTS
 from console.replicas.replica_map import Placed
 from console.replicas.replica_watch import ReplicaWatch
-from tests.unit.command.client.scripted import ScriptedCluster
+from tests.unit.client.scripted import ScriptedCluster
 from tests.unit.console.one_console import OneCluster, ask
 
 

@@ -13,7 +13,7 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.one_console import OneCluster
 
 DENIED = 29

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from command.client.cluster import Cluster
+from client.cluster import Cluster
 from console.clusters import Clusters
 from console.endpoints import Console
 from console.options import ConsoleOptions

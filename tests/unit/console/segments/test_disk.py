@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.segments.disk import Disk, NoSuchFolder
 from console.segments.rights import SegmentRights
 from storage.log.checkpoints import encode_offsets, encode_partition_metadata

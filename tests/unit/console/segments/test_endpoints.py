@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.endpoints import Ask, BadAsk, Console, NotHere
 from console.segments.endpoints import ENDPOINTS
 from tests.unit.console.segments.segments_fixture import (

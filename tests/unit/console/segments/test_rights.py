@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from command.client.refusals import Refused
+from client.refusals import Refused
 from console.segments.rights import (
     KEPT_S,
     METADATA_LOG,

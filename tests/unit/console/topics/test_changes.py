@@ -16,7 +16,7 @@ from protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, offsets_of, topic_of
-from tests.unit.command.groups import answers
-from tests.unit.command.topics.answers import sizes
+from tests.unit.client.groups import answers
+from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.client.topic_answers import sizes
 
 
 def test_a_row() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from command.live.rates import Sample
+from client.live.rates import Sample
 from console.overview import sampler
 from console.topics.endpoints import ENDPOINTS
 from protocol.messages.list_groups import ListGroupsResponse
-from tests.unit.command.client.scripted import ScriptedCluster, topic_of
+from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.one_console import OneCluster, answer_of, ask
 
 

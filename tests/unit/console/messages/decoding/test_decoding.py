@@ -16,7 +16,7 @@ from command.admin.decode_options import DecodeOptions
 from console.messages.decoding import decoding as decoding_file
 from console.messages.decoding.decoding import DECODED_BYTES_MAX, Decoding
 from protocol.records import Record
-from tests.unit.command.client.scripted import ScriptedCluster
+from tests.unit.client.scripted import ScriptedCluster
 from tests.unit.console.messages.decoding.one_registry import OneRegistry, registry
 from tests.unit.console.messages.decoding.protos import AS_DICT, ORDER, order_file
 from tests.unit.console.one_console import OneCluster

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.groups.group_records import offset_commit_record
-from command.dump.decoders import decode_by
+from client.records.decoders import decode_by
 from console.segments.files.header_walk import Batch
 from console.segments.meaning import batch_contents
 from console.segments.meaning.batch_contents import (

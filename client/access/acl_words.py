@@ -1,0 +1,225 @@
+"""The words of `ottla acl`, which are those of `kafka-acls`, made into access control entries.
+
+    --allow-principal User:alice --producer --topic orders
+    --deny-principal User:* --deny-host 10.1.2.3 --operation All --topic pay --resource-pattern-type
+    prefixed
+
+Owns: which entries the words mean, and which words do not go together. Each resource is combined
+with each principal, host and operation. Knows no cluster (`client.access.acls`).
+
+Follows Kafka's `AclCommand` 4.3 and KIP-290.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from broker.config.start_error import StartError
+from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
+from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
+from protocol.ip_address import bytes_of_address, one_spelling
+from protocol.rights import OPERATIONS_OF
+
+ANY = 1
+MATCH = 2
+
+PATTERN_WORDS = {
+    "literal": int(PatternType.LITERAL),
+    "prefixed": int(PatternType.PREFIXED),
+    "match": MATCH,
+    "any": ANY,
+}
+
+_OF_PRODUCER = {
+    Resource.TOPIC: (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE),
+    Resource.TRANSACTIONAL_ID: (Operation.WRITE, Operation.DESCRIBE),
+}
+_OF_CONSUMER = {
+    Resource.TOPIC: (Operation.READ, Operation.DESCRIBE),
+    Resource.GROUP: (Operation.READ,),
+}
+_OPTION_OF = {
+    Resource.TOPIC: "--topic",
+    Resource.GROUP: "--group",
+    Resource.CLUSTER: "--cluster",
+    Resource.TRANSACTIONAL_ID: "--transactional-id",
+    Resource.DELEGATION_TOKEN: "--delegation-token",
+    Resource.USER: "--user-principal",
+}
+
+
+class Pattern(NamedTuple):
+    """What entries speak about: a type of resource, a name, and how the name is meant."""
+
+    resource: int
+    name: str
+    pattern: int
+
+
+class Words(NamedTuple):
+    """What was typed."""
+
+    resources: Mapping[Resource, Sequence[str]]
+    """Names by type; of the cluster its only one."""
+    pattern: str = "literal"
+    allow_principals: Sequence[str] = ()
+    deny_principals: Sequence[str] = ()
+    allow_hosts: Sequence[str] = ()
+    deny_hosts: Sequence[str] = ()
+    operations: Sequence[str] = ()
+    producer: bool = False
+    consumer: bool = False
+    idempotent: bool = False
+
+    def patterns(self) -> list[Pattern]:
+        """The resources, as patterns."""
+        kind = PATTERN_WORDS[self.pattern]
+        return [
+            Pattern(resource, name, kind)
+            for resource, names in self.resources.items()
+            for name in dict.fromkeys(names)
+        ]
+
+
+def entries_to_add(words: Words) -> list[Acl]:
+    """Which entries the words mean. Raises StartError where they mean none."""
+    if words.pattern not in ("literal", "prefixed"):
+        raise StartError(
+            f"--resource-pattern-type {words.pattern} only finds ACLs: a new one is literal or "
+            "prefixed"
+        )
+    if not (words.allow_principals or words.deny_principals):
+        raise StartError("an ACL needs --allow-principal or --deny-principal, such as User:alice")
+    operations = _checked(words)
+    for resource in words.resources:
+        _check_operations(resource, operations)
+    return [acl for acls in entries_by_pattern(words).values() for acl in acls]
+
+
+def entries_by_pattern(words: Words) -> dict[Pattern, list[Acl]]:
+    """For each resource that the words name, the entries that they mean; none where no principal
+    is named. Raises StartError."""
+    operations = _checked(words)
+    found: dict[Pattern, list[Acl]] = {}
+    for pattern, wanted in _operations_by_pattern(words, operations).items():
+        found[pattern] = [
+            Acl(pattern.resource, pattern.name, pattern.pattern, who, host, operation, permission)
+            for permission, principals, hosts in (
+                (Permission.ALLOW, words.allow_principals, words.allow_hosts),
+                (Permission.DENY, words.deny_principals, words.deny_hosts),
+            )
+            for who, host, operation in product(
+                dict.fromkeys(principals), dict.fromkeys(hosts or (ANY_HOST,)), wanted
+            )
+        ]
+    return found
+
+
+def doubts(acls: Sequence[Acl]) -> list[str]:
+    """Lines about entries that are stored and will never match anything."""
+    lines = []
+    for principal in dict.fromkeys(acl.principal for acl in acls):
+        kind = principal.partition(":")[0]
+        if kind != "User":
+            lines.append(f"{principal} never matches: principals are User:NAME, in this spelling")
+    for host in dict.fromkeys(acl.host for acl in acls):
+        if host != ANY_HOST and bytes_of_address(one_spelling(host)) is None:
+            lines.append(f"host {host} never matches: ACLs know addresses, no names or networks")
+    allowed = dict.fromkeys(acl.host for acl in acls if acl.permission == Permission.ALLOW)
+    for host in allowed:
+        address, _, zone = one_spelling(host).partition("%")
+        if zone and not zone.isdecimal():
+            lines.append(
+                f"host {host} never matches: its zone is the number of the broker's interface, "
+                f"as in {address}%2; without a zone it stands for all of them"
+            )
+    return lines
+
+
+def _operations_by_pattern(words: Words, operations: list[int]) -> dict[Pattern, list[int]]:
+    if not (words.producer or words.consumer):
+        return dict.fromkeys(words.patterns(), operations)
+    wanted: dict[Pattern, list[int]] = {}
+    for asked, of_resource in ((words.producer, _OF_PRODUCER), (words.consumer, _OF_CONSUMER)):
+        for pattern in words.patterns() if asked else ():
+            more = of_resource.get(Resource(pattern.resource), ())
+            known = wanted.get(pattern, [])
+            merged = [*known, *(one for one in more if one not in known)]
+            if merged:
+                wanted[pattern] = merged
+    if words.idempotent:
+        cluster = Pattern(Resource.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+        wanted[cluster] = [Operation.IDEMPOTENT_WRITE]
+    return wanted
+
+
+def _checked(words: Words) -> list[int]:
+    """The operations, or the default of all. Raises StartError for words that do not fit."""
+    if not words.patterns():
+        raise StartError(f"name what the ACLs are about: {', '.join(_OPTION_OF.values())}")
+    if words.producer or words.consumer:
+        _check_roles(words)
+    elif words.idempotent:
+        raise StartError("--idempotent goes with --producer")
+    for principal in (*words.allow_principals, *words.deny_principals):
+        kind, colon, name = principal.partition(":")
+        if not (kind and colon and name):
+            raise StartError(f"principal {principal}: write it as User:{principal.strip(':')}")
+    for hosts, principals, word in (
+        (words.allow_hosts, words.allow_principals, "allow"),
+        (words.deny_hosts, words.deny_principals, "deny"),
+    ):
+        if hosts and not principals:
+            raise StartError(f"--{word}-host goes with --{word}-principal (User:* is everybody)")
+    return [operation_of(one) for one in words.operations] or [ALL]
+
+
+def _check_roles(words: Words) -> None:
+    role = "--producer" if words.producer else "--consumer"
+    if words.operations or words.deny_principals or words.deny_hosts:
+        raise StartError(
+            f"{role} stands for operations that are allowed: leave out --operation, "
+            "--deny-principal and --deny-host"
+        )
+    if Resource.TOPIC not in words.resources:
+        raise StartError(f"{role} needs a --topic")
+    if words.consumer and Resource.GROUP not in words.resources:
+        raise StartError("--consumer needs a --group")
+    if words.idempotent and not words.producer:
+        raise StartError("--idempotent goes with --producer")
+    roles = (_OF_PRODUCER if words.producer else {}) | (_OF_CONSUMER if words.consumer else {})
+    for resource in words.resources:
+        if resource not in roles:
+            raise StartError(f"{role} says nothing about {_OPTION_OF[resource]}: leave it out")
+
+
+def operation_of(word: str) -> int:
+    """`Read`, `DescribeConfigs`, `describe_configs`, `All`. Raises StartError."""
+    plain = word.replace("_", "").replace("-", "").casefold()
+    if plain == "all":
+        return ALL
+    for one in Operation:
+        if one.name.replace("_", "").casefold() == plain:
+            return one
+    known = ", ".join(["All", *(operation_name(one).title().replace("_", "") for one in Operation)])
+    raise StartError(f"--operation {word} is none: {known}")
+
+
+def operation_name(number: int) -> str:
+    """As `kafka-acls` prints it: READ, ALL."""
+    if number == ALL:
+        return "ALL"
+    return next((one.name for one in Operation if one == number), str(number))
+
+
+def _check_operations(resource: Resource, operations: Sequence[int]) -> None:
+    able = OPERATIONS_OF[resource]
+    for operation in operations:
+        if operation != ALL and operation not in able:
+            names = ", ".join(one.name.title().replace("_", "") for one in able)
+            raise StartError(
+                f"--operation {operation_name(operation).title().replace('_', '')} means nothing "
+                f"for {_OPTION_OF[resource]}: {names} or All do"
+            )

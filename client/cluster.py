@@ -1,0 +1,322 @@
+"""A cluster as a client sees it: its brokers, who leads what, and one connection to each.
+
+Any broker answers what is about the whole cluster (`call`); records are at a partition's leader,
+groups at their coordinator (`call_at`). Owns the connections. What goes wrong on the way is one
+line, `StartError`; what the cluster refuses is `Refused`. Never retries what changes something.
+
+Follows Kafka's `NetworkClient` and `AdminApiDriver` for who is asked what.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TypeVar
+
+from broker.config.start_error import StartError
+from broker.network.blocking_client import CLIENT_ID, ApiNotServed, BlockingClient, Request
+from client.connection import (
+    TIMEOUT_S,
+    Unanswered,
+    command_guard,
+    explain,
+    in_turn,
+    parse_addresses,
+)
+from client.refusals import Refused, why
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.message import Message
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+RETRY_AFTER_S = 0.05
+LEADERS_WITHIN_S = 10.0
+"""How long a partition without a leader is waited for: an election takes less."""
+
+_NOT_YET = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+M = TypeVar("M", bound=Message)
+Address = tuple[str, int]
+Partition = tuple[str, int]
+
+
+class Cluster:
+    """`with Cluster(servers, config) as cluster: cluster.call(request, Response)`."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        command_config: str | None,
+        timeout_s: float = TIMEOUT_S,
+        client_id: str = CLIENT_ID,
+        known: Sequence[Address] = (),
+    ) -> None:
+        """Connect to the first address that answers; `known` are those of another `Cluster`
+        (`addresses`). Raises StartError."""
+        self._client_id = client_id
+        self._timeout_s = timeout_s
+        self._bootstrap = parse_addresses(bootstrap_servers)
+        self._guard = command_guard(command_config)
+        self._addresses: dict[int, Address] = {}
+        """Of the brokers, by id, as the last metadata told them."""
+        self._nodes: dict[int, BlockingClient] = {}
+        first = in_turn(self._bootstrap, known)
+        self._any_address, self._any = self._first_that_answers(first)
+
+    # --- questions --------------------------------------------------------------------------------
+
+    def call(self, request: Request, kind: type[M], version_max: int | None = None) -> M:
+        """The answer of some broker. Raises StartError where none comes."""
+        host, port = self._any_address
+        with self._told(request, host, f"{host}:{port}"):
+            self._any.send(request, version_max)
+            return self._any.receive(kind)
+
+    def call_at(
+        self, node_id: int, request: Request, kind: type[M], version_max: int | None = None
+    ) -> M:
+        """The answer of the broker `node_id`. Raises StartError where none comes."""
+        client = self.node(node_id)
+        host, port = self._addresses[node_id]
+        with self._told(request, host, f"broker {node_id}, {host}:{port}"):
+            client.skip_answers()  # of a reader that has enough
+            client.send(request, version_max)
+            return client.receive(kind)
+
+    def serves(self, api_key: int) -> bool:
+        """Whether the broker that answers for the cluster names the API."""
+        return self._any.serves(api_key)
+
+    def node(self, node_id: int) -> BlockingClient:
+        """A connection to the broker `node_id`, kept. Raises StartError."""
+        client = self._nodes.get(node_id)
+        if client is None:
+            if node_id not in self._addresses:
+                self.metadata([])
+            if node_id not in self._addresses:
+                raise StartError(f"broker {node_id} is not alive: ottla status shows who is")
+            client = self._nodes[node_id] = self._connected(node_id, self._addresses[node_id])
+        return client
+
+    def drop(self, node_id: int) -> None:
+        """Hang up on a broker that fails: the next question connects anew."""
+        client = self._nodes.pop(node_id, None)
+        if client is not None:
+            client.close()
+
+    def drop_owing(self) -> None:
+        """Hang up on the brokers that owe an answer nobody waits for any more."""
+        for node_id in [one for one, client in self._nodes.items() if client.waiting]:
+            self.drop(node_id)
+
+    @property
+    def broker_ids(self) -> list[int]:
+        """Of the brokers that are alive, as the last metadata told; in order."""
+        return sorted(self._addresses)
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Where another `Cluster` may connect: who answers this one, then the other brokers."""
+        return list(dict.fromkeys([self._any_address, *self._addresses.values()]))
+
+    # --- who has what -----------------------------------------------------------------------------
+
+    def metadata(self, topics: Sequence[str] | None) -> MetadataResponse:
+        """Of the topics named, or of all; brokers' addresses are learnt on the way. Makes none."""
+        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        request = MetadataRequest(wanted, allow_auto_topic_creation=False)
+        answer = self._from_any(request)
+        self._addresses = {one.node_id: (one.host, one.port) for one in answer.brokers}
+        return answer
+
+    def topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
+        """The topics named. Raises Refused where there is no such one, or it may not be seen."""
+        found = {one.name or "": one for one in self.metadata(list(dict.fromkeys(names))).topics}
+        for name, topic in found.items():
+            self._check(name, topic)
+        return found
+
+    def led_topics(self, names: Sequence[str]) -> dict[str, MetadataResponseTopic]:
+        """The same, once each partition has a leader: just after a topic is made, or in an
+        election, that takes a moment. Raises Refused."""
+        deadline = time.monotonic() + LEADERS_WITHIN_S
+        while True:
+            found = self.topics(names)
+            leaderless = [
+                f"{name}-{one.partition_index}"
+                for name, topic in found.items()
+                for one in topic.partitions
+                if one.leader_id not in self._addresses
+            ]
+            if not leaderless and all(topic.partitions for topic in found.values()):
+                return found
+            if time.monotonic() > deadline:
+                which = ", ".join(leaderless[:3]) or ", ".join(names)
+                raise Refused(f"no leader for {which}: ottla status shows what is wrong")
+            time.sleep(RETRY_AFTER_S)
+
+    def coordinator(self, group: str) -> int:
+        """The broker that keeps the group. Raises Refused."""
+        from protocol.messages.find_coordinator import (
+            FindCoordinatorRequest,
+            FindCoordinatorResponse,
+        )
+
+        request = FindCoordinatorRequest(coordinator_keys=[group])
+        answer = self.settled(
+            lambda: self.call(request, FindCoordinatorResponse),
+            lambda found: found.coordinators[0].error_code,
+        )
+        found = answer.coordinators[0]
+        if found.error_code:
+            reason = why(found.error_code, found.error_message, f"Describe on group {group}")
+            raise Refused(f"group {group}: {reason}")
+        self._addresses.setdefault(found.node_id, (found.host, found.port))
+        return found.node_id
+
+    def at_coordinator(
+        self,
+        group: str,
+        request: Request,
+        kind: type[M],
+        code_of: Callable[[M], int],
+        version_max: int | None = None,
+    ) -> M:
+        """The answer of the broker that keeps the group, whose error `code_of` finds; once it is
+        settled who that is. Raises Refused, StartError."""
+        return self.settled(
+            lambda: self.call_at(self.coordinator(group), request, kind, version_max), code_of
+        )
+
+    def settled(self, ask: Callable[[], M], code_of: Callable[[M], int]) -> M:
+        """The answer, asked for again while a coordinator is not there yet, or loads, or moves."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            answer = ask()
+            if code_of(answer) not in _NOT_YET or time.monotonic() > deadline:
+                return answer
+            time.sleep(RETRY_AFTER_S)
+
+    def by_leader(
+        self, topics: Mapping[str, MetadataResponseTopic], wanted: Iterable[Partition]
+    ) -> dict[int, list[Partition]]:
+        """Partitions by the broker that leads them; those without a leader are left out."""
+        leaders = {
+            (name, one.partition_index): one.leader_id
+            for name, topic in topics.items()
+            for one in topic.partitions
+        }
+        found: dict[int, list[Partition]] = {}
+        for partition in wanted:
+            leader = leaders.get(partition, -1)
+            if leader in self._addresses:
+                found.setdefault(leader, []).append(partition)
+        return found
+
+    # --- within -----------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for client in (self._any, *self._nodes.values()):
+            client.close()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _from_any(self, request: MetadataRequest) -> MetadataResponse:
+        """Metadata of whoever answers: a broker may have died since it was asked last."""
+        try:
+            return self.call(request, MetadataResponse)
+        except StartError:
+            known = [one for one in self._addresses.values() if one != self._any_address]
+            self._any.close()
+            self._any_address, self._any = self._first_that_answers([*known, *self._bootstrap])
+        return self.call(request, MetadataResponse)
+
+    def _first_that_answers(self, addresses: Sequence[Address]) -> tuple[Address, BlockingClient]:
+        unanswered = Unanswered(self._timeout_s, self._guard)
+        for host, port in dict.fromkeys(addresses):
+            try:
+                client = BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)
+            except (OSError, ProtocolError) as error:
+                unanswered.add((host, port), error)
+            else:
+                return (host, port), client
+        raise unanswered.error()
+
+    def _connected(self, node_id: int, address: Address) -> BlockingClient:
+        host, port = address
+        try:
+            return BlockingClient(host, port, self._timeout_s, self._client_id, self._guard)
+        except (OSError, ProtocolError) as error:
+            reason = explain(error, self._timeout_s, self._guard, host)
+            raise StartError(
+                f"broker {node_id} says that clients reach it at {host}:{port}, and there is no "
+                f"answer there ({reason}): is its advertised.listeners right?"
+            ) from error
+
+    @contextmanager
+    def _told(self, request: Request, host: str, where: str) -> Iterator[None]:
+        name = ApiKey(request.API_KEY).name.title().replace("_", "")
+        try:
+            yield
+        except ApiNotServed as error:
+            raise StartError(
+                f"what answers there has no {name}: is it a broker's port, of Ottla or of Apache "
+                "Kafka 3.9 or later?"
+            ) from error
+        except (OSError, ProtocolError) as error:
+            reason = explain(error, self._timeout_s, self._guard, host)
+            raise StartError(
+                f"{name} was sent to {where} and not answered ({reason}); whether it was done is "
+                "not known"
+            ) from error
+
+    def _check(self, name: str, topic: MetadataResponseTopic) -> None:
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise Refused(
+                f"no topic {name}{self._like(name)} (ottla topic list shows all, "
+                f"ottla topic create {name} makes it)"
+            )
+        if topic.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
+            raise Refused(f"topic {name}: {why(topic.error_code, None, f'Describe on {name}')}")
+
+    def _like(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        names = [one.name or "" for one in self.metadata(None).topics]
+        like = get_close_matches(name, names, 1)
+        return f"; did you mean {like[0]}?" if like else ""
+
+
+def partitions_of(topics: Mapping[str, MetadataResponseTopic]) -> list[Partition]:
+    """All of them, in order."""
+    return [
+        (name, one.partition_index)
+        for name, topic in sorted(topics.items())
+        for one in sorted(topic.partitions, key=_index)
+    ]
+
+
+def _index(one: MetadataResponsePartition) -> int:
+    return one.partition_index

@@ -1,0 +1,97 @@
+"""Many groups of one coordinator, asked in few requests: where they stand, how many members.
+
+A group that moved to another broker meanwhile, or that may not be seen, is left out: whoever looks
+at many looks again. Owns no connection. Follows KIP-709 (OffsetFetch of several groups) and KIP-848
+(ConsumerGroupDescribe).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from client.cluster import Cluster, Partition
+from client.groups.committed import OFFSETS_BY_NAME
+from client.groups.groups import CONSUMER, Listed
+from protocol.api_keys import ApiKey
+from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+)
+
+GROUPS_A_REQUEST = 100
+WITHOUT_OFFSETS = ("share",)
+"""Types of groups that commit no offsets."""
+_EMPTY = ("Empty", "Dead")
+
+
+def committed_of_many(
+    cluster: Cluster, groups: Mapping[int, Sequence[Listed]]
+) -> dict[str, dict[Partition, int]]:
+    """What each group has committed; `groups` by the broker that keeps them. Raises StartError."""
+    found: dict[str, dict[Partition, int]] = {}
+    for node_id, listed in groups.items():
+        names = [one.group for one in listed if one.type.lower() not in WITHOUT_OFFSETS]
+        for some in _some(names):
+            asked = [OffsetFetchRequestGroup(name, topics=None) for name in some]
+            request = OffsetFetchRequest(groups=asked)
+            answer = cluster.call_at(node_id, request, OffsetFetchResponse, OFFSETS_BY_NAME)
+            for one in answer.groups:
+                if not one.error_code:
+                    found[one.group_id] = {
+                        (topic.name, partition.partition_index): partition.committed_offset
+                        for topic in one.topics
+                        for partition in topic.partitions
+                        if partition.committed_offset >= 0
+                    }
+    return found
+
+
+def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[Listed]]) -> dict[str, int]:
+    """How many members each group has; share and streams groups are left out. Raises StartError."""
+    found: dict[str, int] = {}
+    for node_id, listed in groups.items():
+        found |= {one.group: 0 for one in listed if one.state in _EMPTY}
+        full = [one for one in listed if one.state not in _EMPTY]
+        new = [one.group for one in full if one.type.lower() == CONSUMER]
+        if new and cluster.node(node_id).serves(ApiKey.CONSUMER_GROUP_DESCRIBE):
+            found |= _of_new_protocol(cluster, node_id, new)
+        found |= _of_classic(cluster, node_id, [one.group for one in full if _is_classic(one)])
+    return found
+
+
+def _of_new_protocol(cluster: Cluster, node_id: int, names: Sequence[str]) -> dict[str, int]:
+    from protocol.messages.consumer_group_describe import (
+        ConsumerGroupDescribeRequest,
+        ConsumerGroupDescribeResponse,
+    )
+
+    found = {}
+    for some in _some(names):
+        request = ConsumerGroupDescribeRequest(some)
+        answer = cluster.call_at(node_id, request, ConsumerGroupDescribeResponse)
+        for one in answer.groups:
+            if not one.error_code:
+                found[one.group_id] = len(one.members)
+    return found
+
+
+def _of_classic(cluster: Cluster, node_id: int, names: Sequence[str]) -> dict[str, int]:
+    found = {}
+    for some in _some(names):
+        answer = cluster.call_at(node_id, DescribeGroupsRequest(some), DescribeGroupsResponse)
+        for one in answer.groups:
+            if not one.error_code:
+                found[one.group_id] = len(one.members)
+    return found
+
+
+def _is_classic(one: Listed) -> bool:
+    """Brokers before Kafka 3.8 tell no type."""
+    return one.type.lower() in ("", "classic")
+
+
+def _some(names: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(names), GROUPS_A_REQUEST):
+        yield list(names[start : start + GROUPS_A_REQUEST])

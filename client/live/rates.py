@@ -1,0 +1,146 @@
+"""What goes on between two looks at a cluster: topics by what is written, groups by their lag.
+
+Owns the sums. Pure: a look is a `Sample`, times are seconds of any clock. A topic or a group that
+only one of the two looks has seen has no rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from client.tables import ByteCount, aligned, printable, size_text
+
+Partition = tuple[str, int]
+
+_TOPIC_HEADINGS = ("TOPIC", "RECORDS/S", "BYTES/S", "PARTITIONS", "RECORDS", "BYTES")
+_GROUP_HEADINGS = ("GROUP", "LAG", "CHANGE/S", "READ/S")
+_OTHER_LINES = 4
+"""The line of sums, the two headings, a line between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look, at `at`: ends and leaders' bytes by partition, offsets that groups committed."""
+
+    at: float
+    starts: Mapping[Partition, int] = field(default_factory=dict)
+    ends: Mapping[Partition, int] = field(default_factory=dict)
+    sizes: Mapping[Partition, int] = field(default_factory=dict)
+    committed: Mapping[str, Mapping[Partition, int]] = field(default_factory=dict)
+
+
+class TopicRate(NamedTuple):
+    """A topic: what came a second, and what is there."""
+
+    topic: str
+    records_per_s: float | None
+    bytes_per_s: float | None
+    partitions: int
+    records: int
+    bytes: ByteCount
+
+
+class GroupRate(NamedTuple):
+    """A group: how far it is behind, how that changes a second, and how much it reads."""
+
+    group: str
+    lag: int
+    change_per_s: float | None
+    read_per_s: float | None
+
+
+def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
+    """Of all topics, those with most bytes a second first."""
+    passed = max(now.at - before.at, 1e-9)
+    rows = []
+    by_topic: dict[str, list[Partition]] = {}
+    for at in now.ends:
+        by_topic.setdefault(at[0], []).append(at)
+    for topic, own in by_topic.items():
+        seen = [at for at in own if at in before.ends]
+        records = sum(now.ends[at] - now.starts.get(at, 0) for at in own)
+        size = sum(now.sizes.get(at, 0) for at in own)
+        came = sum(max(now.ends[at] - before.ends[at], 0) for at in seen)
+        grown = sum(max(now.sizes.get(at, 0) - before.sizes.get(at, 0), 0) for at in seen)
+        of_records, of_bytes = (came / passed, grown / passed) if seen else (None, None)
+        rows.append(TopicRate(topic, of_records, of_bytes, len(own), records, ByteCount(size)))
+    return sorted(rows, key=_busiest)
+
+
+def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
+    """Of all groups that have committed something, those furthest behind first."""
+    passed = max(now.at - before.at, 1e-9)
+    rows = []
+    for group, committed in now.committed.items():
+        lag = _lag(committed, now.ends)
+        if lag is None:
+            continue
+        then = before.committed.get(group)
+        behind = None if then is None else _lag(then, before.ends)
+        if then is None or behind is None:
+            rows.append(GroupRate(group, lag, None, None))
+            continue
+        read = sum(max(offset - then.get(at, offset), 0) for at, offset in committed.items())
+        rows.append(GroupRate(group, lag, (lag - behind) / passed, read / passed))
+    return sorted(rows, key=_furthest)
+
+
+def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int) -> list[str]:
+    """Lines of one screen, at most `height`: the topics have half of it, and what groups leave."""
+    room = max(height - _OTHER_LINES, 2)
+    of_groups = min(len(groups), max(room // 2, room - len(topics)))
+    of_topics = min(len(topics), room - of_groups)
+    records = sum(one.records_per_s or 0 for one in topics)
+    size = sum(one.bytes_per_s or 0 for one in topics)
+    counts = f"{_count(len(topics), 'topic')}, {_count(len(groups), 'group')}"
+    lines = [f"{records:,.0f} records/s, {size_text(size)}/s written to {counts}"]
+    rows = [
+        [
+            printable(one.topic),
+            _rate(one.records_per_s),
+            "-" if one.bytes_per_s is None else size_text(one.bytes_per_s),
+            str(one.partitions),
+            f"{one.records:,}",
+            size_text(one.bytes),
+        ]
+        for one in topics[:of_topics]
+    ]
+    lines += aligned([_TOPIC_HEADINGS, *rows])
+    if groups:
+        behind = [
+            [
+                printable(one.group),
+                f"{one.lag:,}",
+                _rate(one.change_per_s, signed=True),
+                _rate(one.read_per_s),
+            ]
+            for one in groups[:of_groups]
+        ]
+        lines += ["", *aligned([_GROUP_HEADINGS, *behind])]
+    return lines[:height]
+
+
+def _lag(committed: Mapping[Partition, int], ends: Mapping[Partition, int]) -> int | None:
+    """How far behind the ends; None where none of its partitions is known."""
+    lags = [max(ends[at] - offset, 0) for at, offset in committed.items() if at in ends]
+    return sum(lags) if lags else None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _rate(rate: float | None, *, signed: bool = False) -> str:
+    if rate is None:
+        return "-"
+    return f"{rate:+,.0f}" if signed and round(rate) else f"{rate:,.0f}"
+
+
+def _busiest(one: TopicRate) -> tuple[float, float, str]:
+    return -(one.bytes_per_s or 0), -(one.records_per_s or 0), one.topic
+
+
+def _furthest(one: GroupRate) -> tuple[int, str]:
+    return -one.lag, one.group

@@ -1,0 +1,61 @@
+"""Which offsets words for places mean, in the partitions of a cluster.
+
+Shared by who reads and by who moves a group. Owns no connection; the words are those of `places`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from client.cluster import Cluster, Partition
+from client.offsets import NO_OFFSET, READ_UNCOMMITTED, ends, list_offsets
+from client.places import END, LAST, OFFSET, TIME, Place
+from protocol.messages.metadata import MetadataResponseTopic
+
+
+class Span(NamedTuple):
+    """What a partition holds: the offsets from `first` up to `last`, which is the next one."""
+
+    first: int
+    last: int
+
+
+def spans(
+    cluster: Cluster,
+    topics: Mapping[str, MetadataResponseTopic],
+    wanted: Sequence[Partition],
+    isolation_level: int = READ_UNCOMMITTED,
+) -> dict[Partition, Span]:
+    """Of each partition that has a leader. Raises Refused."""
+    first, last = ends(cluster, topics, wanted, isolation_level)
+    return {at: Span(first[at], last[at]) for at in wanted if at in first and at in last}
+
+
+def offsets_at(
+    cluster: Cluster,
+    topics: Mapping[str, MetadataResponseTopic],
+    held: Mapping[Partition, Span],
+    place: Place,
+) -> dict[Partition, int]:
+    """The offset of the place in each partition, within what it holds. Raises Refused.
+
+    A time is the first record that is not before it; where there is none, the end.
+    """
+    if place.kind == TIME:
+        found = list_offsets(cluster, topics, dict.fromkeys(held, place.number))
+        late = {at for at, offset in found.items() if offset == NO_OFFSET}
+        return {at: span.last if at in late else found[at] for at, span in held.items()}
+    return {at: _within(span, _offset_at(place, span)) for at, span in held.items()}
+
+
+def _offset_at(place: Place, span: Span) -> int:
+    if place.kind == OFFSET:
+        return place.number
+    if place.kind == LAST:
+        return span.last - place.number
+    return span.last if place == END else span.first
+
+
+def _within(span: Span, offset: int) -> int:
+    return min(max(offset, span.first), span.last)

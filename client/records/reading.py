@@ -1,0 +1,301 @@
+"""Reading partitions from their leaders: the loop behind `ottla consume`.
+
+One Fetch is on its way to each leader while what came before is decoded; its answer waits in the
+socket meanwhile. Owns where each partition is read next. Batches are given whole, their checksums
+looked at; what was deleted meanwhile is passed over and counted. Never commits anything.
+
+Follows KIP-74 (a batch that is larger than asked for comes all the same), KIP-98 (aborted
+transactions are left out by the list that a Fetch brings).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from broker.config.start_error import StartError
+from broker.network.blocking_client import BlockingClient, wait_for_answers
+from client.cluster import LEADERS_WITHIN_S, RETRY_AFTER_S, Cluster, Partition
+from client.offsets import EARLIEST, list_offsets
+from client.refusals import Refused, why
+from protocol.compression import decompress
+from protocol.control_records import ControlRecordType, control_record_type
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from protocol.record_batch import (
+    HEADER_SIZE,
+    CorruptBatch,
+    RecordBatchHeader,
+    crc_is_valid,
+    iterate_batches,
+)
+from protocol.records import UNPACKED_LIMIT_BYTES, iterate_records
+
+PARTITION_BYTES_MAX = 4 * 1024 * 1024
+ANSWER_BYTES_MAX = 16 * 1024 * 1024
+WAIT_MS = 500
+_VERSION_MAX = 12
+"""The last that names topics instead of numbering them."""
+
+_MOVED = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+)
+
+
+class Batch(NamedTuple):
+    """One batch of a partition, at `pos` of `data`; of its records those of `first` up to `stop`
+    were asked for."""
+
+    topic: str
+    partition: int
+    header: RecordBatchHeader
+    data: memoryview
+    pos: int
+    first: int
+    stop: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its records were asked for."""
+        return self.header.base_offset >= self.first and self.header.last_offset < self.stop
+
+    def unpacked(self) -> bytes:
+        """The bytes of its records. Raises DecompressionLimit, CorruptBatch."""
+        packed = self.data[self.pos + HEADER_SIZE : self.pos + self.header.size_in_bytes]
+        if self.header.compression:
+            return decompress(self.header.compression, packed, UNPACKED_LIMIT_BYTES)
+        return bytes(packed)
+
+
+@dataclass(slots=True)
+class Position:
+    """Where a partition is read next, and before which offset it ends; None: it never does."""
+
+    offset: int
+    stop: int | None = None
+    deleted: int = 0
+    """Offsets that were gone before they were read."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.stop is not None and self.offset >= self.stop
+
+    def move(self, offset: int) -> None:
+        """Go on from there."""
+        self.offset = offset
+
+    def skip_deleted(self, first: int) -> None:
+        """Go on at the first offset that is left."""
+        self.deleted += first - self.offset
+        self.offset = first
+
+    def follow(self) -> None:
+        """Never end."""
+        self.stop = None
+
+
+class Reader:
+    """`for batch in Reader(cluster, positions).batches(): …`."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        positions: Mapping[Partition, Position],
+        isolation_level: int,
+        partition_bytes_max: int = PARTITION_BYTES_MAX,
+    ) -> None:
+        """`positions`: of each partition to read; they move as batches are given. An answer brings
+        at most `partition_bytes_max` of each, or one batch that is larger."""
+        self._cluster = cluster
+        self.positions = dict(positions)
+        self._isolation_level = isolation_level
+        self._partition_bytes_max = partition_bytes_max
+        self._leaders: dict[int, list[Partition]] = {}
+        self._trouble_since: float | None = None
+
+    def batches(self, *, wait_ms: int = WAIT_MS) -> Iterator[Batch]:
+        """Each batch, until all partitions are at their stops. Raises Refused, StartError.
+
+        Whoever stops before that leaves no answer behind that the next reader would take for its
+        own: the connections on which one is owed are closed.
+        """
+        self._find_leaders()
+        try:
+            while any(not one.is_done for one in self.positions.values()):
+                clients = self._ask_all(wait_ms)
+                for client in wait_for_answers(list(clients), 1 + wait_ms / 1000):
+                    yield from self._answered(clients[client], client, wait_ms)
+        finally:
+            self._cluster.drop_owing()
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def _find_leaders(self) -> None:
+        open_ones = [at for at, one in self.positions.items() if not one.is_done]
+        topics = self._cluster.led_topics([name for name, _ in open_ones]) if open_ones else {}
+        self._leaders = self._cluster.by_leader(topics, open_ones)
+
+    def _ask_all(self, wait_ms: int) -> dict[BlockingClient, int]:
+        """Have a Fetch under way to each leader; the connections and whose they are."""
+        clients = {}
+        for node_id in list(self._leaders):
+            try:
+                client = self._cluster.node(node_id)
+                if client.waiting or self._ask(node_id, client, wait_ms):
+                    clients[client] = node_id
+            except (OSError, ProtocolError, StartError) as error:
+                self._again(node_id, error)
+                return self._ask_all(wait_ms)
+        return clients
+
+    def _ask(self, node_id: int, client: BlockingClient, wait_ms: int) -> bool:
+        """Send a Fetch; False where nothing of this leader is wanted any more."""
+        by_topic: dict[str, list[FetchPartition]] = {}
+        for name, index in self._leaders.get(node_id, ()):
+            position = self.positions[name, index]
+            if not position.is_done:
+                wanted = FetchPartition(
+                    index,
+                    fetch_offset=position.offset,
+                    partition_max_bytes=self._partition_bytes_max,
+                )
+                by_topic.setdefault(name, []).append(wanted)
+        if not by_topic:
+            return False
+        topics = [FetchTopic(name, partitions=wanted) for name, wanted in by_topic.items()]
+        request = FetchRequest(
+            max_wait_ms=wait_ms,
+            min_bytes=1,
+            max_bytes=ANSWER_BYTES_MAX,
+            isolation_level=self._isolation_level,
+            topics=topics,
+        )
+        client.send(request, _VERSION_MAX)
+        return True
+
+    def _again(self, node_id: int, error: Exception | None) -> None:
+        """Find the leaders anew: a broker died, or a partition moved. Raises after a while."""
+        self._cluster.drop(node_id)
+        now = time.monotonic()
+        if self._trouble_since is None:
+            self._trouble_since = now
+        elif now - self._trouble_since > LEADERS_WITHIN_S:
+            if isinstance(error, StartError):
+                raise error
+            raise StartError(f"broker {node_id} does not answer ({error})") from error
+        time.sleep(RETRY_AFTER_S)
+        self._find_leaders()
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def _answered(self, node_id: int, client: BlockingClient, wait_ms: int) -> Iterator[Batch]:
+        try:
+            answer = client.receive(FetchResponse)
+            found, moved = self._taken(answer)
+            if not moved:
+                self._trouble_since = None
+                self._rotate(node_id, found)
+                self._ask(node_id, client, wait_ms)
+        except (OSError, ProtocolError) as error:
+            self._again(node_id, error)
+            return
+        yield from found
+        if moved:
+            self._again(node_id, None)
+
+    def _taken(self, answer: FetchResponse) -> tuple[list[Batch], bool]:
+        """The batches of an answer, and whether a partition is led by somebody else now."""
+        found: list[Batch] = []
+        moved = False
+        if answer.error_code:
+            raise Refused(f"Fetch: {why(answer.error_code, None, '')}")
+        for topic in answer.responses:
+            for one in topic.partitions:
+                at = (topic.topic, one.partition_index)
+                if one.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    self._skip_deleted(at)
+                elif one.error_code in _MOVED:
+                    moved = True
+                elif one.error_code:
+                    reason = why(one.error_code, None, f"Read on topic {topic.topic}")
+                    raise Refused(f"{topic.topic}-{one.partition_index}: {reason}")
+                else:
+                    found += self._batches_of(at, one)
+        return found, moved
+
+    def _batches_of(self, at: Partition, data: PartitionData) -> list[Batch]:
+        position = self.positions[at]
+        view = data.records if isinstance(data.records, memoryview) else memoryview(b"")
+        aborted = _Aborted(data.aborted_transactions or ())
+        found = []
+        for pos, header in iterate_batches(view, allow_partial_tail=True):
+            if position.is_done:
+                break
+            if header.last_offset < position.offset:
+                continue
+            if not crc_is_valid(view, pos, header):
+                raise CorruptBatch(f"{at[0]}-{at[1]}: the batch at {header.base_offset} is damaged")
+            if not aborted.leaves_out(header, view, pos):
+                stop = header.next_offset if position.stop is None else position.stop
+                found.append(Batch(*at, header, view, pos, position.offset, stop))
+            position.move(header.next_offset)
+        limit = data.last_stable_offset if self._isolation_level else data.high_watermark
+        if not view and position.stop is not None and position.offset >= limit:
+            position.move(position.stop)  # what lay there is gone
+        return found
+
+    def _skip_deleted(self, at: Partition) -> None:
+        """Go on at the first offset that is left. Raises Refused where there is none behind."""
+        topics = self._cluster.led_topics([at[0]])
+        first = list_offsets(self._cluster, topics, {at: EARLIEST})[at]
+        position = self.positions[at]
+        if first <= position.offset:
+            raise Refused(f"{at[0]}-{at[1]}: it ends before offset {position.offset}")
+        position.skip_deleted(first)
+
+    def _rotate(self, node_id: int, found: list[Batch]) -> None:
+        """Let those that gave nothing be first in the next Fetch: an answer has an end."""
+        partitions = self._leaders.get(node_id, [])
+        if len(partitions) > 1 and found:
+            given = {(one.topic, one.partition) for one in found}
+            partitions.sort(key=given.__contains__)
+
+
+class _Aborted:
+    """Whose records of one answer are not to be seen, by the list that came with it: aborted
+    transactions that reach into it, by producer and first offset. Control records never are."""
+
+    def __init__(self, listed: Sequence[AbortedTransaction]) -> None:
+        self._to_come = sorted(listed, key=_first_offset, reverse=True)
+        self._producers: dict[int, None] = {}
+
+    def leaves_out(self, header: RecordBatchHeader, data: memoryview, pos: int) -> bool:
+        """Whether the next batch is to be passed over."""
+        while self._to_come and self._to_come[-1].first_offset <= header.last_offset:
+            self._producers[self._to_come.pop().producer_id] = None
+        if not header.is_control:
+            return header.is_transactional and header.producer_id in self._producers
+        for record in iterate_records(data, pos):
+            if control_record_type(record.key) == ControlRecordType.ABORT:
+                self._producers.pop(header.producer_id, None)
+        return True
+
+
+def _first_offset(one: AbortedTransaction) -> int:
+    return one.first_offset

@@ -1,0 +1,58 @@
+"""The state of a cluster, from the first of its nodes that answers.
+
+`client.cluster_status` says what is asked and what counts as degraded; here are the connections,
+one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
+from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
+from client.cluster_status import ClusterStatus, StatusRefused, ask
+from client.connection import Address, Unanswered
+from protocol.errors import ProtocolError
+
+TIMEOUT_S = 5.0
+
+
+def status_of(
+    addresses: Sequence[Address],
+    timeout_s: float = TIMEOUT_S,
+    guard: ClientGuard = PLAINTEXT_GUARD,
+) -> ClusterStatus:
+    """Return what the first node that answers tells; StartError where none does."""
+    unanswered, verdict = Unanswered(timeout_s, guard), "no broker answers"
+    for host, port in addresses:
+        try:
+            with BlockingClient(host, port, timeout_s, guard=guard) as client:
+                status = ask(partial(_answer, client))
+        except (OSError, ProtocolError, StatusRefused) as error:
+            unanswered.add((host, port), error)
+            if isinstance(error, StatusRefused):
+                verdict = "no broker tells the cluster's state"
+        else:
+            return status if status.quorum is not None else _with_those_that_answer(status)
+    raise unanswered.error(verdict)
+
+
+def _with_those_that_answer(status: ClusterStatus) -> ClusterStatus:
+    """Return the status with the brokers that take a connection: no quorum fences the others."""
+    return replace(
+        status,
+        brokers=[
+            one if one.fenced else replace(one, reachable=accepts(one.host, one.port))
+            for one in status.brokers
+        ],
+    )
+
+
+def _answer(client: BlockingClient, request: Any) -> Any:
+    try:
+        return client.call(request)
+    except ApiNotServed:
+        return None

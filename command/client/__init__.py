@@ -1,1 +1,0 @@
-"""A small client of Ottla and of Apache Kafka: what the commands read and write by."""

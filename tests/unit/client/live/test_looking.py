@@ -1,0 +1,51 @@
+"""A look holds ends, leaders' bytes and where groups stand; what cannot be told is left out."""
+
+from __future__ import annotations
+
+from client.live.looking import look, seen_topics
+from protocol.errors import ErrorCode
+from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from protocol.messages.metadata import MetadataResponseTopic
+from tests.unit.client.groups import answers
+from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
+from tests.unit.client.topic_answers import sizes
+
+
+def cluster() -> ScriptedCluster:
+    denied = answers.committed_by("hidden", error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    return ScriptedCluster(
+        [
+            topic_of("t"),
+            topic_of("__x", is_internal=True),
+            MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "secret"),
+        ],
+        {
+            "ListOffsetsRequest": offsets_of,
+            "DescribeLogDirsRequest": sizes,
+            "ListGroupsRequest": ListGroupsResponse(
+                groups=[ListedGroup("g"), ListedGroup("hidden")]
+            ),
+            "OffsetFetchRequest": answers.committed({"t": {0: 8}}, hidden=denied),
+        },
+    )
+
+
+def test_topics_that_may_be_seen_from_one_answer() -> None:
+    one = cluster()
+    assert list(seen_topics(one, internal=False)) == ["t"]
+    assert list(seen_topics(one, internal=True)) == ["t", "__x"]
+    assert len(one.asked) == 2
+
+
+def test_a_look() -> None:
+    one = cluster()
+    sample = look(one, seen_topics(one, internal=False), 5.0)
+    assert (sample.at, sample.starts, sample.ends) == (5.0, {("t", 0): 3}, {("t", 0): 10})
+    assert sample.sizes == {("t", 0): 100}
+    assert sample.committed == {"g": {("t", 0): 8}, "hidden": {}}
+
+
+def test_only_the_groups_that_are_named() -> None:
+    one = cluster()
+    assert look(one, seen_topics(one, internal=False), 5.0, ["g"]).committed == {"g": {("t", 0): 8}}
+    assert one.asked_for("ListGroupsRequest") == []
