@@ -16,6 +16,7 @@ COPY simulation simulation
 COPY testbed testbed
 COPY command command
 COPY client client
+COPY ground ground
 COPY log_format log_format
 COPY protocol protocol
 COPY storage storage

@@ -20,7 +20,7 @@ COSTS := .cache/costs.json
 ARGS ?=
 # As pip does with what it installs: a start then compiles nothing, also where the environment says
 # PYTHONDONTWRITEBYTECODE, which costs it half a second.
-COMPILE = $(BIN)/python -m compileall -q broker client command console controller log_format ottla protocol simulation storage testbed
+COMPILE = $(BIN)/python -m compileall -q broker client command console controller ground log_format ottla protocol simulation storage testbed
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test test-budget test-long check check-types check-style check-tests test-portable sim compat differential chaos bench docs format clean
@@ -64,7 +64,7 @@ check-tests: check-style
 		tests/unit tests/architecture --deselect tests/architecture/test_tools.py $(ARGS)
 
 test-portable: $(VENV)/.tests-installed ## the unit tests, and types, without what only Linux has, as on macOS
-	$(BIN)/mypy --platform darwin --no-warn-unreachable -p broker -p client -p command -p console -p controller -p log_format -p ottla -p pipeline -p protocol -p simulation -p storage -p testbed
+	$(BIN)/mypy --platform darwin --no-warn-unreachable -p broker -p client -p command -p console -p controller -p ground -p log_format -p ottla -p pipeline -p protocol -p simulation -p storage -p testbed
 	PYTHONPATH=tests/portable $(PYTEST) -q -n $(JOBS) tests/unit tests/compat/test_portable.py --ignore tests/unit/bench $(ARGS)
 
 sim: $(VENV)/.tests-installed ## a whole cluster, and one broker, in virtual time; SEEDS=1000 for more

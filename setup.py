@@ -12,6 +12,7 @@ SERVER = (
     "command",
     "console",
     "controller",
+    "ground",
     "log_format",
     "pipeline",
     "protocol",

@@ -1,4 +1,4 @@
-"""Time and threads for the cores: the ports of `storage.ports`, filled by asyncio and threads.
+"""Time and threads for the cores: the ports of `ground.ports`, filled by asyncio and threads.
 
 Owns: the two clocks, timers on the event loop, and pools of threads for work that may block.
 Never: broker state. A job runs in a thread with immutable things; its `done` runs on the loop.
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from storage.ports import Scheduler, Timer
+from ground.ports import Scheduler, Timer
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def plainly(callback: Callable[..., None], *values: object) -> None:
 
 
 class LoopScheduler:
-    """`storage.ports.Scheduler` on an event loop; to be used on that loop's thread only."""
+    """`ground.ports.Scheduler` on an event loop; to be used on that loop's thread only."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -113,7 +113,7 @@ class WatchedScheduler:
 
 
 class BlockingPool:
-    """`storage.ports.Blocking`: at most `threads` jobs at once, further ones wait in order.
+    """`ground.ports.Blocking`: at most `threads` jobs at once, further ones wait in order.
 
     Threads are started as jobs need them and stay. `submit` is called on the loop's thread, and
     `done` runs there. `outstanding` counts jobs from `submit` until just before their `done`.

@@ -49,7 +49,7 @@ def command_guard(command_config: str | None) -> ClientGuard:
         return PLAINTEXT_GUARD
     from broker.config.file import load_client_security
     from broker.node.client_guards import asking_guard
-    from storage.config_def import ConfigError
+    from ground.config_def import ConfigError
 
     security, warnings = load_client_security(command_config)
     for warning in warnings:

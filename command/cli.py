@@ -22,7 +22,7 @@ from command.admin.decode_options import DecodeOptions, with_decode_options
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.command_list import Commands
 from command.completion import VARIABLE
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 if TYPE_CHECKING:
     from broker.config.endpoints import EndPoint

@@ -36,8 +36,8 @@ from command.cluster_folder import ClusterFolder, open_folder
 from command.cluster_layout import HOST, PORTS, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
 from command.nodes.running import holder_of, is_asked_to_start, take_request
+from ground.filesystem import LocalFilesystem
 from ottla.__main__ import READY, ottla_command
-from storage.filesystem import LocalFilesystem
 from storage.log.checkpoints import LOCK_FILE
 
 STATUS_INTERVAL_S = 2.0

@@ -43,8 +43,8 @@ from command.cluster_layout import (
 )
 from command.cluster_security import NodeSecurity
 from controller.storage_format import new_cluster_id
+from ground.filesystem import LocalFilesystem
 from storage.directories.log_dirs import read_meta_properties
-from storage.filesystem import LocalFilesystem
 
 DEFAULT_BROKERS = 3
 

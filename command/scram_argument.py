@@ -24,8 +24,8 @@ from controller.metadata.scram_credential import (
     salted_password,
 )
 from controller.metadata.snapshot import credential_record
+from ground.java_literals import integer, trim
 from protocol.messages.metadata_records import UserScramCredentialRecord
-from storage.java_literals import integer, trim
 
 OPTION = "--add-scram"
 SALT_BYTES = 16

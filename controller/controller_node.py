@@ -33,9 +33,9 @@ from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.random_ids import RandomBytes
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
+from ground.ports import Network, Scheduler
+from ground.sliced_work import SlicedWork
 from storage.log.log_environment import LogEnvironment
-from storage.log.sliced_work import SlicedWork
-from storage.ports import Network, Scheduler
 
 if TYPE_CHECKING:
     from controller.raft.quorum_network import QuorumNetwork

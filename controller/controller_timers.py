@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from controller.settings import ControllerSettings
-from storage.ports import Scheduler, Timer
+from ground.ports import Scheduler, Timer
 
 GRACE_MS = 100
 """A broker is fenced at most about twice this after its session ended."""

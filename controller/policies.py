@@ -20,6 +20,7 @@ from typing import Protocol, TypeAlias
 
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
+from ground.ports import NoAnswer, T
 from ottla.plugins.policies import (
     AlterConfigPolicy,
     AlteredConfigs,
@@ -30,7 +31,6 @@ from ottla.plugins.policies import (
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
 from protocol.messages.metadata_records import ConfigRecord
-from storage.ports import NoAnswer, T
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -63,7 +63,7 @@ class NamedConfig(Protocol):
 
 
 class Ask(Protocol):
-    """As `storage.ports.Blocking.submit`, with a deadline: NoAnswer."""
+    """As `ground.ports.Blocking.submit`, with a deadline: NoAnswer."""
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]

@@ -42,12 +42,12 @@ from controller.raft.leader_batches import RECORDS_A_SLICE
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.random_ids import RandomBytes
 from controller.settings import ControllerSettings
+from ground.ordered_work import OrderedWork, raise_error
+from ground.ports import Scheduler
+from ground.sliced_work import SlicedWork, Steps, each, in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import NoOpRecord
 from protocol.primitives import StringTooLong
-from storage.log.ordered_work import OrderedWork, raise_error
-from storage.log.sliced_work import SlicedWork, Steps, each, in_one_go
-from storage.ports import Scheduler
 
 if TYPE_CHECKING:
     from controller.decisions.acl_control import AclControl

@@ -26,13 +26,13 @@ from controller.metadata.snapshot import (
 from controller.metadata.version import LATEST_LEVEL, METADATA_VERSION
 from controller.raft.quorum_voters import METADATA_FOLDER, standalone_voter
 from controller.random_ids import RandomBytes, random_uuid
+from ground.filesystem import Filesystem
 from protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     UserScramCredentialRecord,
 )
 from protocol.primitives import uuid_to_string
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
-from storage.filesystem import Filesystem
 from storage.log.checkpoints import META_PROPERTIES, MetaProperties
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"

@@ -13,11 +13,11 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from broker.requests.context import ANONYMOUS
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.message import Message
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from simulation.network.sim_network import Exchange, SimConnection, SimNetwork
-from simulation.sim_scheduler import SimScheduler
 
 Waits = Generator[Any, Any, Any]
 REFUSALS = (

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from simulation.sim_scheduler import SimScheduler, SimTimer
+from ground.sim_scheduler import SimScheduler, SimTimer
 
 Done = Callable[[Any, Exception | None], None]
 

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 LAST_LINES = 80
 

@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from broker.node.node import Node
+from ground.memory_filesystem import Died
+from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from simulation.faults.faults import Faults
 from simulation.faults.nemesis import Nemesis
 from simulation.invariants.invariant import Invariant, Promises
 from simulation.machines.cluster_view import ClusterView
 from simulation.machines.layout import CLUSTER_PROPERTIES, PROPERTIES, Layout
-from simulation.machines.memory_filesystem import Died
 from simulation.machines.sim_broker import MakeNode, SimBroker
 from simulation.network.sim_network import Exchange, SimNetwork, Weather
-from simulation.sim_scheduler import SimScheduler
 from simulation.sim_trace import Failure, LogLines, Trace, Violation, origin
 
 CONVERGE_WITHIN_MS = 30_000.0

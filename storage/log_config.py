@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ground.config_def import ConfigDef, ConfigError, ConfigValue, parse_type
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigDef, ConfigError, ConfigValue, parse_type
 
 LOG_CONFIG_DEF = ConfigDef.from_package("storage", "topic-configs.json")
 

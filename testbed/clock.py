@@ -62,7 +62,7 @@ class PeersScheduler(LoopScheduler):
 
 
 class MovableScheduler:
-    """`storage.ports.Scheduler`: see the module. To be used on the loop's thread only."""
+    """`ground.ports.Scheduler`: see the module. To be used on the loop's thread only."""
 
     def __init__(
         self,

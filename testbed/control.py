@@ -15,8 +15,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from broker.config.start_error import StartError
+from ground.config_def import ConfigError
 from ottla.testing.frames import Json, Message
-from storage.config_def import ConfigError
 from testbed.operation_error import OperationError
 from testbed.served import NotStarted, Served
 

@@ -14,7 +14,7 @@ from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
 from broker.scheduler import LoopScheduler
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
 from testbed.as_new import AsNew, LogLevels
 from testbed.clock import MovableScheduler, PeersScheduler
 from testbed.faults.faults import Faults

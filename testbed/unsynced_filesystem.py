@@ -5,7 +5,7 @@ What is written stands the death of the process, as with any broker, but not the
 
 from __future__ import annotations
 
-from storage.filesystem import BytesLike, LocalFile, LocalFilesystem
+from ground.filesystem import BytesLike, LocalFile, LocalFilesystem
 
 
 class UnsyncedFile(LocalFile):

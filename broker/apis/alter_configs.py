@@ -35,16 +35,16 @@ from broker.requests.context import Api, Handle, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import ResourceType
 from controller.requests.rights import config_denial
+from ground.config_def import ConfigType
+from ground.java_literals import integer
+from ground.ports import Blocking
+from ground.sliced_work import Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 from protocol.rights import Rights
-from storage.config_def import ConfigType
-from storage.java_literals import integer
-from storage.log.sliced_work import Pace, Steps, in_bulk
-from storage.ports import Blocking
 
 # What a change does, by its number (KIP-339).
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from ground.sliced_work import Pace, Steps, in_bulk, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -32,7 +33,6 @@ from protocol.messages.alter_replica_log_dirs import (
 )
 from storage.directories.future_logs import NAME_LENGTH_MAX
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogPlaceTaken
-from storage.log.sliced_work import Pace, Steps, in_bulk, in_one_go
 
 MOVE = 25
 """Pieces of work that it is to begin a move: it makes a folder."""

@@ -21,6 +21,7 @@ from broker.config.values import BrokerConfig
 from broker.requests.context import Handle, RequestContext
 from controller.decisions.decision import MAX_PARTITIONS_PER_REQUEST
 from controller.metadata.topic_names import topic_name_fault
+from ground.sliced_work import Pace, Steps
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
@@ -29,7 +30,6 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from storage.log.sliced_work import Pace, Steps
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

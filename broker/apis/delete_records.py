@@ -25,6 +25,7 @@ from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.topic_names import is_internal
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -34,7 +35,6 @@ from protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 
 NO_WATERMARK = -1
 DELETES_A_SLICE = 5

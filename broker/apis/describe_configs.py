@@ -32,6 +32,9 @@ from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.topic_names import topic_name_fault
 from controller.requests.rights import config_denial
+from ground.config_def import ConfigSource, ConfigType
+from ground.java_literals import integer
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
@@ -44,9 +47,6 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from storage.config_def import ConfigSource, ConfigType
-from storage.java_literals import integer
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 Documentation = Callable[[int, str], str | None]
 

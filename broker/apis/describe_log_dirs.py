@@ -17,6 +17,8 @@ from functools import partial
 
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from ground.sliced_work import BULK_AT_ONCE, Pace, Steps
+from ground.topic_partition import TopicPartition
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -30,9 +32,7 @@ from protocol.messages.describe_log_dirs import (
 )
 from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import LogDirFailure
-from storage.log.sliced_work import BULK_AT_ONCE, Pace, Steps
 from storage.log.unified_log import UnifiedLog
-from storage.topic_partition import TopicPartition
 
 NO_LAG = -1
 

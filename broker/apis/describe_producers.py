@@ -13,6 +13,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.topic_names import topic_name_fault
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -26,7 +27,6 @@ from protocol.messages.describe_producers import (
 )
 from protocol.rights import Rights
 from storage.log.producer_state import ProducerStateEntry
-from storage.log.sliced_work import Pace, Steps
 
 VERSION = 0
 NO_OFFSET = -1

@@ -21,6 +21,7 @@ from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import Pace, Steps, in_bulk, in_order
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -34,7 +35,6 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, in_bulk, in_order
 
 VERSION = 0
 WITH_OPERATIONS = 8

@@ -22,11 +22,11 @@ from controller.metadata.image import (
     TopicsImage,
 )
 from controller.metadata.topic_names import is_internal
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps
 from protocol.errors import ErrorCode
 from protocol.frames.encoded_items import Items
 from protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 from protocol.primitives import MessageBuffer
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
 
 TOPIC_BYTES = 200
 """What a topic takes beside its bytes, about."""

@@ -34,6 +34,7 @@ from broker.requests.context import (
     Respond,
 )
 from broker.requests.sliced_answers import SlicedAnswers, written_arrays
+from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
@@ -51,7 +52,6 @@ from protocol.message import Message
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import SLICE_BYTES, MessageBuffer
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, in_one_go
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -27,6 +27,8 @@ from broker.apis.cluster_view import BrokerAddress, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.requests.rights import EVERYTHING, allowed_in_slices
+from ground.ports import Scheduler
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -36,8 +38,6 @@ from protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from storage.log.sliced_work import Pace, Steps
-from storage.ports import Scheduler
 
 GROUP = 0
 TRANSACTION = 1

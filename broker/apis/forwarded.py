@@ -22,6 +22,7 @@ from controller.requests.acl_requests import refused_creations, refused_deletion
 from controller.requests.partition_requests import refused_elections, refused_reassignments
 from controller.requests.quota_requests import refused_quotas
 from controller.requests.scram_requests import refused_credentials
+from ground.sliced_work import in_one_go
 from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_client_quotas import (
@@ -55,7 +56,6 @@ from protocol.messages.delete_topics import (
     DeleteTopicState,
 )
 from protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from storage.log.sliced_work import in_one_go
 
 
 class ForwardedApis:

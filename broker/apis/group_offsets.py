@@ -29,6 +29,7 @@ from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import TopicImage
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, drained, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -57,7 +58,6 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, drained, in_one_go
 
 TOP_LEVEL_ERROR_FROM = 2
 GROUPS_AT_ONCE = 16

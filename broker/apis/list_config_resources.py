@@ -15,6 +15,7 @@ from broker.apis.cluster_view import ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, ResourceType
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -24,7 +25,6 @@ from protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-from storage.log.sliced_work import Pace, Steps
 
 TYPES_FROM = 1
 

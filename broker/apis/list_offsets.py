@@ -31,6 +31,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import LOOKS_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -44,7 +45,6 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from storage.log.fetch_data import TimestampAndOffset
-from storage.log.sliced_work import LOOKS_AT_ONCE, PIECES_AT_ONCE, Pace, Steps
 
 LATEST = -1
 EARLIEST = -2

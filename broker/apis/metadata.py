@@ -38,6 +38,7 @@ from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from controller.requests.rights import allowed_in_slices, creatable_in_slices
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -51,7 +52,6 @@ from protocol.messages.metadata import (
 )
 from protocol.primitives import ZERO_UUID
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 
 TOPIC_IDS_FROM = 12
 CLUSTER_OPERATIONS_IN = (8, 10)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from typing import Protocol, TypeVar
 
-from storage.log.sliced_work import Pace, Steps
+from ground.sliced_work import Pace, Steps
 
 
 class NamedPartition(Protocol):

@@ -19,6 +19,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.requests.rights import EVERYTHING, allowed_in_slices
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -31,7 +32,6 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
 
 
 class OffsetForLeaderEpochApi:

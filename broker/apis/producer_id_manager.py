@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Callable
 
 from broker.replication.to_controller import ToController
+from ground.ports import Scheduler
 from protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
-from storage.ports import Scheduler
 
 PREFETCH_BELOW = 0.1
 """Part of a block that is left when the next one is asked for."""

@@ -13,6 +13,7 @@ from broker.groups.fetched_offsets import FetchedOffsets
 from broker.requests.context import RequestContext
 from controller.metadata.image import MetadataImage
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.frames.encoded_items import Items
@@ -24,7 +25,6 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from protocol.primitives import ZERO_UUID
-from storage.log.sliced_work import Pace, Steps
 
 NO_OFFSET = -1
 TOPIC_IDS_FROM = 10

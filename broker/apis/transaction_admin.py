@@ -17,6 +17,7 @@ from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -33,7 +34,6 @@ from protocol.messages.list_transactions import (
 )
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps
 
 DESCRIBED = 8
 """Pieces of work that it is to describe a transaction."""

@@ -33,6 +33,8 @@ from broker.transactions.producer_identity import NOBODY
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from controller.metadata.topic_names import is_internal
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import Pace, Steps, drained, in_one_go
+from ground.topic_partition import TopicPartition
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -48,8 +50,6 @@ from protocol.messages.add_partitions_to_txn import (
 )
 from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, drained, in_one_go
-from storage.topic_partition import TopicPartition
 
 BATCHED_FROM = 4
 FENCED_FROM = 2

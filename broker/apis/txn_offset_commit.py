@@ -23,6 +23,7 @@ from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.requests.rights import allowed_in_slices
+from ground.sliced_work import Pace, Steps, drained, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -35,7 +36,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, drained, in_one_go
 
 LOADING_FROM = 2
 """Producers before this version do not know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""

@@ -26,6 +26,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from ground.sliced_work import Pace, Steps, drained, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -37,7 +38,6 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from storage.log.sliced_work import Pace, Steps, drained, in_one_go
 
 OFFSETS_TOPIC = "__consumer_offsets"
 

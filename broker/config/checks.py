@@ -13,7 +13,7 @@ from broker.config.endpoints import NON_ROUTABLE_HOST, check_ports_differ, parse
 from broker.config.group_configs import check_group_defaults
 from broker.config.plugins import BUILT_IN, consumer_assignors, python_class
 from broker.config.values import BrokerConfig
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _NEVER_EMPTY = (
     "listeners",

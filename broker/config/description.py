@@ -21,7 +21,7 @@ from broker.config.keys import (
     key_of,
 )
 from broker.config.values import BrokerConfig
-from storage.config_def import (
+from ground.config_def import (
     ConfigDef,
     ConfigError,
     ConfigKey,

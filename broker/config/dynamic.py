@@ -24,8 +24,8 @@ from broker.config.in_force import is_valid, with_dynamic, with_listeners
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, RATES, key_of
 from broker.config.parse import with_overrides
 from broker.config.values import BrokerConfig
+from ground.config_def import ConfigError, ConfigType, parse_type
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigError, ConfigType, parse_type
 
 # Keys, or beginnings of keys, that only make sense for one broker.
 _PER_BROKER = (

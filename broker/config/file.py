@@ -22,7 +22,7 @@ from broker.config.refusals.advice import advice
 from broker.config.refusals.faults import all_faults
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 def load_config(

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from broker.config.keys import BROKER_CONFIG_DEF, GROUP_CONFIG_DEF
 from broker.config.values import BrokerConfig
+from ground.config_def import ConfigError, ConfigValue
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigError, ConfigValue
 
 _KINDS = ("consumer", "share", "streams")
 

@@ -17,7 +17,7 @@ from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_PREFIX, key_of
 from broker.config.parse import with_overrides
 from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
-from storage.config_def import ConfigError, ConfigValue
+from ground.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
 
 _log = logging.getLogger(f"ottla.{__name__}")

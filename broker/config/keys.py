@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storage.config_def import ConfigDef, ConfigKey
+from ground.config_def import ConfigDef, ConfigKey
 
 _KAFKA = ConfigDef.from_package("broker", "broker-configs.json")
 OTTLA_CONFIG_DEF = ConfigDef.from_package("broker", "ottla-configs.json")

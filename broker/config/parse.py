@@ -35,7 +35,7 @@ from broker.config.support import (
     unused_security,
 )
 from broker.config.values import BrokerConfig, Originals
-from storage.config_def import ConfigError, ConfigValue
+from ground.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
 
 _PLAINTEXT = "PLAINTEXT"

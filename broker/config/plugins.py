@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 DEFAULT_PRINCIPAL_BUILDER = (
     "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"

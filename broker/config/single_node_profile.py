@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 PROFILE_NAME = "single-node"
 

@@ -21,7 +21,7 @@ from broker.config.keys import (
     key_of,
 )
 from broker.config.values import BrokerConfig, shown
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from storage.log_config import SYNONYMS
 
 # Prefix or whole name → why it is refused.

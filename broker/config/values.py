@@ -16,7 +16,7 @@ from typing import NamedTuple
 from broker.config.endpoints import EndPoint, ListenerLimits, QuorumVoter
 from broker.config.keys import is_sensitive
 from broker.config.listener_security import ClientSecurity, ListenerSecurity
-from storage.config_def import ConfigValue
+from ground.config_def import ConfigValue
 
 
 class Originals(dict[str, str]):

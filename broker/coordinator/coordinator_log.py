@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from broker.verification.transaction_verification import TransactionSupportedOperation
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
-from storage.log.sliced_work import Steps
 from storage.log.verification_state import VerificationGuard
 
 Record = tuple[bytes, bytes | None]

@@ -36,10 +36,10 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, Told
 from broker.verification.transaction_verification import TransactionSupportedOperation
+from ground.ordered_work import OrderedWork, raise_error
+from ground.ports import Scheduler, Timer
+from ground.sliced_work import Pace, SlicedWork, Steps
 from protocol.errors import ErrorCode, ProtocolError
-from storage.log.ordered_work import OrderedWork, raise_error
-from storage.log.sliced_work import Pace, SlicedWork, Steps
-from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
 

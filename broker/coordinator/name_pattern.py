@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.coordinator.pattern_steps import steps_of
-from storage.log.sliced_work import Job, Pace, Steps
+from ground.sliced_work import Job, Pace, Steps
 
 if TYPE_CHECKING:
     import re2

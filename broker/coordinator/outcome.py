@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from broker.coordinator.coordinator_log import Record, TransactionalAppend
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
-from storage.log.sliced_work import Steps
 
 T = TypeVar("T")
 

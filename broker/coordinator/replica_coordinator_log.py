@@ -26,6 +26,9 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.verification.append_verification import AppendVerification, Errors, Guards
 from broker.verification.transaction_verification import TransactionSupportedOperation
+from ground.ports import Blocking
+from ground.sliced_work import Pace, Steps, in_one_go
+from ground.topic_partition import TopicPartition
 from protocol import records as batch_records
 from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode
@@ -39,9 +42,6 @@ from protocol.record_batch import (
 )
 from storage.log.file_records import FileRecords
 from storage.log.log_append_info import AppendOrigin
-from storage.log.sliced_work import Pace, Steps, in_one_go
-from storage.ports import Blocking
-from storage.topic_partition import TopicPartition
 
 ALL_REPLICAS = -1
 NO_SEQUENCE = -1

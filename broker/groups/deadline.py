@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storage.ports import Scheduler, Timer
+from ground.ports import Scheduler, Timer
 
 
 class Deadline:

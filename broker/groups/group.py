@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 
 from broker.coordinator.coordinator_log import Record
 from broker.groups.committed_offset import CommittedOffset
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListedGroup
-from storage.log.sliced_work import Steps
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit from this version on says GROUP_ID_NOT_FOUND, earlier ILLEGAL_GENERATION."""

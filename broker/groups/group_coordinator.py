@@ -37,6 +37,8 @@ from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_shard import FoundOffsets, GroupShard
 from broker.groups.offset_table import PartitionOffset
 from broker.verification.transaction_verification import txn_offset_commit_operation
+from ground.ports import Scheduler, Timer
+from ground.sliced_work import Pace, SlicedWork, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.message import replace
 from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
@@ -58,8 +60,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.primitives import uuid_to_string
-from storage.log.sliced_work import Pace, SlicedWork, Steps
-from storage.ports import Scheduler, Timer
 
 log = logging.getLogger(f"ottla.{__name__}")
 

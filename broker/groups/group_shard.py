@@ -44,6 +44,8 @@ from broker.groups.group_records import (
 )
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
 from broker.groups.removal import A_SLICE, Found, Removal
+from ground.ports import Scheduler
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -71,8 +73,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each
-from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 

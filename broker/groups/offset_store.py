@@ -18,6 +18,7 @@ from broker.groups.group_records import offset_commit_record, offset_tombstone
 from broker.groups.offset_table import OffsetTable, PartitionOffset
 from broker.groups.pending_offsets import PendingOffsets
 from broker.groups.removal import Found
+from ground.sliced_work import Pace, Steps, each
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_commit import (
@@ -32,7 +33,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from storage.log.sliced_work import Pace, Steps, each
 
 NO_TIMESTAMP = -1
 

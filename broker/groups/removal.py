@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.coordinator_runtime import RECORDS_PER_BATCH
 from broker.coordinator.outcome import AT_ONCE, Outcome
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ErrorCode
-from storage.log.sliced_work import Pace, Steps
 
 LOOKS_A_SLICE = 1_000
 """Offsets or groups that are looked at before others have their turn."""

@@ -35,9 +35,9 @@ from broker.network.request_channel import (
 from broker.network.request_memory import RequestMemory
 from broker.network.unsent_answers import UnsentAnswers
 from broker.requests.context import Answer, Expected
+from ground.ports import Blocking
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader, FrameSizeError
-from storage.ports import Blocking
 
 if TYPE_CHECKING:
     from broker.network.login import Login, Refusal, Said

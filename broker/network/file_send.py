@@ -37,7 +37,7 @@ from broker.network.file_slice import (
     is_cached,
     touch,
 )
-from storage.ports import Blocking
+from ground.ports import Blocking
 
 TURN_BYTES = 1024 * 1024
 """What one connection may send before others have their turn."""

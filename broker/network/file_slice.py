@@ -15,7 +15,7 @@ from __future__ import annotations
 import errno
 from typing import Protocol
 
-from storage import platform_calls
+from ground import platform_calls
 
 SMALL_SLICE_BYTES = 32 * 1024
 """Up to here, reading and sending beats sendfile, or is level with it."""

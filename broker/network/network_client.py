@@ -1,4 +1,4 @@
-"""Connections to other nodes: `storage.ports.Network` over the event loop's sockets.
+"""Connections to other nodes: `ground.ports.Network` over the event loop's sockets.
 
 A `SocketChannel` is one connection to one address. The first request makes it; requests may be sent
 before earlier ones are answered, and the peer answers in order. Whatever goes wrong with the
@@ -32,10 +32,10 @@ from broker.purgatory.deadlines import DeadlineQueue, Deadlines
 from broker.scheduler import LoopScheduler
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard, ClientLogin
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin
+from ground.ports import Answered, ChannelFailure, Looked
 from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader
 from protocol.frames.message_codec import answer_to, decode_answer, encode_request
-from storage.ports import Answered, ChannelFailure, Looked
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -72,7 +72,7 @@ class NetworkClient:
         self._looks: set[asyncio.Task[None]] = set()
 
     def channel(self, host: str, port: int, client_id: str) -> SocketChannel:
-        """See `storage.ports.Network`."""
+        """See `ground.ports.Network`."""
         channel = SocketChannel(
             self._loop,
             self._deadlines,
@@ -92,7 +92,7 @@ class NetworkClient:
         return self._warnings.latest(host, port)
 
     def look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
-        """See `storage.ports.Look`."""
+        """See `ground.ports.Look`."""
         task = self._loop.create_task(self._look((host, port), done, timeout_ms))
         self._looks.add(task)
         task.add_done_callback(self._looks.discard)
@@ -148,7 +148,7 @@ class _Waiting:
 
 
 class SocketChannel:
-    """See the module, and `storage.ports.Channel`."""
+    """See the module, and `ground.ports.Channel`."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class SocketChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """See `storage.ports.Channel`. On a closed channel the answer is LOST."""
+        """See `ground.ports.Channel`. On a closed channel the answer is LOST."""
         if self._closed:
             self._loop.call_soon(done, None, ChannelFailure.LOST)
             return
@@ -207,7 +207,7 @@ class SocketChannel:
             self._connection.write(frame)
 
     def close(self) -> None:
-        """See `storage.ports.Channel`."""
+        """See `ground.ports.Channel`."""
         self._closed = True
         self._on_close(self)
         self._fail(ChannelFailure.LOST)

@@ -39,10 +39,10 @@ from broker.network.request_memory import ForBrokers, RequestMemory
 from broker.network.unsent_answers import UnsentAnswers
 from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
+from ground.ports import Blocking
 from protocol.frames.frame_memory import Memory
 from protocol.frames.framing import FrameReader
 from protocol.ip_address import address_of_socket
-from storage.ports import Blocking
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -24,9 +24,9 @@ from typing import Any
 
 from broker.node.shared_server import SharedServer
 from controller.metadata.image import BrokerRegistration, Endpoint
+from ground.ports import Channel, ChannelFailure
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
-from storage.ports import Channel, ChannelFailure
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

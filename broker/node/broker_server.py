@@ -24,7 +24,7 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.metadata.topic_names import is_internal
 from controller.settings import DEFAULT_FEATURES
-from storage.topic_partition import TopicPartition
+from ground.topic_partition import TopicPartition
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

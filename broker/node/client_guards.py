@@ -22,9 +22,9 @@ from broker.config.values import BrokerConfig
 from broker.security.client_guard import ClientGuard, ClientLogin, NewLogin
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
+from ground.config_def import ConfigError
+from ground.ports import Blocking, Scheduler
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigError
-from storage.ports import Blocking, Scheduler
 
 if TYPE_CHECKING:
     from broker.security.sasl.oauthbearer.parts import ClientTokens

@@ -17,8 +17,8 @@ from broker.groups.consumer.assignors.assignors import (
     SlicedOnTheLoop,
 )
 from controller.metadata.image import MetadataImage
-from storage.config_def import ConfigError
-from storage.log.sliced_work import SlicedWork
+from ground.config_def import ConfigError
+from ground.sliced_work import SlicedWork
 
 if TYPE_CHECKING:
     from broker.plugins.node_plugins import NodePlugins

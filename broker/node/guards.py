@@ -33,10 +33,10 @@ from controller.metadata.scram_credential import (
     ScramCredential,
     ScramMechanism,
 )
+from ground.config_def import ConfigError
+from ground.ports import Blocking, Scheduler
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.message import Message
-from storage.config_def import ConfigError
-from storage.ports import Blocking, Scheduler
 
 if TYPE_CHECKING:
     from broker.config.tls_and_sasl import SaslSettings

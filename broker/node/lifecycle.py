@@ -19,6 +19,7 @@ from functools import partial
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
 from broker.config.values import BrokerConfig
 from broker.replication.to_controller import ToController
+from ground.ports import Scheduler, Timer
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.broker_registration import (
@@ -28,7 +29,6 @@ from protocol.messages.broker_registration import (
     Listener,
 )
 from protocol.primitives import uuid_to_string
-from storage.ports import Scheduler, Timer
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -38,10 +38,10 @@ from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
 from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
+from ground.sliced_work import SlicedWork
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.rights import UNLIMITED
 from storage.cleaning.log_cleaner import LogCleaner
-from storage.log.sliced_work import SlicedWork
 
 
 @dataclass(frozen=True, slots=True)

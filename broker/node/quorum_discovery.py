@@ -28,13 +28,13 @@ from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from controller.raft.quorum_silence import QuorumSilence
 from controller.raft.quorum_state import QuorumStateError, decode_static_voters
 from controller.raft.quorum_voters import METADATA_FOLDER, voters_on_disk
+from ground.filesystem import Filesystem
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from storage.filesystem import Filesystem
 
 ASKED_AGAIN_S = 0.2
 _ANSWER_WITHIN_S = 2.0

@@ -34,17 +34,17 @@ from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
 from controller.storage_format import LogDirectories, read_bootstrap
+from ground.filesystem import Filesystem
+from ground.ports import Blocking, Look, Network, Scheduler
 from protocol.api_keys import ApiKey
 from protocol.frames.frame_memory import Allocate
 from storage.cleaning.cleaner_ports import CleanerRunner
 from storage.directories.log_manager import LogManager, LogManagerSettings
-from storage.filesystem import Filesystem
 from storage.log.closed_files import UNLIMITED
 from storage.log.log_dir_failure import LogDirFailureChannel, advice
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
 from storage.log_config import LogConfig
-from storage.ports import Blocking, Look, Network, Scheduler
 
 if TYPE_CHECKING:
     from broker.plugins.node_plugins import NodePlugins

@@ -23,8 +23,8 @@ from controller.storage_format import (
     new_cluster_id,
     read_directories,
 )
+from ground.filesystem import Filesystem
 from protocol.primitives import uuid_from_string
-from storage.filesystem import Filesystem
 from storage.log.checkpoints import META_PROPERTIES
 
 _log = logging.getLogger(f"ottla.{__name__}")

@@ -24,14 +24,14 @@ from broker.apis.envelope import tells_not_controller, unwrap, wrap
 from broker.requests.context import Handle, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.raft.raft_client import RaftClient
+from ground.ports import Channel, ChannelFailure, Network, Scheduler, Timer
+from ground.sliced_work import Steps
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.message import Message
 from protocol.messages.envelope import EnvelopeResponse
 from protocol.primitives import StringTooLong
 from protocol.rights import UNLIMITED
-from storage.log.sliced_work import Steps
-from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -25,7 +25,7 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.version import TRANSACTION_VERSION
 from controller.node_refusals import NodeRefusals
-from storage.topic_partition import TopicPartition
+from ground.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from broker.apis.transactions import TransactionsApi

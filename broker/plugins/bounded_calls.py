@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar, cast
 
-from storage.ports import Blocking, NoAnswer, Scheduler, Timer
+from ground.ports import Blocking, NoAnswer, Scheduler, Timer
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TypeAlias, cast
 
 from broker.plugins.loop_calls import LoopCalls
+from ground.sliced_work import Steps
 from ottla.plugins.interceptor import ProducedRecord, ProduceInterceptor
 from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import Bytes, CorruptBatch
@@ -20,7 +21,6 @@ from storage.log.batch_body import BatchBody
 from storage.log.log_append_info import AppendOrigin
 from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
-from storage.log.sliced_work import Steps
 
 RECORDS_PER_SLICE = 100
 """Between two turns of the loop: half a millisecond where the interceptor is quick."""

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from broker.config.plugins import PythonClass
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 T = TypeVar("T")
 

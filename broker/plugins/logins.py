@@ -24,6 +24,7 @@ from broker.security.sasl.scram_messages import MalformedScram, read_client_firs
 from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
 from controller.metadata.scram_credential import ScramCredential as Kept
 from controller.metadata.scram_credential import ScramMechanism
+from ground.ports import Blocking, NoAnswer
 from ottla.plugins.logins import (
     PasswordCheck,
     ScramCredential,
@@ -32,7 +33,6 @@ from ottla.plugins.logins import (
     TokenRefused,
     ValidToken,
 )
-from storage.ports import Blocking, NoAnswer
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from broker.config.values import BrokerConfig
 from broker.log_limit import LogLimit
 from broker.node.metrics_table import register_loop_metrics
 from broker.scheduler import Call, WatchedScheduler, plainly
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 if TYPE_CHECKING:
     from broker.loop_turns import LoopTurns, Piece

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 
 from broker.network.file_slice import is_cached
-from storage import platform_calls
+from ground import platform_calls
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = (

@@ -48,11 +48,11 @@ from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.topic_names import is_internal
 from controller.raft.quorum_state import QuorumStateError
+from ground.filesystem import Filesystem, LocalFilesystem
+from ground.ports import Network, Scheduler
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from storage.directories.log_dirs import LogDirLocked
-from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.descriptors import SPARES
-from storage.ports import Network, Scheduler
 
 if TYPE_CHECKING:
     from broker.node.guards import Guards

@@ -29,7 +29,7 @@ from broker.network.socket_calls import address_in
 from broker.node.node import Node
 from broker.requests.tracer import Tracer
 from controller.storage_format import LogDirectories
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Generic, TypeVar
 
-from storage.ports import Scheduler, Timer
+from ground.ports import Scheduler, Timer
 
 T = TypeVar("T", bound=Hashable)
 

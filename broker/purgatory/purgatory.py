@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 
 class DelayedOperation:

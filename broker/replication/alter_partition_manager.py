@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from broker.replication.to_controller import ToController
+from ground.ports import Scheduler
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (
     AlterPartitionRequest,
@@ -24,7 +25,6 @@ from protocol.messages.alter_partition import (
     AlterPartitionResponsePartitionData,
     BrokerState,
 )
-from storage.ports import Scheduler
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

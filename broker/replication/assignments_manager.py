@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from broker.replication.partition import Partition
 from broker.replication.to_controller import ToController
 from controller.metadata.image import LOST_DIRECTORY, PartitionRegistration
+from ground.ports import Scheduler
 from protocol.errors import ErrorCode
 from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -24,7 +25,6 @@ from protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequestTopicData,
     AssignReplicasToDirsResponse,
 )
-from storage.ports import Scheduler
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

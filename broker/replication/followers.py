@@ -20,8 +20,8 @@ from typing import NamedTuple
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.replica import NO_BROKER_EPOCH, Replica
 from controller.metadata.image import BrokerRegistration, PartitionRegistration
+from ground.ports import Scheduler
 from storage.log.unified_log import UnifiedLog
-from storage.ports import Scheduler
 
 TAIL_BYTES_MAX = 16 * 1024
 """What is larger is read from the file: then sending it costs more than finding it."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from ground.ports import Scheduler
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import DescriptorsLack
-from storage.ports import Scheduler
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ground.sliced_work import Steps
 from log_format.transaction_index import AbortedTxn
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch
@@ -16,7 +17,6 @@ from storage.log.aborted_lookup import aborted_in
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.file_records import FileRecords
 from storage.log.log_dir_failure import LogDirFailure
-from storage.log.sliced_work import Steps
 from storage.log.time_lookup import look_up_by_time
 from storage.log.unified_log import UnifiedLog
 

@@ -29,12 +29,12 @@ from broker.replication.followed_partition import (
 from broker.replication.leader_log_bounds import LeaderLogBounds
 from broker.replication.partition import Partition
 from broker.requests.tracer import FollowerFetch
+from ground.ports import Channel, ChannelFailure, Scheduler, Timer
 from protocol.errors import ErrorCode
 from protocol.frames.replica_fetch_codec import OneFetched
 from protocol.messages.fetch import FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from storage.log.log_dir_failure import LogDirFailure
-from storage.ports import Channel, ChannelFailure, Scheduler, Timer
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -19,7 +19,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_fetcher import ReplicaFetcher
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.tracer import Tracer
-from storage.ports import Network, Scheduler
+from ground.ports import Network, Scheduler
 
 _METRICS = "kafka_server_replicafetchermanager"
 

@@ -26,10 +26,10 @@ from controller.metadata.image import (
     UNASSIGNED_DIRECTORY,
     PartitionRegistration,
 )
+from ground.topic_partition import TopicPartition
 from protocol.primitives import uuid_to_string
 from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import LogUnusable
-from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -39,6 +39,10 @@ from broker.replication.session_waking import SessionWaking
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
 from controller.metadata.topics_delta import LocalReplicaChanges
+from ground.ordered_work import OrderedWork
+from ground.ports import Scheduler
+from ground.sliced_work import Steps, each, in_one_go
+from ground.topic_partition import TopicPartition as TopicPartitionName
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager
 from storage.log.log_dir_failure import (
@@ -47,13 +51,9 @@ from storage.log.log_dir_failure import (
     LogPlaceTaken,
     LogUnusable,
 )
-from storage.log.ordered_work import OrderedWork
 from storage.log.retention import Breaches
-from storage.log.sliced_work import Steps, each, in_one_go
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.ports import Scheduler
-from storage.topic_partition import TopicPartition as TopicPartitionName
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

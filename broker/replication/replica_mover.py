@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 from broker.replication.partition import Partition
 from broker.replication.replication_quota import UNLIMITED
+from ground.ports import Blocking, Scheduler
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager
 from storage.log.fetch_data import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, is_lack_of_descriptors
 from storage.log.unified_log import UnifiedLog
-from storage.ports import Blocking, Scheduler
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from broker.config.values import BrokerConfig
 from controller.metadata.image import MetadataImage, ResourceType
-from storage.java_literals import integer, trim
+from ground.java_literals import integer, trim
 
 LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import NO_REPLICA, FetchSession
 from broker.replication.partition import Partition
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 
 class SessionWaking:

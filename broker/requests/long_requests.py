@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator
 from broker.requests.context import Connection
 from broker.requests.interference import Reply
 from broker.requests.sliced_answers import SlicedAnswers
+from ground.sliced_work import Steps
 from protocol.errors import ProtocolError
 from protocol.message import Message
-from storage.log.sliced_work import Steps
 
 Reading = Generator[None, None, Message]
 """Reads a request in slices (`protocol.frames.message_codec.decode_steps`)."""

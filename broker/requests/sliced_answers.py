@@ -1,7 +1,7 @@
 """Requests that take long to read, and answers that take long to make: those of ten thousand
 topics, or of a million committed offsets.
 
-An API writes such an answer down as steps (`storage.log.sliced_work`), whose result is the
+An API writes such an answer down as steps (`ground.sliced_work`), whose result is the
 response. Short ones, as nearly all are, are answered at once. Of a long one each slice is a turn of
 the loop, and in between others are served. So what it tells must be of one moment: an API takes the
 metadata image, which never changes, or a copy of what may change, in the first slice.
@@ -26,13 +26,13 @@ from functools import partial
 from typing import TypeVar, cast
 
 from broker.requests.context import RequestContext, Respond
+from ground.ordered_work import raise_error
+from ground.sliced_work import Pace, SlicedWork, Steps, each
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.encoded_items import KEPT_PIECES, EncodedItems, Items
 from protocol.message import Message, replace
 from protocol.primitives import StringTooLong
-from storage.log.ordered_work import raise_error
-from storage.log.sliced_work import Pace, SlicedWork, Steps, each
 
 log = logging.getLogger(f"ottla.{__name__}")
 

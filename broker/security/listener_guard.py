@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from broker.security.sasl.server_mechanism import NewServerMechanism
     from broker.security.tls.principal_mapping import PrincipalMapping
     from broker.security.tls.reloading import ListenerTls
+    from ground.ports import T
     from ottla.plugins.principal import Peer
-    from storage.ports import T
 
 AnswerApiVersions = Callable[[memoryview], bytes]
 """A request's frame → the whole answer, both without their size."""
@@ -45,7 +45,7 @@ class NoPrincipal(Exception):
 
 
 class Ask(Protocol):
-    """See `storage.ports.Blocking`; with a deadline."""
+    """See `ground.ports.Blocking`; with a deadline."""
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from broker.coordinator.outcome import Done
 from broker.transactions.producer_identity import Identity
-from storage.ports import Scheduler, Timer
-from storage.topic_partition import TopicPartition
+from ground.ports import Scheduler, Timer
+from ground.topic_partition import TopicPartition
 
 CLIENT_HOLD_MS = 50
 """Of a client's own request: nobody else waits."""

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from ground.ports import Channel, ChannelFailure, Network, Scheduler, Timer
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -24,8 +26,6 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
-from storage.topic_partition import TopicPartition
 
 log = logging.getLogger(f"ottla.{__name__}")
 

@@ -34,6 +34,9 @@ from broker.transactions.transaction_log import by_topic
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_shard import TransactionShard
 from broker.transactions.transaction_state import state_named
+from ground.ports import Scheduler, Timer
+from ground.sliced_work import Pace, SlicedWork, Steps, in_bulk
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.describe_transactions import TopicData
 from protocol.messages.describe_transactions import TransactionState as DescribedTransaction
@@ -42,9 +45,6 @@ from protocol.messages.list_transactions import (
     ListTransactionsResponse,
 )
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
-from storage.log.sliced_work import Pace, SlicedWork, Steps, in_bulk
-from storage.ports import Scheduler, Timer
-from storage.topic_partition import TopicPartition
 
 log = logging.getLogger(f"ottla.{__name__}")
 

@@ -19,8 +19,8 @@ from broker.transactions.transaction_metadata import (
     created,
 )
 from broker.transactions.transaction_state import Event, TransactionState, outcome
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
-from storage.topic_partition import TopicPartition
 
 
 class Needs(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_state import Event, TransactionState, outcome
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 
 class OpenTransactions:

@@ -15,6 +15,7 @@ from struct import error as StructError
 
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_state import TransactionState, state_of_status
+from ground.topic_partition import TopicPartition
 from protocol.errors import ProtocolError
 from protocol.messages.transaction_records import (
     PartitionsSchema,
@@ -22,7 +23,6 @@ from protocol.messages.transaction_records import (
     TransactionLogValue,
 )
 from protocol.primitives import MessageBuffer, uvarint
-from storage.topic_partition import TopicPartition
 
 TRANSACTION_TOPIC = "__transaction_state"
 

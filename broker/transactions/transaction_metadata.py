@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from broker.transactions.transaction_state import TransactionState
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
-from storage.topic_partition import TopicPartition
 
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1

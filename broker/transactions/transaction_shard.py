@@ -46,9 +46,9 @@ from broker.transactions.transaction_log import (
 )
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_state import TransactionState
+from ground.ports import Scheduler
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
-from storage.ports import Scheduler
-from storage.topic_partition import TopicPartition
 
 log = logging.getLogger(f"ottla.{__name__}")
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 from broker.config.values import BrokerConfig
 from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
+from ground.ports import Channel, ChannelFailure, Network
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -26,8 +28,6 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from storage.ports import Channel, ChannelFailure, Network
-from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

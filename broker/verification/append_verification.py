@@ -19,9 +19,9 @@ from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     TransactionVerifier,
 )
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from storage.log.verification_state import VerificationGuard
-from storage.topic_partition import TopicPartition
 
 Errors = dict[TopicPartition, ErrorCode]
 Guards = dict[TopicPartition, VerificationGuard]

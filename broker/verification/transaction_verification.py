@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
-from storage.topic_partition import TopicPartition
 
 
 class TransactionSupportedOperation(Enum):

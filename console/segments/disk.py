@@ -28,6 +28,7 @@ from console.segments.rights import (
     check_describe,
     check_read,
 )
+from ground.topic_partition import TopicPartition
 from log_format.checkpoints import PARTITION_METADATA
 from log_format.damage import LogError
 from log_format.files import Files, Stamp
@@ -39,7 +40,6 @@ from storage.log.checkpoints import (
     decode_offsets,
     decode_partition_metadata,
 )
-from storage.topic_partition import TopicPartition
 
 KEPT_S = 2.0
 _PATIENCE = 10.0

@@ -27,10 +27,10 @@ from controller.metadata.acl_filter import ANY, MATCH, AclFilter
 from controller.metadata.records import MetadataRecord
 from controller.metadata.snapshot import acl_record
 from controller.random_ids import RandomBytes, random_uuid
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveAccessControlEntryRecord
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_bulk
 
 _RESOURCES = frozenset(Resource)
 _PATTERNS = frozenset(PatternType)

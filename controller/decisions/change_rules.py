@@ -15,7 +15,7 @@ from controller.decisions.leader_election import Election
 from controller.decisions.partition_change import ChangeRules
 from controller.metadata.image import MetadataImage, TopicImage
 from controller.metadata.version import has_directories
-from storage.java_literals import boolean, integer, trim
+from ground.java_literals import boolean, integer, trim
 
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 

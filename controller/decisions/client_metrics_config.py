@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from re import _parser  # type: ignore[attr-defined]
 
+from ground.config_def import ConfigType, parse_type
+from ground.java_literals import integer, trim
 from protocol.errors import ApiError, ErrorCode
-from storage.config_def import ConfigType, parse_type
-from storage.java_literals import integer, trim
 
 INTERVAL_MS_MIN = 100
 INTERVAL_MS_MAX = 3_600_000

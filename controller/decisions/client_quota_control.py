@@ -33,10 +33,10 @@ from controller.metadata.client_quotas import (
     quota_record,
 )
 from controller.metadata.records import MetadataRecord
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk, in_order
 from protocol.errors import ApiError, ErrorCode
 from protocol.ip_address import ip_address
 from protocol.messages.alter_client_quotas import AlterClientQuotasRequestEntryData
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk, in_order
 
 _EPSILON = 1e-6
 """How far from a whole number one may be that is to be whole."""

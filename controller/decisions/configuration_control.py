@@ -23,11 +23,11 @@ from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord
 from controller.metadata.topic_names import topic_name_fault
 from controller.settings import ControllerSettings
+from ground.config_def import ConfigSource, ConfigType, format_value
+from ground.java_literals import integer
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
-from storage.config_def import ConfigSource, ConfigType, format_value
-from storage.java_literals import integer
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from storage.log_config import LOG_CONFIG_DEF, SYNONYMS, LogConfig, server_defaults
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"

@@ -14,8 +14,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from controller.metadata.image import MetadataImage
 from controller.metadata.records import MetadataRecord
+from ground.sliced_work import Steps
 from protocol.errors import ApiError, ErrorCode
-from storage.log.sliced_work import Steps
 
 T = TypeVar("T")
 

@@ -27,6 +27,7 @@ from controller.decisions.leader_election import Election
 from controller.decisions.partition_change import partition_change
 from controller.metadata.image import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.records import MetadataRecord
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -34,7 +35,6 @@ from protocol.messages.elect_leaders import (
     PartitionResult,
     ReplicaElectionResult,
 )
-from storage.log.sliced_work import Pace, Steps
 
 MAX_ELECTIONS_PER_TURN = 1_000
 """By the clock; the rest follows in the next turn, so that no turn holds up other decisions."""

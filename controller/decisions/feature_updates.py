@@ -29,9 +29,9 @@ from controller.metadata.version import (
     changes_metadata,
 )
 from controller.settings import ControllerSettings
+from ground.sliced_work import Pace, Steps, in_bulk
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import FeatureLevelRecord
-from storage.log.sliced_work import Pace, Steps, in_bulk
 
 _ELR_NEEDS = LEVELS["4.0-IV1"]
 _NEEDED = f"{METADATA_VERSION} level {_ELR_NEEDS}"

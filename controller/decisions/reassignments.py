@@ -33,6 +33,7 @@ from controller.decisions.partition_reassignment import begin, reassignment_of, 
 from controller.hosting_limit import HostingLimit, HostingRoom
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.records import MetadataRecord
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -48,7 +49,6 @@ from protocol.messages.list_partition_reassignments import (
     OngoingTopicReassignment,
 )
 from protocol.messages.metadata_records import PartitionChangeRecord
-from storage.log.sliced_work import Pace, Steps
 
 REASSIGNMENT = 8
 """Pieces of work that it is to begin one."""

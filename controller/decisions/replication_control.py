@@ -39,6 +39,7 @@ from controller.metadata.topic_names import (
 )
 from controller.random_ids import RandomBytes, random_uuid
 from controller.settings import ControllerSettings
+from ground.sliced_work import BULK_AT_ONCE, Pace, Steps, in_bulk
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_partitions import CreatePartitionsTopic, CreatePartitionsTopicResult
 from protocol.messages.create_topics import (
@@ -52,7 +53,6 @@ from protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from storage.log.sliced_work import BULK_AT_ONCE, Pace, Steps, in_bulk
 
 TOO_MANY_PARTITIONS = ApiError(
     ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."

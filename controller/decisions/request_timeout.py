@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from controller.decisions.decision import Decided, View
+from ground.ports import Scheduler, Timer
 from protocol.errors import ApiError, ErrorCode
-from storage.ports import Scheduler, Timer
 
 T = TypeVar("T")
 

@@ -31,9 +31,9 @@ from controller.metadata.scram_credential import (
 )
 from controller.metadata.snapshot import credential_record
 from controller.metadata.version import has_scram
+from ground.sliced_work import Pace, Steps, each
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveUserScramCredentialRecord
-from storage.log.sliced_work import Pace, Steps, each
 
 RECORDS_A_SLICE = 64
 """Credentials, for each of which two keys are derived, before others have their turn."""

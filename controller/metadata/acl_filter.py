@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from controller.metadata.acl import WILDCARD, Acl, AclsImage, PatternType
-from storage.log.sliced_work import Pace, Steps
+from ground.sliced_work import Pace, Steps
 
 ANY = 1
 """Of a resource type, a pattern type, an operation or a permission: each of them."""

@@ -23,13 +23,13 @@ from controller.metadata.delegation_token import Tokens
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ScramImage
 from controller.metadata.records import MetadataRecord, MetadataRecordError
+from ground.ordered_work import OrderedWork
+from ground.sliced_work import SlicedWork, Steps, each, in_one_go
 from protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
 )
-from storage.log.ordered_work import OrderedWork
-from storage.log.sliced_work import SlicedWork, Steps, each, in_one_go
 
 logger = logging.getLogger(f"ottla.{__name__}")
 

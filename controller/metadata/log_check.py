@@ -13,9 +13,9 @@ Kafka 4.3 cuts (`LogLoader`: "Corruption found in segment 0, truncating to offse
 from __future__ import annotations
 
 from controller.metadata.records import MetadataRecordError
+from ground.filesystem import File, Filesystem
 from log_format.segment_names import LOG_SUFFIX, SNAPSHOT_SUFFIX, base_offset_of, segment_path
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, crc_is_valid, read_header
-from storage.filesystem import File, Filesystem
 from storage.log.batch_scan import valid_batches
 
 _MAGIC_AT = 16

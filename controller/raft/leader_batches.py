@@ -14,9 +14,9 @@ from controller.metadata.loader import CommittedBatch
 from controller.metadata.records import MetadataRecord, encode_record
 from controller.metadata.version import record_version
 from controller.raft import raft_messages as m
+from ground.sliced_work import Pace, Steps
 from protocol.control_records import ControlRecordType
 from protocol.records import RecordBatchBuilder
-from storage.log.sliced_work import Pace, Steps
 
 RECORDS_A_SLICE = 500
 """Written, or replayed, before others have their turn."""

@@ -30,7 +30,7 @@ from controller.raft.raft_requests import (
     answer_of,
 )
 from controller.settings import ControllerSettings
-from storage.ports import Channel, ChannelFailure, Network, Scheduler, Timer
+from ground.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 
 logger = logging.getLogger(f"ottla.{__name__}")
 

@@ -26,6 +26,7 @@ from controller.metadata.records import MetadataRecordError
 from controller.metadata.snapshot import snapshot_id_of
 from controller.raft.quorum_state import ElectionState, encode_quorum_state
 from controller.settings import ControllerSettings
+from ground.filesystem import Filesystem
 from protocol.control_records import ControlRecordType
 from protocol.messages.consumer_protocol import (
     Endpoint,
@@ -37,7 +38,6 @@ from protocol.messages.consumer_protocol import (
 from protocol.primitives import ZERO_UUID, uuid_to_string
 from protocol.record_batch import CorruptBatch, iterate_batches
 from protocol.records import iterate_records
-from storage.filesystem import Filesystem
 
 ControlRecords = Sequence[tuple[ControlRecordType, Any]]
 

@@ -27,6 +27,7 @@ from controller.raft.raft_client import RaftClient
 from controller.raft.raft_fetches import RaftFetches, denied_fetch
 from controller.raft.raft_log import METADATA_PARTITION, RaftLog
 from controller.settings import ControllerSettings
+from ground.ports import Scheduler
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
@@ -37,7 +38,6 @@ from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
 from protocol.messages.fetch import FetchRequest
 from protocol.rights import Rights
-from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
 T = TypeVar("T")

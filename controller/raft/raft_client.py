@@ -28,10 +28,10 @@ from controller.raft.raft import Raft, RaftConfig
 from controller.raft.raft_log import MetadataLogFailure, RaftLog
 from controller.raft.snapshot_download import SnapshotDownload
 from controller.settings import ControllerSettings
+from ground.ports import Scheduler, Timer
+from ground.sliced_work import Steps, in_one_go
 from protocol.record_batch import CorruptBatch
 from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
-from storage.log.sliced_work import Steps, in_one_go
-from storage.ports import Scheduler, Timer
 
 LACK_RETRY_MS = 100  # without a descriptor for what has to be durable
 

@@ -25,11 +25,11 @@ from controller.raft.raft_log import (
     RaftLog,
 )
 from controller.settings import ControllerSettings
+from ground.ports import Scheduler, Timer
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages import fetch as fetching
 from protocol.rights import Rights
-from storage.ports import Scheduler, Timer
 
 MAX_WAITING = 1_000
 MAX_DIRECTORIES = 1_000

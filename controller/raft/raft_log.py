@@ -23,6 +23,7 @@ from controller.raft.epoch_index import EpochIndex
 from controller.raft.quorum_state import ElectionState, QuorumStateError, decode_quorum_state
 from controller.raft.quorum_voters import ControlRecords, QuorumVoters
 from controller.settings import ControllerSettings
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from storage.log.checkpoints import encode_partition_metadata
@@ -32,7 +33,6 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.retention import delete_segments_before_log_start
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 
 logger = logging.getLogger(f"ottla.{__name__}")
 

@@ -21,8 +21,8 @@ from controller.metadata.snapshot import SnapshotId, decode_snapshot, image_of
 from controller.raft import raft_messages as m
 from controller.raft.quorum_voters import ControlRecords
 from controller.raft.raft_log import RaftLog
+from ground.ports import Scheduler
 from storage.log.log_dir_failure import is_lack_of_descriptors
-from storage.ports import Scheduler
 
 logger = logging.getLogger(f"ottla.{__name__}")
 

@@ -16,7 +16,7 @@ from controller.metadata.loader import MetadataLoader
 from controller.metadata.snapshot import SnapshotId, encode_image
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 logger = logging.getLogger(f"ottla.{__name__}")
 

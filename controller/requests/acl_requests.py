@@ -24,6 +24,7 @@ from controller.metadata.acl_filter import AclFilter
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, made_of_each, made_of_parts
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
+from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.frames.encoded_items import Items
@@ -48,7 +49,6 @@ from protocol.messages.describe_acls import (
     DescribeAclsResponse,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Pace, Steps, in_one_go
 
 Respond = Callable[[Any], None]
 

@@ -24,6 +24,7 @@ from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, made_of_each
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from controller.settings import ControllerSettings
+from ground.sliced_work import Steps
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.controller_registration import (
@@ -47,7 +48,6 @@ from protocol.messages.update_features import (
     UpdateFeaturesResponse,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import Steps
 
 Respond = Callable[[Any], None]
 

@@ -30,13 +30,13 @@ from controller.metadata.records import MetadataRecord
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, Settle, made_of_each
 from controller.requests.rights import Sender, config_denial
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replace_messages
 from protocol.messages import incremental_alter_configs as change_messages
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused

@@ -33,6 +33,7 @@ from controller.decisions.request_timeout import RequestTimeouts
 from controller.quorum_controller import QuorumController
 from controller.requests.rights import if_allowed
 from controller.settings import ControllerSettings
+from ground.ports import Scheduler
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.allocate_producer_ids import (
@@ -45,7 +46,6 @@ from protocol.messages.broker_registration import (
     BrokerRegistrationResponse,
 )
 from protocol.rights import Rights
-from storage.ports import Scheduler
 
 if TYPE_CHECKING:
     from controller.requests.long_requests import Slices

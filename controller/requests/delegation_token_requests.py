@@ -25,6 +25,7 @@ from controller.decisions.decision import Decision, View
 from controller.decisions.delegation_token_control import Change, NewToken
 from controller.metadata.delegation_token import DelegationToken, TokenKey, Tokens
 from controller.quorum_controller import QuorumController
+from ground.ports import Scheduler
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_delegation_token import (
@@ -46,7 +47,6 @@ from protocol.messages.renew_delegation_token import (
     RenewDelegationTokenResponse,
 )
 from protocol.rights import Rights
-from storage.ports import Scheduler
 
 Respond = Callable[[Any], None]
 DecideExpiry = Callable[[View, Change, int], Decision[int]]

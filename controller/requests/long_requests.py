@@ -18,10 +18,10 @@ from typing import Any, Protocol, TypeVar, cast
 from controller.decisions.decision import Decided, View
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.quorum_controller import QuorumController
+from ground.ordered_work import raise_error
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.primitives import StringTooLong
-from storage.log.ordered_work import raise_error
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps, each, in_one_go
 
 logger = logging.getLogger(f"ottla.{__name__}")
 

@@ -27,6 +27,7 @@ from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, made_of_parts
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
+from ground.sliced_work import Steps
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError
 from protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -52,7 +53,6 @@ from protocol.messages.list_partition_reassignments import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
-from storage.log.sliced_work import Steps
 
 Respond = Callable[[Any], None]
 

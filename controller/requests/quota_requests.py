@@ -24,6 +24,7 @@ from controller.decisions.decision import Decision, View
 from controller.metadata.client_quotas import QuotaEntity
 from controller.requests.long_requests import LongRequests, made_of_parts
 from controller.requests.rights import Sender, if_allowed
+from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_client_quotas import (
@@ -32,7 +33,6 @@ from protocol.messages.alter_client_quotas import (
     AlterClientQuotasResponseEntityData,
     AlterClientQuotasResponseEntryData,
 )
-from storage.log.sliced_work import Pace, Steps
 
 Respond = Callable[[Any], None]
 

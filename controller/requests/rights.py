@@ -19,10 +19,10 @@ from typing import Protocol, TypeVar
 from controller.decisions.decision import Decided, Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import ResourceType
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.rights import Rights
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 T = TypeVar("T")
 

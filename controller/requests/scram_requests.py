@@ -29,6 +29,7 @@ from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.quorum_controller import QuorumController
 from controller.requests.long_requests import LongRequests, made_of_each
 from controller.requests.rights import Sender, if_allowed
+from ground.sliced_work import Pace, Steps, in_bulk, in_one_go, in_order
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_user_scram_credentials import (
@@ -44,7 +45,6 @@ from protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-from storage.log.sliced_work import Pace, Steps, in_bulk, in_one_go, in_order
 
 Respond = Callable[[Any], None]
 

@@ -20,6 +20,7 @@ from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import ReplicationControl, refused_topic
 from controller.quorum_controller import QuorumController
 from controller.requests.rights import allowed_in_slices, creatable_in_slices
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.frames.encoded_items import EncodedItems, encoded
@@ -30,7 +31,6 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused

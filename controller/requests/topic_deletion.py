@@ -18,12 +18,12 @@ from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import TopicImage, TopicsImage
 from controller.quorum_controller import QuorumController
 from controller.requests.rights import EVERYTHING, TOPIC_DENIED, allowed_in_slices
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
 from protocol.primitives import ZERO_UUID
 from protocol.rights import Rights
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 _UNKNOWN_NAME = ApiError(
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."

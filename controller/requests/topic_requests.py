@@ -29,6 +29,7 @@ from controller.requests.rights import Limited, allowed_in_slices
 from controller.requests.topic_creation import TopicCreation
 from controller.requests.topic_deletion import TopicDeletion, refused_deletion
 from controller.settings import ControllerSettings
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.create_partitions import (
@@ -50,7 +51,6 @@ from protocol.messages.delete_topics import (
     DeleteTopicState,
 )
 from protocol.rights import Rights
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 
 Respond = Callable[[Any], None]
 

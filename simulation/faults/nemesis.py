@@ -18,12 +18,12 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
+from ground.sim_scheduler import SimScheduler
 from simulation.faults.faults import DEADLY, DESTROYING, Faults, weights
 from simulation.invariants.invariant import Promises
 from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import SimNetwork
-from simulation.sim_scheduler import SimScheduler
 
 
 class Nemesis:

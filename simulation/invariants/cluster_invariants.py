@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 
 from broker.replication.partition import Partition
+from ground.sim_scheduler import SimScheduler
 from protocol.record_batch import iterate_batches
 from simulation.invariants.invariant import Invariant, Promises
 from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
-from simulation.sim_scheduler import SimScheduler
 
 Place = tuple[bytes, int]
 

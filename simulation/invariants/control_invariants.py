@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from broker.replication.fetch_session import FetchSession
+from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from simulation.invariants.invariant import Invariant, OfEachBroker, Promises
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import Exchange
-from simulation.sim_scheduler import SimScheduler
 
 ANSWER_WITHIN_MS = 5_000.0
 SYNC_WITHIN_MS = 8_000.0

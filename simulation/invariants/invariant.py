@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from simulation.machines.cluster_view import ClusterView
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import Exchange
-from simulation.sim_scheduler import SimScheduler
 from simulation.sim_trace import Violation
 
 Value = TypeVar("Value")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from simulation.invariants.invariant import Invariant, Promises, Register
 from simulation.network.sim_network import Exchange
-from simulation.sim_scheduler import SimScheduler
 
 Key = tuple[str, str, int]
 """Group, topic, partition."""

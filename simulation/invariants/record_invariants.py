@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from broker.replication.partition import Partition
+from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from simulation.invariants.invariant import Invariant, OfEachBroker, Promises
@@ -17,7 +18,6 @@ from simulation.invariants.told_records import (
     given,
 )
 from simulation.network.sim_network import Exchange
-from simulation.sim_scheduler import SimScheduler
 
 ALL = -1
 READ_BYTES = 1 << 20

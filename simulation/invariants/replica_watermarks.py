@@ -3,9 +3,9 @@ tests/simulation/README.md."""
 
 from __future__ import annotations
 
+from ground.sim_scheduler import SimScheduler
 from simulation.invariants.invariant import Invariant, Promises
 from simulation.machines.sim_broker import SimBroker
-from simulation.sim_scheduler import SimScheduler
 
 Place = tuple[bytes, int]
 

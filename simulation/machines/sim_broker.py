@@ -25,11 +25,11 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.interference import Reply
 from controller.metadata.image import MetadataImage
 from controller.storage_format import LogDirectories
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from ground.memory_filesystem import Died, MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from simulation.network.sim_network import CLIENT_PORT, SimNetwork
 from simulation.network.sim_node_network import SimNodeNetwork
 from simulation.sim_process import ProcessBlocking, ProcessScheduler
-from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 
 DATA = "/data"

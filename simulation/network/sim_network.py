@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from broker.requests.context import ANONYMOUS
+from ground.sim_scheduler import SimScheduler, SimTimer
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.message import Message
 from simulation.network.sim_links import Handshake, Links, Wire
 from simulation.network.sim_server_end import Ends, Server, ServerEnd
-from simulation.sim_scheduler import SimScheduler, SimTimer
 
 LOST = "lost"
 TIMED_OUT = "timed out"

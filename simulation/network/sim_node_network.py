@@ -1,4 +1,4 @@
-"""Connections between nodes: `storage.ports.Network` over the simulator's wires.
+"""Connections between nodes: `ground.ports.Network` over the simulator's wires.
 
 Each life of a node has its own. What it is told of runs in its process: not while it is paused, and
 never after its death. A connection is made by the first request and again after a failure, as with
@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
+from ground.ports import Answered, ChannelFailure
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to, decode_answer, encode_request
 from protocol.message import Message
@@ -20,7 +21,6 @@ from simulation.network.sim_network import SimNetwork
 from simulation.network.sim_server_end import ServerEnd
 from simulation.sim_process import ProcessScheduler, ProcessTimer
 from storage.log.producer_state import EPOCH_BUMP_VERSION
-from storage.ports import Answered, ChannelFailure
 
 
 class SimNodeNetwork:
@@ -33,7 +33,7 @@ class SimNodeNetwork:
         self.connections: dict[_Connection, None] = {}
 
     def channel(self, host: str, port: int, client_id: str) -> SimChannel:
-        """See `storage.ports.Network`."""
+        """See `ground.ports.Network`."""
         return SimChannel(self, host, port, client_id)
 
     def end(self, *, silently: bool) -> None:
@@ -57,7 +57,7 @@ class _Sent:
 
 
 class SimChannel:
-    """See the module, and `storage.ports.Channel`."""
+    """See the module, and `ground.ports.Channel`."""
 
     def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
         self.host = host
@@ -70,7 +70,7 @@ class SimChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """See `storage.ports.Channel`. On a closed channel the answer is LOST."""
+        """See `ground.ports.Channel`. On a closed channel the answer is LOST."""
         scheduler = self._node.scheduler
         if self._closed:
             scheduler.call_soon(lambda: done(None, ChannelFailure.LOST))
@@ -86,7 +86,7 @@ class SimChannel:
         self._connection.send(request, sent, timeout_ms)
 
     def close(self) -> None:
-        """See `storage.ports.Channel`."""
+        """See `ground.ports.Channel`."""
         self._closed = True
         if self._connection is not None:
             self._connection.fail(ChannelFailure.LOST)

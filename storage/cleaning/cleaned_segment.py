@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ground.filesystem import BytesLike, File, Filesystem
 from log_format.segment_names import (
     CLEANED_SUFFIX,
     INDEX_SUFFIX,
@@ -18,7 +19,6 @@ from log_format.segment_names import (
 )
 from log_format.transaction_index import AbortedTxn, encode_transactions
 from protocol.record_batch import RecordBatchHeader
-from storage.filesystem import BytesLike, File, Filesystem
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import OffsetIndex, TimeIndex
 

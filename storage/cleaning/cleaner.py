@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
+from ground.filesystem import Filesystem
 from log_format.segment_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -49,7 +50,6 @@ from storage.cleaning.cleaner_job import (
 )
 from storage.cleaning.offset_map import OffsetMap
 from storage.cleaning.record_filter import body_of, choose_records, empty_batch, index_keys, rebuild
-from storage.filesystem import Filesystem
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.indexes import RELATIVE_OFFSET_MAX
 

@@ -18,9 +18,9 @@ import sys
 import threading
 import time
 
+from ground.filesystem import LocalFilesystem
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleaningFailed, decode_job, encode_result
-from storage.filesystem import LocalFilesystem
 
 _NICEST = 19
 _SHORTEST_PAUSE_S = 0.01

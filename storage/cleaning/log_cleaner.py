@@ -22,17 +22,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from ground.ordered_work import OrderedWork, raise_error
+from ground.ports import Timer
+from ground.sliced_work import Pace, SlicedWork, Steps
+from ground.topic_partition import TopicPartition
 from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaning.cleaner_ports import CleanerDied, CleanerRunner, CleanerSettings
 from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
-from storage.log.ordered_work import OrderedWork, raise_error
 from storage.log.segment_replacement import cleaned_names, remove_cleaned
-from storage.log.sliced_work import Pace, SlicedWork, Steps
 from storage.log.unified_log import UnifiedLog
-from storage.ports import Timer
-from storage.topic_partition import TopicPartition
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

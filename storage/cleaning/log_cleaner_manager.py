@@ -19,14 +19,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ground.sliced_work import Pace, Steps
+from ground.topic_partition import TopicPartition
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
 from storage.log.checkpoints import CLEANER_CHECKPOINT
 from storage.log.log_environment import LogEnvironment
 from storage.log.log_segment import LogSegment
 from storage.log.refusal import LONG_MAX
-from storage.log.sliced_work import Pace, Steps
 from storage.log.unified_log import UnifiedLog
-from storage.topic_partition import TopicPartition
 
 _LOGS_A_SLICE = 250
 

@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from storage.directories.log_places import why_taken
-from storage.filesystem import Filesystem
-from storage.log.checkpoints import PARTITION_METADATA
-from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken, is_lack_of_descriptors
-from storage.log.log_environment import LogEnvironment
-from storage.log.unified_log import UnifiedLog
-from storage.log_config import LogConfig
-from storage.topic_partition import (
+from ground.filesystem import Filesystem
+from ground.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
     TopicPartition,
     set_aside_name,
 )
+from storage.directories.log_places import why_taken
+from storage.log.checkpoints import PARTITION_METADATA
+from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken, is_lack_of_descriptors
+from storage.log.log_environment import LogEnvironment
+from storage.log.unified_log import UnifiedLog
+from storage.log_config import LogConfig
 
 NAME_LENGTH_MAX = 200
 """Longer names of topics are cut in the names of `-future` folders: they cannot be moved."""

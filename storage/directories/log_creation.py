@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ground.topic_partition import TopicPartition
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_places import why_taken
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
@@ -17,7 +18,6 @@ from storage.log.log_dir_failure import LogDirFailure, LogPlaceTaken
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 
 
 class LogCreation:

@@ -20,19 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from log_format.folder_contents import FolderContents, contents_of, why_no_partition
-from log_format.segment_names import LOG_SUFFIX, base_offset_of
-from storage.directories.log_dir_state import LogDirState
-from storage.directories.log_dirs import take_clean_marker
-from storage.directories.log_places import topic_id_in
-from storage.directories.offset_checkpoints import Offsets, read_offsets
-from storage.filesystem import Filesystem
-from storage.log.log_dir_failure import is_of_one_file
-from storage.log.log_environment import LogEnvironment
-from storage.log.recovery_report import RecoveryReport
-from storage.log.unified_log import UnifiedLog
-from storage.log_config import LogConfig
-from storage.topic_partition import (
+from ground.filesystem import Filesystem
+from ground.topic_partition import (
     DELETE_DIR_SUFFIX,
     FUTURE_DIR_SUFFIX,
     TopicPartition,
@@ -40,6 +29,17 @@ from storage.topic_partition import (
     is_set_aside,
     parse_directory,
 )
+from log_format.folder_contents import FolderContents, contents_of, why_no_partition
+from log_format.segment_names import LOG_SUFFIX, base_offset_of
+from storage.directories.log_dir_state import LogDirState
+from storage.directories.log_dirs import take_clean_marker
+from storage.directories.log_places import topic_id_in
+from storage.directories.offset_checkpoints import Offsets, read_offsets
+from storage.log.log_dir_failure import is_of_one_file
+from storage.log.log_environment import LogEnvironment
+from storage.log.recovery_report import RecoveryReport
+from storage.log.unified_log import UnifiedLog
+from storage.log_config import LogConfig
 
 METADATA_TOPIC = "__cluster_metadata"
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ground.filesystem import Lock
+from ground.sliced_work import Pace, Steps, in_one_go
+from ground.topic_partition import TopicPartition
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets
-from storage.filesystem import Lock
 from storage.log.checkpoints import (
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
 )
 from storage.log.log_environment import LogEnvironment
-from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
-from storage.topic_partition import TopicPartition
 
 _LOGS_A_SLICE = 500
 """So many are asked for an offset in one slice."""

@@ -9,7 +9,7 @@ the marker). Kafka's classes: `MetaPropertiesEnsemble`, `CleanShutdownFileHandle
 
 from __future__ import annotations
 
-from storage.filesystem import Filesystem, Lock
+from ground.filesystem import Filesystem, Lock
 from storage.log.checkpoints import (
     CLEAN_SHUTDOWN,
     LOCK_FILE,

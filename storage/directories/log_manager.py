@@ -17,6 +17,15 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 
+from ground.filesystem import Usage
+from ground.ports import Blocking
+from ground.sliced_work import SlicedWork
+from ground.topic_partition import (
+    DELETE_DIR_SUFFIX,
+    STRAY_DIR_SUFFIX,
+    TopicPartition,
+    set_aside_name,
+)
 from protocol.records import UNPACKED_LIMIT_BYTES
 from storage.directories.future_logs import FutureLogs
 from storage.directories.log_creation import LogCreation
@@ -27,7 +36,6 @@ from storage.directories.log_manager_settings import LogManagerSettings
 from storage.directories.log_upkeep import LogUpkeep
 from storage.directories.logs_closing import LogsClosing, close_directory
 from storage.directories.logs_loading import IsStray, LogsLoading
-from storage.filesystem import Usage
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import (
     DescriptorsLack,
@@ -37,17 +45,9 @@ from storage.log.log_dir_failure import (
     is_of_one_file,
 )
 from storage.log.log_environment import LogEnvironment
-from storage.log.sliced_work import SlicedWork
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets, UnopenedLog, are_one
 from storage.log_config import LogConfig
-from storage.ports import Blocking
-from storage.topic_partition import (
-    DELETE_DIR_SUFFIX,
-    STRAY_DIR_SUFFIX,
-    TopicPartition,
-    set_aside_name,
-)
 
 HomeOf = Callable[[TopicPartition], str | None]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ground.filesystem import Filesystem
 from log_format.folder_contents import FolderContents, contents_of, why_no_partition
-from storage.filesystem import Filesystem
 from storage.log.checkpoints import PARTITION_METADATA, decode_partition_metadata
 from storage.log.log_dir_failure import is_of_one_file
 

@@ -17,16 +17,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
+from ground.ordered_work import OrderedWork, raise_error
+from ground.sliced_work import SlicedWork, Steps, each
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_manager_settings import LogManagerSettings
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets
 from storage.log.checkpoints import encode_offsets_in_slices
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.log_environment import LogEnvironment
-from storage.log.ordered_work import OrderedWork, raise_error
 from storage.log.refusal import LONG_MAX
 from storage.log.retention import Breaches, delete_old_segments
-from storage.log.sliced_work import SlicedWork, Steps, each
 from storage.log.unified_log import UnifiedLog
 
 _LOGS_A_GO = 50

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from ground.ports import Timer
+from ground.topic_partition import TopicPartition
 from storage.directories.future_logs import FutureLogs
 from storage.directories.log_dir_loader import FoundLog, LogDirLoader, Survey
 from storage.directories.log_dir_state import LogDirState
@@ -22,8 +24,6 @@ from storage.log.log_dir_failure import is_lack_of_descriptors
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log.unopened_logs import KeptOffsets
-from storage.ports import Timer
-from storage.topic_partition import TopicPartition
 
 PROGRESS_INTERVAL_MS = 5_000
 

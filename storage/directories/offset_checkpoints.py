@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storage.filesystem import Filesystem
+from ground.filesystem import Filesystem
+from ground.ports import Blocking
+from ground.topic_partition import TopicPartition
 from storage.log.checkpoints import decode_offsets, encode_offsets
-from storage.ports import Blocking
-from storage.topic_partition import TopicPartition
 
 Offsets = dict[TopicPartition, int]
 

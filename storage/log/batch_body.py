@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from ground.sliced_work import Job, Steps
 from protocol.compression import DecompressionLimit, unpack_into
 from protocol.frames.frame_memory import Allocate, Buffer
 from protocol.record_batch import HEADER_SIZE, RecordBatchHeader
 from protocol.records import UNPACKED_LIMIT_BYTES
-from storage.log.sliced_work import Job, Steps
 
 SLICE_BYTES = 256 * 1024
 """The most that is unpacked, or packed, on the loop at a time."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ground.filesystem import File
 from protocol.record_batch import (
     HEADER_SIZE,
     CorruptBatch,
@@ -16,7 +17,6 @@ from protocol.record_batch import (
     crc_is_valid,
     read_header,
 )
-from storage.filesystem import File
 
 LOOKUP_CHUNK_BYTES = 8 * 1024
 SCAN_CHUNK_BYTES = 1024 * 1024

@@ -5,7 +5,7 @@ Owns: their formats. Offset checkpoints (`recovery-point-offset-checkpoint`,
 `leader-epoch-checkpoint`, `partition.metadata`, `meta.properties`, `.kafka_cleanshutdown`.
 
 Never: decides what a missing or damaged file means. A decoder answers None for damage; the caller
-rebuilds, or refuses to start. All files are replaced atomically by `storage.filesystem`.
+rebuilds, or refuses to start. All files are replaced atomically by `ground.filesystem`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ground.sliced_work import Pace, Steps, in_one_go
+from ground.topic_partition import TopicPartition
 from log_format.checkpoints import checkpoint_lines, checkpoint_offsets
 from protocol.primitives import uuid_from_string, uuid_to_string
-from storage.log.sliced_work import Pace, Steps, in_one_go
-from storage.topic_partition import TopicPartition
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_CHECKPOINT = "log-start-offset-checkpoint"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 from weakref import ReferenceType, ref
 
-from storage.filesystem import BytesLike, File, Filesystem
+from ground.filesystem import BytesLike, File, Filesystem
 
 UNLIMITED = 2**31 - 1
 

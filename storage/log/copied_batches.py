@@ -6,11 +6,11 @@ them. Kafka's `UnifiedLog.appendAsFollower` and `Partition.doAppendRecordsToFoll
 
 from __future__ import annotations
 
+from ground.topic_partition import TopicPartition
 from protocol.control_records import read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, crc_is_valid, iterate_batches
 from storage.log.refusal import Refusal
-from storage.topic_partition import TopicPartition
 
 
 def batches_to_copy(

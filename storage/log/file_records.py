@@ -6,7 +6,7 @@ Never copies bytes, unless `read` is asked to. Kafka's class: `FileRecords.slice
 
 from __future__ import annotations
 
-from storage.filesystem import File
+from ground.filesystem import File
 
 
 class FileRecords:

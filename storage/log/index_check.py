@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from ground.filesystem import File
 from log_format.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
-from storage.filesystem import File
 from storage.log.batch_scan import iterate_headers
 from storage.log.indexes import CorruptIndex, OffsetIndex, TimeIndex
 from storage.log_config import LogConfig

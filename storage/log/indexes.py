@@ -22,7 +22,7 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 from typing import ClassVar
 
-from storage.filesystem import File, Filesystem
+from ground.filesystem import File, Filesystem
 from storage.log.closed_files import ClosedFiles
 
 OFFSET_ENTRY = Struct(">Ii")

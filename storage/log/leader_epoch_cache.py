@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from storage.filesystem import Filesystem
+from ground.filesystem import Filesystem
 from storage.log.checkpoints import decode_leader_epochs, encode_leader_epochs
 from storage.log.fetch_data import UNDEFINED_EPOCH, EpochEndOffset
 

@@ -1,6 +1,6 @@
 """What happens when a disk fails: the log directory goes offline, once, for good.
 
-Owns: which directories are offline, and who is told. An `OSError` from `storage.filesystem` is
+Owns: which directories are offline, and who is told. An `OSError` from `ground.filesystem` is
 caught where it surfaces, in a log or in the log manager, and reported here; every log of that
 directory refuses work from then on (KAFKA-10778: no append after a failed one).
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from ground.filesystem import Filesystem
+from ground.ports import Blocking, Scheduler
 from protocol.frames.frame_memory import Allocate
-from storage.filesystem import Filesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.producer_rules import ProducerRules
 from storage.log.write_back import WriteBack
-from storage.ports import Blocking, Scheduler
 
 
 @dataclass(frozen=True, slots=True)

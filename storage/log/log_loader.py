@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 
+from ground.topic_partition import TopicPartition
 from log_format.segment_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
@@ -38,7 +39,6 @@ from storage.log.producer_state import ProducerStateManager
 from storage.log.recovery_report import RecoveryReport
 from storage.log.segment_replacement import settle_replacements
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 
 _FILES_MAX = 8
 """What one log that is being opened may have open: so many logs are opened at a time."""

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from ground.filesystem import BytesLike, Filesystem
 from log_format.segment_names import (
     INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
 )
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
-from storage.filesystem import BytesLike, Filesystem
 from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers, valid_batches
 from storage.log.closed_files import ClosedFiles
 from storage.log.index_check import check_last_entries

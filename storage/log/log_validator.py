@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import Struct
 
+from ground.sliced_work import Steps, in_one_go
 from protocol.errors import ErrorCode
 from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import (
@@ -38,7 +39,6 @@ from protocol.record_batch import (
 from storage.log.log_append_info import AppendOrigin
 from storage.log.record_validation import look_at_records, must_decode, too_large
 from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
-from storage.log.sliced_work import Steps, in_one_go
 from storage.log_config import LogConfig
 
 _CRC = Struct(">I")

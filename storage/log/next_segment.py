@@ -20,9 +20,9 @@ import errno
 from collections.abc import Callable
 from functools import partial
 
-from storage.filesystem import Filesystem
+from ground.filesystem import Filesystem
+from ground.ports import Blocking
 from storage.log.log_segment import LogSegment
-from storage.ports import Blocking
 
 NEXT_SEGMENT = "next-segment.tmp"
 SEGMENT_BYTES_MIN = 64 << 20

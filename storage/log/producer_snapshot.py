@@ -15,9 +15,9 @@ from __future__ import annotations
 from struct import Struct
 from struct import error as struct_error
 
+from ground.filesystem import Filesystem
 from log_format.segment_names import SNAPSHOT_SUFFIX, base_offset_of
 from protocol.crc32c_function import crc32c
-from storage.filesystem import Filesystem
 from storage.log.producer_state import (
     NO_SEQUENCE,
     BatchMetadata,

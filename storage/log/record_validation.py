@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ground.sliced_work import Job, Steps
 from protocol.compression import Codec, compress
 from protocol.errors import ErrorCode
 from protocol.frames.frame_memory import Allocate
@@ -31,7 +32,6 @@ from protocol.record_batch import (
 from protocol.record_scan import scan_records
 from storage.log.batch_body import BatchBody
 from storage.log.refusal import LOG_APPEND_TIME, LONG_MAX, Refusal, out_of_range
-from storage.log.sliced_work import Job, Steps
 from storage.log_config import LogConfig
 
 _CODECS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ground.filesystem import File, Filesystem
 from log_format.segment_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -16,7 +17,6 @@ from log_format.segment_names import (
     TXN_INDEX_SUFFIX,
     segment_path,
 )
-from storage.filesystem import File, Filesystem
 from storage.log.closed_files import ClosedFile, ClosedFiles
 from storage.log.indexes import OffsetIndex, TimeIndex
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ground.filesystem import File
 from log_format.segment_names import INDEX_SUFFIX, segment_path
 from protocol.record_batch import CorruptBatch, RecordBatchHeader
-from storage.filesystem import File
 from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.log.closed_files import ClosedFile
 from storage.log.fetch_data import FIRST_BATCH_INCOMPLETE, NO_RECORDS, FetchDataInfo

@@ -14,6 +14,7 @@ Kafka's classes: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollec
 
 from __future__ import annotations
 
+from ground.filesystem import Filesystem
 from log_format.segment_names import (
     CLEANED_SUFFIX,
     INDEX_SUFFIX,
@@ -24,7 +25,6 @@ from log_format.segment_names import (
     offset_name,
 )
 from protocol.record_batch import CorruptBatch
-from storage.filesystem import Filesystem
 from storage.log.batch_scan import iterate_headers
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.local_log import LocalLog

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ground.sliced_work import Steps
 from log_format.segment_names import TIME_INDEX_SUFFIX
 from protocol.frames.frame_memory import Allocate
 from protocol.record_batch import RecordBatchHeader, read_header
@@ -20,7 +21,6 @@ from storage.log.batch_scan import LOOKUP_CHUNK_BYTES, iterate_headers
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import LogSegments
-from storage.log.sliced_work import Steps
 from storage.log.unified_log import UnifiedLog
 
 Candidate = tuple[int, memoryview]

@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from struct import Struct
 
+from ground.filesystem import BytesLike
+from ground.topic_partition import TopicPartition
 from log_format.transaction_index import AbortedTxn
 from protocol.control_records import read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import CorruptBatch, RecordBatchHeader, patch_base_offset_and_epoch
-from storage.filesystem import BytesLike
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.copied_batches import batches_to_copy
 from storage.log.fetch_data import NO_RECORDS, EpochEndOffset, FetchDataInfo
@@ -46,7 +47,6 @@ from storage.log.refusal import LONG_MAX, Refusal
 from storage.log.segment_replacement import replace_segments
 from storage.log.verification_state import VerificationGuard
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 
 OFFLINE = Refusal(ErrorCode.KAFKA_STORAGE_ERROR, "The log directory is offline.")
 _OUT_OF_RANGE = FetchDataInfo(b"", error=ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ground.topic_partition import TopicPartition
 from storage.log.unified_log import UnifiedLog
-from storage.topic_partition import TopicPartition
 
 
 class KeptOffsets(NamedTuple):

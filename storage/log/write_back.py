@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ground.ports import Blocking
 from storage.log.log_segment import LogSegment
-from storage.ports import Blocking
 
 WRITE_BACK_BYTES = 8 << 20
 """What comes together in a segment before it is handed over."""

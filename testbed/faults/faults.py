@@ -19,12 +19,12 @@ from typing import Any, Protocol, TypeVar
 from broker.requests.admission import Admission
 from broker.requests.context import Api, Respond
 from broker.requests.interference import Interference, Meeting, Reply
+from ground.ports import Scheduler, Timer
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import ResponseParts
 from protocol.message import Message, replace
 from protocol.messages.fetch import FetchResponse
-from storage.ports import Scheduler, Timer
 from testbed.faults.answers import Concerns, joined, put_into, refusing
 from testbed.faults.cut_answer import cut
 from testbed.faults.places import Real, ways_of

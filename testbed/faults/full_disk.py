@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 
-from storage.filesystem import BytesLike, File, Filesystem, Lock, Usage
+from ground.filesystem import BytesLike, File, Filesystem, Lock, Usage
 
 _TEXT = "No space left on device"
 
@@ -40,7 +40,7 @@ class Room:
 
 
 class FillableFile:
-    """A `storage.filesystem.File` on such a disk."""
+    """A `ground.filesystem.File` on such a disk."""
 
     __slots__ = ("__weakref__", "_file", "_room", "path")
 
@@ -89,7 +89,7 @@ class FillableFile:
 
 
 class FillableFilesystem:
-    """A `storage.filesystem.Filesystem` on such a disk."""
+    """A `ground.filesystem.Filesystem` on such a disk."""
 
     def __init__(self, filesystem: Filesystem, room: Room) -> None:
         self._real = filesystem

@@ -15,11 +15,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from storage.ports import Answered, Channel, ChannelFailure, Network, Scheduler, Timer
+from ground.ports import Answered, Channel, ChannelFailure, Network, Scheduler, Timer
 
 
 class Links:
-    """Those of one node; `storage.ports.Network` by `over`."""
+    """Those of one node; `ground.ports.Network` by `over`."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -82,7 +82,7 @@ class _Swallowed:
 
 
 class CuttableNetwork:
-    """See the module; `storage.ports.Network`."""
+    """See the module; `ground.ports.Network`."""
 
     def __init__(self, network: Network, links: Links) -> None:
         self._network = network
@@ -96,7 +96,7 @@ class CuttableNetwork:
 
 
 class CuttableChannel:
-    """See the module; `storage.ports.Channel`."""
+    """See the module; `ground.ports.Channel`."""
 
     def __init__(self, network: Network, links: Links, where: tuple[str, int, str]) -> None:
         self._network = network

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from ground.ports import Channel, ChannelFailure
 from protocol.api_keys import ApiKey
 from protocol.messages.metadata import MetadataRequest
-from storage.ports import Channel, ChannelFailure
 from testbed.operations.port import NoAnswer, Request, Response
 
 CLIENT_ID = "ottla-testing"

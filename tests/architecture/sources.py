@@ -77,8 +77,8 @@ SHELL = (
     "ottla/",
     "protocol/generate.py",
     "storage/cleaning/cleaner_worker.py",
-    "storage/filesystem.py",
-    "storage/platform_calls.py",
+    "ground/filesystem.py",
+    "ground/platform_calls.py",
 )
 
 

@@ -25,7 +25,7 @@ LINUX = {
 }
 TEXTS = set().union(*LINUX.values(), C_FUNCTIONS) - {"splice"}  # a word of its own here
 HOMES = {
-    "storage/platform_calls.py": {
+    "ground/platform_calls.py": {
         "F_FULLFSYNC",
         "POSIX_FADV_WILLNEED",
         "RWF_NOWAIT",

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.requests.request_handler import RequestHandler
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import START_WALL_MS
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
@@ -17,8 +19,6 @@ from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import START_WALL_MS
 from tests.authorization.random_acls import ALLOW, LITERAL
 from tests.authorization.reference import DENY
 from tests.unit.broker.fake_connection import Connection, Reply

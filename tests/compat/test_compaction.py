@@ -24,12 +24,12 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from ground.filesystem import LocalFilesystem
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
 from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.cleaning.inline_cleaner import InlineRunner
 from storage.cleaning.log_cleaner import LogCleaner
-from storage.filesystem import LocalFilesystem
 from storage.log_config import LogConfig
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START, run_tool

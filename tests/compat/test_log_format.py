@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from ground.filesystem import LocalFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.topic_partition import TopicPartition
 from log_format.transaction_index import AbortedTxn
-from simulation.sim_scheduler import SimScheduler
-from storage.filesystem import LocalFilesystem
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.unit.storage.harness import Jobs

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from ground.filesystem import LocalFilesystem
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from storage.filesystem import LocalFilesystem
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START, run_tool
 from tests.unit.controller.controller_fixture import OneNode

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from broker.config.keys import BROKER_CONFIG_DEF, OTTLA_CONFIG_DEF
+from ground.config_def import ConfigKey, ConfigType
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from storage.config_def import ConfigKey, ConfigType
 from tests.kept_json import write_json
 
 RECORDED = Path(__file__).parent / "dynamic_configs_kafka_4_3_0.json"

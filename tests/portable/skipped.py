@@ -13,8 +13,8 @@ SKIPPED = {
     "tests/unit/storage/cleaning/test_cleaner_worker.py::test_it_loads_none_of_the_broker": (
         "what takes the names away loads psutil, and that subprocess"
     ),
-    "tests/unit/storage/test_platform_calls.py::test_a_range_is_handed_over_to_linux": _C_LIBRARY,
-    "tests/unit/storage/test_platform_calls.py::test_blocks_are_allocated_by_linux": _C_LIBRARY,
+    "tests/unit/ground/test_platform_calls.py::test_a_range_is_handed_over_to_linux": _C_LIBRARY,
+    "tests/unit/ground/test_platform_calls.py::test_blocks_are_allocated_by_linux": _C_LIBRARY,
     "tests/unit/testbed/faults/test_full_disk.py::"
     "test_blocks_are_allocated_once_there_is_room": "fallocate",
     "tests/unit/broker/process/test_data_folders.py::"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from simulation.machines.memory_filesystem import Died
+from ground.memory_filesystem import Died
 from tests.quorum.quorum_world import QuorumWorld
 
 VICTIM = 1

@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from ground.ports import Answered, ChannelFailure
+from ground.sim_scheduler import SimScheduler, SimTimer
 from protocol.api_keys import ApiKey, messages_of
 from protocol.frames.message_codec import (
     decode,
@@ -22,8 +24,6 @@ from protocol.frames.message_codec import (
     read_request_header,
     skip_header_tags,
 )
-from simulation.sim_scheduler import SimScheduler, SimTimer
-from storage.ports import Answered, ChannelFailure
 
 
 class Server(Protocol):
@@ -82,7 +82,7 @@ class NodeNetwork:
 
 
 class SimChannel:
-    """See `storage.ports.Channel`."""
+    """See `ground.ports.Channel`."""
 
     def __init__(self, links: QuorumLinks, source: int, target: int, client_id: str) -> None:
         self._links = links

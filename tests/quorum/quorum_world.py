@@ -24,11 +24,11 @@ from controller.raft.raft_client import NotLeader, RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_generator import SnapshotGenerator
 from controller.settings import ControllerSettings
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.rights import UNLIMITED, Rights
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from simulation.sim_process import ProcessBlocking, ProcessScheduler
-from simulation.sim_scheduler import SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.quorum.quorum_invariants import QuorumInvariants

@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from log_format.transaction_index import AbortedTxn, decode_transactions
 from protocol.record_batch import crc_is_valid, iterate_batches
 from protocol.records import Record, iterate_records
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.cleaning.cleaner_ports import CleanerSettings
 from storage.cleaning.inline_cleaner import InlineRunner
 from storage.cleaning.log_cleaner import LogCleaner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 
 Damage = Callable[[bytes], bytes | None]
 

@@ -25,13 +25,13 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.prepared import PreparedRequests
 from controller.quorum_controller import QuorumController
 from controller.raft.raft_log import RaftLog
+from ground.sliced_work import Steps, in_one_go
 from protocol.errors import ErrorCode
 from storage.directories.log_manager import LogManager
 from storage.directories.offset_checkpoints import OffsetCheckpoint
 from storage.log import batch_scan, log_segment
 from storage.log.checkpoints import LOG_START_CHECKPOINT
 from storage.log.producer_state import ProducerStateManager
-from storage.log.sliced_work import Steps, in_one_go
 from storage.log.unified_log import UnifiedLog
 from tests.simulation.simulation import Failure, Simulation
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ground.memory_filesystem import Died
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import (
@@ -31,7 +32,6 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from simulation.machines.memory_filesystem import Died
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import Exchange
 from tests.simulation.cast import GROUPS

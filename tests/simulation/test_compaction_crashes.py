@@ -14,7 +14,7 @@ import random
 
 import pytest
 
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
+from ground.memory_filesystem import Died, MemoryFilesystem
 from tests.simulation.compacted_life import CompactedLife, cleaned
 
 POINTS_MAX = 400

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from simulation.machines.memory_filesystem import Died
+from ground.memory_filesystem import Died
 from tests.simulation.compacted_life import CompactedLife, cleaned
 
 SEEDS = range(50)

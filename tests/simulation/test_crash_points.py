@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 import pytest
 
+from ground.memory_filesystem import Died, MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.record_batch import iterate_batches
 from simulation.faults.faults import Faults
 from simulation.machines.layout import PROPERTIES
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import SimNetwork, Weather
-from simulation.sim_scheduler import SimScheduler
 from tests.simulation.simulation import Plan, Simulation
 
 POINTS_MAX = 500

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, iterate_batches
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.end_transaction import append_end_txn_marker

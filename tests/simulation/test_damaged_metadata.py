@@ -15,7 +15,7 @@ import pytest
 from broker.config.start_error import StartError
 from controller.metadata.records import MetadataRecordError
 from controller.raft.quorum_state import QuorumStateError
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from tests.simulation.file_damages import DAMAGE_NAMES, damage
 from tests.unit.broker.node_fixture import Running
 

@@ -13,10 +13,10 @@ import random
 
 import pytest
 
+from ground.memory_filesystem import Died, MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log import next_segment
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel

@@ -11,10 +11,10 @@ import random
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log import next_segment
 from storage.log.closed_files import UNLIMITED
 from storage.log.file_records import FileRecords

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.end_txn import EndTxnResponse
 from protocol.messages.fetch import (
@@ -26,7 +27,6 @@ from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from protocol.records import Record
 from simulation.invariants.invariant import Promises, Violation
 from simulation.network.sim_network import Exchange
-from simulation.sim_scheduler import SimScheduler
 from tests.batches import build_batch
 from tests.simulation.consumers import Asked, Fetching
 from tests.simulation.data_invariants import ReadPartition

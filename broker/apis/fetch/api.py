@@ -43,6 +43,7 @@ from broker.replication.partition_reads import CONSUMER_ISOLATIONS
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from ground.sliced_work import Pace, Steps, in_one_go
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.fetch_codec import TOPIC_IDS_FROM, fetch_shape
@@ -53,7 +54,6 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.primitives import ZERO_UUID
-from storage.log.sliced_work import Pace, Steps, in_one_go
 
 REPLICA_STATE_FROM = 15
 

@@ -23,11 +23,11 @@ from broker.replication.partition import Partition
 from broker.replication.partition_reads import PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later, RequestContext
+from ground.sliced_work import Pace, in_one_go
 from protocol.frames.fetch_codec import FetchReply
 from protocol.frames.frame_shape import Shape, Values
 from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import FetchRequest, FetchResponse
-from storage.log.sliced_work import Pace, in_one_go
 
 
 class PreparedFollowerFetch:

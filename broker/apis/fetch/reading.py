@@ -27,6 +27,7 @@ from broker.replication.partition_reads import NO_EPOCH, PartitionRead
 from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_selector import NO_PREFERENCE, rack_aware
 from broker.requests.context import RequestContext
+from ground.sliced_work import Pace, Steps, in_one_go
 from protocol.errors import ErrorCode
 from protocol.frames.fetch_codec import TOPIC_IDS_FROM
 from protocol.messages.fetch import (
@@ -41,7 +42,6 @@ from protocol.messages.fetch import (
 )
 from protocol.messages.fetch import FetchPartition as AskedPartition
 from protocol.primitives import ZERO_UUID
-from storage.log.sliced_work import Pace, Steps, in_one_go
 
 RACK_FROM = 11  # and from here on a follower may answer (KIP-392)
 CURRENT_LEADER_FROM = 16

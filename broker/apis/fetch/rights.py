@@ -15,9 +15,9 @@ from typing import Protocol
 
 from broker.replication.fetch_session import FetchKey, FetchPartition
 from broker.replication.replica_manager import ReplicaManager
+from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.rights import Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, Steps
 
 
 class FetchRights(Protocol):

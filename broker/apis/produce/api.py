@@ -34,6 +34,7 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from ground.sliced_work import Pace, Steps, in_one_go
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import encode_response
@@ -52,7 +53,6 @@ from protocol.record_batch import CODEC_MASK, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log.log_append_info import AppendOrigin, LogAppendInfo
 from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
-from storage.log.sliced_work import Pace, Steps, in_one_go
 from storage.log.verification_state import VerificationGuard
 
 ADMIN_CLIENT_ID = "__admin_client"

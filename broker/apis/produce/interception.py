@@ -13,6 +13,7 @@ from broker.apis.produce.record_looks import keep_records
 from broker.plugins.interception import Interceptor, RecordErrors
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
 from protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -22,7 +23,6 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from storage.log.sliced_work import Steps
 
 Done = Callable[[list[TopicProduceResponse] | None, Exception | None], None]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ProtocolError
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -21,7 +22,6 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from storage.log.sliced_work import Pace, Steps
 
 PARTITIONS_AT_ONCE = 256
 

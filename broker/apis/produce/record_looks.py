@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
+from ground.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
 from protocol.frames.framing import KEPT_BYTES
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from storage.log.log_validator import Look, LookedAt
-from storage.log.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
 
 Looked: TypeAlias = dict[int, LookedAt]
 """By the identity of the partition's part of the request."""

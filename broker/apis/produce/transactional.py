@@ -25,12 +25,12 @@ from broker.verification.transaction_verification import (
     TransactionSupportedOperation,
     produce_operation,
 )
+from ground.ports import Scheduler
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.produce import ProduceRequest
 from protocol.record_batch import HEADER, HEADER_SIZE, TRANSACTIONAL_FLAG
 from storage.log.verification_state import VerificationGuard
-from storage.ports import Scheduler
-from storage.topic_partition import TopicPartition
 
 TOPIC_IDS_FROM = 13
 _FIRST_RETRY_MS = 1

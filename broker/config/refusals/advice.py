@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from broker.config.endpoints import NON_ROUTABLE_HOST
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _AMOUNT = re.compile(r"(\d+)\s*([A-Za-z]+)")
 _NO_NUMBER = re.compile(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.support import refuse_what_is_not_served, unknown_key
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 def all_faults(

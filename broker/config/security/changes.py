@@ -23,7 +23,7 @@ from broker.config.security_settings import ListenerSecurity, MechanismSettings
 from broker.config.values import BrokerConfig
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _JAAS = "sasl.jaas.config"
 

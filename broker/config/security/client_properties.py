@@ -21,7 +21,7 @@ from broker.config.security.mechanisms import (
     password_fault,
 )
 from broker.config.security_settings import ClientSecurity
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _PROTOCOL = "security.protocol"
 _MECHANISM = "sasl.mechanism"

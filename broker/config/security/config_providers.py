@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from broker.config.properties import PropertiesError, parse_properties
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 PROVIDERS = "config.providers"
 _PLACE = re.compile(r"\$\{([^:}]*):(?:([^:}]*):)?([^}]*)\}")

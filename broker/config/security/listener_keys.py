@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from broker.config.keys import BROKER_CONFIG_DEF, LISTENER_KEYS, LISTENER_PREFIX, key_of
-from storage.config_def import ConfigError, ConfigValue
+from ground.config_def import ConfigError, ConfigValue
 
 _MECHANISMS = ("plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 """Those of `broker.config.security.mechanisms`, as they stand in keys."""

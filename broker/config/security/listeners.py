@@ -35,7 +35,7 @@ from broker.config.security_settings import (
     Secret,
     TlsSettings,
 )
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _SECRET = ("keystore_password", "key_password", "keystore_key", "truststore_password")
 _MAY_BE_EMPTY = ("endpoint_identification_algorithm",)

@@ -22,7 +22,7 @@ from broker.config.security_settings import (
     OAuthSettings,
     Secret,
 )
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _SECURITY = "org.apache.kafka.common.security"
 _PLAIN = f"{_SECURITY}.plain.PlainLoginModule"

@@ -30,6 +30,7 @@ from broker.groups.committed_offset import CommittedOffset
 from broker.groups.deadline import Deadline
 from broker.groups.group import Committer
 from broker.groups.group_records import group_tombstone
+from ground.sliced_work import Pace, Steps, in_bulk
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_steps
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
@@ -37,7 +38,6 @@ from protocol.messages.describe_groups import DescribedGroup
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol, JoinGroupResponseMember
 from protocol.messages.list_groups import ListedGroup
-from storage.log.sliced_work import Pace, Steps, in_bulk
 
 CLASSIC = "classic"
 """The type of these groups, as ListGroups says."""

@@ -35,13 +35,13 @@ from broker.groups.classic.member import (
 from broker.groups.classic.rebalance import Rebalancer
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import group_metadata_record
+from ground.sliced_work import Pace, Steps, in_bulk
 from protocol.errors import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import string
-from storage.log.sliced_work import Pace, Steps, in_bulk
 
 log = logging.getLogger(f"ottla.{__name__}")
 

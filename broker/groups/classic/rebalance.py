@@ -29,11 +29,11 @@ from broker.groups.classic.group_state import (
 from broker.groups.classic.member import ClassicMember, SyncReply, join_refusal, sync_refusal
 from broker.groups.deadline import Deadline
 from broker.groups.group_records import group_metadata_record
+from ground.ports import Scheduler
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupResponse
-from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 

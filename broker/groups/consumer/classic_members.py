@@ -38,6 +38,7 @@ from broker.groups.reconciliation.member_state import (
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
 )
+from ground.sliced_work import Steps
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.group_records import ClassicMemberMetadata, ClassicProtocol
@@ -45,7 +46,6 @@ from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from protocol.primitives import uuid_to_string
-from storage.log.sliced_work import Steps
 
 log = logging.getLogger(f"ottla.{__name__}")
 

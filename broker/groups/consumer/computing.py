@@ -19,7 +19,7 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.target import question, target_records, voted_assignor
-from storage.log.sliced_work import Steps
+from ground.sliced_work import Steps
 
 log = logging.getLogger(f"ottla.{__name__}")
 

@@ -25,12 +25,12 @@ from broker.groups.consumer.state.records import (
 from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.reconciliation.position import LEAVE_GROUP_EPOCH, STATIC_LEAVE_EPOCH
 from controller.metadata.image import TopicsImage
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from storage.log.sliced_work import Pace, Steps
 
 
 class Removal(NamedTuple):

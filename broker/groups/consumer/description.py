@@ -10,13 +10,13 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
 from broker.groups.reconciliation.held import Held, Named
 from controller.metadata.image import TopicsImage
+from ground.sliced_work import Pace, Steps
 from protocol.messages.consumer_group_describe import (
     Assignment,
     DescribedGroup,
     Member,
     TopicPartitions,
 )
-from storage.log.sliced_work import Pace, Steps
 
 CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1

@@ -24,8 +24,8 @@ from broker.groups.consumer.state.records import epoch_record, regex_record, reg
 from broker.groups.consumer.state.topics import metadata_hash
 from broker.groups.group_metrics import GroupMetrics
 from controller.metadata.image import MetadataImage, TopicsImage
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode
-from storage.log.sliced_work import Pace, Steps
 
 SOONEST_MS = 10_000
 """Between two look-ups of one group."""

@@ -45,6 +45,7 @@ from broker.groups.reconciliation.held import Named, names, same_names
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Target, reconcile
 from controller.metadata.image import TopicsImage
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
     Assignment as TopicPartitions,
@@ -53,7 +54,6 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     ConsumerGroupHeartbeatResponseTopicPartitions,
 )
-from storage.log.sliced_work import in_one_go
 
 
 def refusal(fault: ApiError) -> ConsumerGroupHeartbeatResponse:

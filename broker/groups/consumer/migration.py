@@ -35,6 +35,7 @@ from broker.groups.reconciliation.held import Named, with_given
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Position
 from controller.metadata.image import TopicsImage
+from ground.sliced_work import Pace, Steps, in_bulk, in_order
 from protocol.errors import ProtocolError
 from protocol.frames.message_codec import decode_steps
 from protocol.messages.consumer_protocol import (
@@ -49,7 +50,6 @@ from protocol.messages.group_records import (
     MemberMetadata,
 )
 from protocol.primitives import MessageBuffer
-from storage.log.sliced_work import Pace, Steps, in_bulk, in_order
 
 _VERSION = Struct(">h")
 NOT_COMPUTED = 0

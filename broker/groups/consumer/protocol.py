@@ -38,6 +38,8 @@ from broker.groups.consumer.target import voted_assignor
 from broker.groups.consumer.timers import Again, MemberTimers
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import OtherRecord, read_group_record
+from ground.ports import Scheduler
+from ground.sliced_work import Pace, Steps
 from protocol.errors import ApiError, ErrorCode, ProtocolError
 from protocol.messages.consumer_group_describe import DescribedGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -50,8 +52,6 @@ from protocol.messages.group_records import (
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.leave_group import MemberIdentity, MemberResponse
 from protocol.messages.sync_group import SyncGroupRequest
-from storage.log.sliced_work import Pace, Steps
-from storage.ports import Scheduler
 
 log = logging.getLogger(f"ottla.{__name__}")
 

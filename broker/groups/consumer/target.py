@@ -23,7 +23,7 @@ from broker.groups.consumer.state.member import ConsumerMember, Subscription
 from broker.groups.consumer.state.records import target_epoch_record, target_record
 from broker.groups.consumer.state.topics import ids_of
 from controller.metadata.image import TopicsImage
-from storage.log.sliced_work import Pace, Steps
+from ground.sliced_work import Pace, Steps
 
 
 class Question(NamedTuple):

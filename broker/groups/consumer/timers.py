@@ -16,7 +16,7 @@ from functools import partial
 from broker.groups.consumer.state.member import PartitionsPosition
 from broker.groups.deadline import Deadline
 from broker.groups.reconciliation.member_state import UNREVOKED_PARTITIONS
-from storage.ports import Scheduler
+from ground.ports import Scheduler
 
 Again = Callable[[], None]
 """Reaches a deadline once more after `RETRY_MS`, as what it led to could not be written; without

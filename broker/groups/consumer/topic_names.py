@@ -20,7 +20,7 @@ from broker.coordinator.name_pattern import (
     pace_of_names,
 )
 from broker.groups.consumer.membership import Describable, all_of_them
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps
+from ground.sliced_work import PIECES_AT_ONCE, Pace, SlicedWork, Steps
 
 _NAMES_A_SLICE = 20_000
 """Names that are looked for in a set within one slice."""

@@ -29,7 +29,7 @@ from controller.metadata.scram_credential import (
     credential_of,
     salted_password,
 )
-from storage.ports import Blocking
+from ground.ports import Blocking
 
 T = TypeVar("T")
 

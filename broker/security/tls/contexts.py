@@ -37,8 +37,8 @@ from broker.security.tls.stores import (
     load_truststore,
     trust_key,
 )
-from storage.config_def import ConfigError
-from storage.platform_calls import readable_path
+from ground.config_def import ConfigError
+from ground.platform_calls import readable_path
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _BROKEN_VERSIONS = ("SSL", "SSLV2", "SSLV2HELLO", "SSLV3", "TLSV1", "TLSV1.0", "TLSV1.1")

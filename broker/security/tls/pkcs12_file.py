@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker.config.security_settings import Secret
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import (

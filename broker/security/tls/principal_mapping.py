@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _KEY = "ssl.principal.mapping.rules"
 _RULE = "RULE:"

@@ -24,7 +24,7 @@ from broker.security.tls.der import DerError
 from broker.security.tls.peer_certificate import distinguished_name, subject_alternative_names
 from broker.security.tls.self_trust import check_connects, nodes_client_context
 from broker.security.tls.stores import keystore_key
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 class ListenerTls:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from broker.config.security_settings import TlsSettings
 from broker.security.tls.contexts import client_context, reason_in_words, server_context
 from broker.security.tls.stores import keystore_key
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 _TURNS_MAX = 20
 """More messages than any handshake has."""

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.config.security_settings import Secret, TlsSettings
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 TYPES = ("PEM", "PKCS12", "JKS")
 STORE_BYTES_MAX = 16 << 20

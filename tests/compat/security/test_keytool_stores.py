@@ -10,7 +10,7 @@ import pytest
 
 from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls.stores import load_keystore, load_truststore
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests import certificates
 from tests.certificates import PASSWORD, authority
 from tests.tools.java_tools import java_home_bin

@@ -25,8 +25,8 @@ from broker.requests.request_handler import RequestHandler
 from controller.metadata.acl import Acl, AclsImage, Permission
 from controller.metadata.image import MetadataImage
 from controller.requests.rights import EVERYTHING
+from ground.sliced_work import Steps
 from protocol.api_keys import ApiKey
-from storage.log.sliced_work import Steps
 from tests.simulation.mutants import Mutant, table_of
 from tests.simulation.plans import brokers_of, is_secured
 from tests.simulation.simulation import Failure, Simulation

@@ -13,9 +13,9 @@ from broker.groups.consumer import migration, protocol
 from broker.groups.consumer.classic_members import ClassicMembers
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.group import Committer
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import ConsumerGroupMetadataKey, GroupMetadataKey
-from storage.log.sliced_work import Steps
 
 
 def _nothing(*_: object) -> Steps[dict[bytes, tuple[int, ...]]]:

@@ -15,14 +15,14 @@ from dataclasses import replace
 from broker.config.values import BrokerConfig
 from broker.node.node import Node, NodePorts
 from controller.storage_format import LogDirectories
-from storage.ports import Scheduler, Timer
+from ground.ports import Scheduler, Timer
 
 MEAN_MS = 0.2
 """What is done between two looks at the clock, on average."""
 
 
 class WorkingScheduler:
-    """See the module, and `storage.ports.Scheduler`."""
+    """See the module, and `ground.ports.Scheduler`."""
 
     def __init__(self, scheduler: Scheduler, chance: random.Random) -> None:
         self._scheduler = scheduler

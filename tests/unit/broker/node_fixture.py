@@ -12,6 +12,8 @@ from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from broker.plugins.node_plugins import NodePlugins
 from broker.requests.context import ANONYMOUS
+from ground.filesystem import Filesystem, LocalFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -19,8 +21,6 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
 from protocol.rights import Judge
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.filesystem import Filesystem, LocalFilesystem
 from storage.log.closed_files import UNLIMITED
 from tests.batches import build_batch
 from tests.unit.broker.fake_connection import Connection, Reply

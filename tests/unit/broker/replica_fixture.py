@@ -13,6 +13,9 @@ from broker.replication.to_controller import ToController
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord
+from ground.filesystem import LocalFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
+from ground.sliced_work import Steps, in_one_go
 from protocol.messages.metadata_records import (
     BrokerEndpoint,
     ConfigRecord,
@@ -23,14 +26,11 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.records import Record
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
-from storage.filesystem import LocalFilesystem
 from storage.log.descriptors import Descriptors
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
-from storage.log.sliced_work import Steps, in_one_go
 from tests.batches import build_batch
 
 NODE_ID = 1

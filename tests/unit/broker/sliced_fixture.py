@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.requests.sliced_answers import SlicedAnswers
-from storage.log.sliced_work import SlicedWork
+from ground.sliced_work import SlicedWork
 
 
 class Turns:
-    """A loop that does nothing by itself (`storage.ports.Scheduler` and `Blocking`)."""
+    """A loop that does nothing by itself (`ground.ports.Scheduler` and `Blocking`)."""
 
     def __init__(self) -> None:
         self.soon: deque[Callable[[], None]] = deque()

@@ -12,7 +12,7 @@ import pytest
 
 from broker import scheduler as scheduler_module
 from broker.scheduler import BlockingPool, LoopScheduler, WatchedScheduler
-from simulation.sim_scheduler import SimScheduler, SimTimer
+from ground.sim_scheduler import SimScheduler, SimTimer
 from tests.tools.waiting import LIMIT_S, wait_until_async
 
 

@@ -29,12 +29,12 @@ from controller.metadata.scram_credential import (
     salted_password,
 )
 from controller.storage_format import read_bootstrap
+from ground.filesystem import LocalFilesystem
 from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
 from protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     UserScramCredentialRecord,
 )
-from storage.filesystem import LocalFilesystem
 
 
 def config(folder: Path, node_id: int) -> BrokerConfig:

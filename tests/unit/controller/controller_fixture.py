@@ -22,18 +22,18 @@ from controller.storage_format import (
     read_bootstrap,
     read_directories,
 )
+from ground.filesystem import LocalFilesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
+from ground.sliced_work import SlicedWork
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 from protocol.rights import UNLIMITED, Rights
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
-from storage.log.sliced_work import SlicedWork
 
 LOG_DIR = "/data"
 CLUSTER_ID = "b3R0bGEtY29udHJvbGxlcg"

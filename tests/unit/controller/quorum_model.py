@@ -20,8 +20,8 @@ from controller.raft.leader_batches import Proposal, proposal
 from controller.raft.raft_client import NotLeader
 from controller.requests.controller_apis import ControllerApis
 from controller.settings import ControllerSettings
-from simulation.sim_scheduler import SimScheduler
-from storage.log.sliced_work import Steps
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import Steps
 from tests.unit.controller.controller_fixture import CLUSTER_ID, Context
 
 VOTERS = (101, 102, 103)

@@ -6,10 +6,10 @@ from typing import Any
 
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
+from ground.filesystem import Filesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.records import Record
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from tests.batches import build_batch

@@ -10,8 +10,8 @@ import pytest
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch
 from controller.storage_format import encode_bootstrap
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from controller.controller_timers import ControllerTimers
 from controller.metadata.delegation_token import TokenKey
 from controller.settings import ControllerSettings
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 
 class Calls:

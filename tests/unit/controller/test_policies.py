@@ -9,6 +9,8 @@ import pytest
 
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
+from ground.ports import NoAnswer
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from ottla.plugins.policies import (
     AlterConfigPolicy,
     AlteredConfigs,
@@ -26,8 +28,6 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.ports import NoAnswer
 from tests.unit.controller.controller_fixture import OneNode
 
 SET, DELETE, APPEND = 0, 1, 2

@@ -10,6 +10,7 @@ import pytest
 
 from controller.metadata.image import ResourceType
 from controller.policies import Policies
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from ottla.plugins.policies import (
     AlterConfigPolicy,
     AlteredConfigs,
@@ -25,7 +26,6 @@ from protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.controller.controller_fixture import OneNode
 
 GOLDEN = json.loads(

@@ -18,11 +18,11 @@ from controller.metadata.records import MetadataRecord
 from controller.raft.leader_batches import RECORDS_A_SLICE
 from controller.raft.leader_state import OBSERVERS_REMEMBERED_MS
 from controller.raft.raft_messages import Fetch, Received
+from ground.sliced_work import Job, Steps
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.create_topics import CreatableTopic
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
-from storage.log.sliced_work import Job, Steps
 from tests.unit.controller.controller_fixture import OneNode
 
 BROKER = ResourceType.BROKER

@@ -15,9 +15,9 @@ from controller.storage_format import (
     read_bootstrap,
     read_directories,
 )
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.messages.metadata_records import FeatureLevelRecord, UserScramCredentialRecord
 from protocol.primitives import uuid_from_string
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.checkpoints import MetaProperties, encode_meta_properties
 
 CLUSTER = "QI2CiGH1Q92Y99kj0qQe9g"

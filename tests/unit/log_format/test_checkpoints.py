@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from ground.topic_partition import TopicPartition
 from log_format.checkpoints import (
     checkpoint_lines,
     checkpoint_offsets,
@@ -15,7 +16,6 @@ from storage.log.checkpoints import (
     encode_offsets,
     encode_partition_metadata,
 )
-from storage.topic_partition import TopicPartition
 
 
 def test_offsets() -> None:

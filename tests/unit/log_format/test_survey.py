@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from ground.topic_partition import TopicPartition
 from log_format.damage import LogError
 from log_format.files import Files
 from log_format.survey import Asked, Surveyed, asked, parts, survey
 from storage.log.checkpoints import encode_offsets
-from storage.topic_partition import TopicPartition
 from tests.unit.log_format.folders import FIRST_MS, HOUR_MS, copied, several_segments
 from tests.unit.storage.transactional_fixture import commit_all, two_aborted
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ground.sim_scheduler import SimScheduler
 from protocol.messages.api_versions import ApiVersionsRequest
 from simulation.machines.layout import Layout
 from simulation.sim_client import SimClient, Task, Waits
-from simulation.sim_scheduler import SimScheduler
 from simulation.users.user_run import UserRun
 
 

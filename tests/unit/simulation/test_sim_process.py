@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from ground.sim_scheduler import SimScheduler
 from simulation.sim_process import ProcessBlocking, ProcessScheduler
-from simulation.sim_scheduler import SimScheduler
 
 
 def test_nothing_of_a_dead_process_runs() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 from simulation.sim_trace import (
     Failure,
     LogLines,

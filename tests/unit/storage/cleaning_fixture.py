@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import SlicedWork
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from protocol.records import iterate_records
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.cleaning.cleaner import clean
 from storage.cleaning.cleaner_job import CleaningFailed, CleanJob, CleanResult
 from storage.cleaning.cleaner_ports import Cleaned, CleanerSettings
 from storage.cleaning.log_cleaner import LogCleaner
 from storage.log.log_environment import LogEnvironment
-from storage.log.sliced_work import SlicedWork
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import LOG_DIR, environment, keyed_batch, open_log

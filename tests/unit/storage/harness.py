@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ground.filesystem import Filesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import in_one_go
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
 from protocol.records import Record
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
-from storage.filesystem import Filesystem
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
-from storage.log.sliced_work import in_one_go
 from storage.log.time_lookup import look_up_by_time
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.batches import build_batch
 
 LOG_DIR = "/data"

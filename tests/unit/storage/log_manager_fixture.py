@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
+from ground.filesystem import Filesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
-from storage.filesystem import Filesystem
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import read_header
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import FetchDataInfo
 from storage.log.file_records import FileRecords
 from storage.log.log_segment import LogSegment

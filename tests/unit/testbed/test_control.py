@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from broker.config.start_error import StartError
+from ground.config_def import ConfigError
 from ottla.testing.frames import Json, Message
-from storage.config_def import ConfigError
 from testbed import control
 from testbed.control import Arguments, answer, operation
 from testbed.operation_error import OperationError

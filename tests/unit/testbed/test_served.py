@@ -12,7 +12,7 @@ import pytest
 from broker.config.values import BrokerConfig
 from broker.process.server import Surroundings
 from controller.metadata.image import MetadataImage
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
 from testbed import served
 from testbed.faults.full_disk import FillableFilesystem
 from testbed.served import NotStarted, Served

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from storage import platform_calls
+from ground import platform_calls
 from testbed.unsynced_filesystem import UnsyncedFilesystem
 
 

@@ -18,7 +18,7 @@ from broker.groups.consumer.assignors.assignor import (
 )
 from broker.groups.consumer.assignors.range import RangeAssignor
 from broker.groups.consumer.assignors.uniform import UniformAssignor
-from storage.log.sliced_work import SlicedWork, Steps
+from ground.sliced_work import SlicedWork, Steps
 
 Computed: TypeAlias = Callable[[GroupAssignment | None, Exception | None], None]
 """The assignment, or why there is none: then the group keeps the one that it has."""

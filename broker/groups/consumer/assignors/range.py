@@ -18,7 +18,7 @@ from broker.groups.consumer.assignors.assignor import (
     MemberSubscription,
 )
 from broker.groups.consumer.assignors.subscribers import Subscribers
-from storage.log.sliced_work import Steps, in_one_go
+from ground.sliced_work import Steps, in_one_go
 
 PIECES_A_SLICE = 1_000
 """About a millisecond's work."""

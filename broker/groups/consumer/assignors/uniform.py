@@ -20,7 +20,7 @@ from broker.groups.consumer.assignors.assignor import (
 )
 from broker.groups.consumer.assignors.subscribers import Subscribers
 from broker.groups.consumer.assignors.uniform_mixed import even_out
-from storage.log.sliced_work import Steps, in_one_go
+from ground.sliced_work import Steps, in_one_go
 
 PARTITIONS_A_SLICE = 1_000
 """About a millisecond's work."""

@@ -25,7 +25,7 @@ from broker.groups.consumer.assignors.assignor import (
     MemberSubscription,
 )
 from broker.groups.consumer.assignors.subscribers import Subscribers
-from storage.log.sliced_work import Steps
+from ground.sliced_work import Steps
 
 ROUNDS_MAX = 16
 STEPS_A_SLICE = 2_000

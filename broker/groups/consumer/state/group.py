@@ -25,6 +25,7 @@ from broker.groups.reconciliation.held import without
 from broker.groups.reconciliation.member_state import STABLE
 from broker.groups.reconciliation.position import Position
 from controller.metadata.image import TopicsImage
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -41,7 +42,6 @@ from protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from protocol.messages.list_groups import ListedGroup
-from storage.log.sliced_work import Steps
 
 CONSUMER = "consumer"
 """The type of these groups, and their protocol type, as ListGroups says."""

@@ -23,7 +23,7 @@ from broker.security.sasl.oauthbearer.jwt_compact import (
     take_apart,
 )
 from broker.security.sasl.server_mechanism import SaslRefused
-from storage.ports import Blocking, Scheduler, Timer
+from ground.ports import Blocking, Scheduler, Timer
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

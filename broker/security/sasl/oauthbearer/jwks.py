@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from storage.config_def import ConfigError
-from storage.ports import Blocking, Scheduler, Timer
+from ground.config_def import ConfigError
+from ground.ports import Blocking, Scheduler, Timer
 
 if TYPE_CHECKING:
     from jwt.algorithms import Algorithm

@@ -33,8 +33,8 @@ from broker.security.sasl.oauthbearer.server import SignedTokens, TokenJudge
 from broker.security.sasl.oauthbearer.unsecured_tokens import UnsecuredTokens, unsecured_token
 from broker.security.sasl.server_mechanism import SaslRefused
 from broker.security.tls.contexts import client_context
-from storage.config_def import ConfigError
-from storage.ports import Blocking, Scheduler
+from ground.config_def import ConfigError
+from ground.ports import Blocking, Scheduler
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -21,7 +21,7 @@ from broker.security.sasl.oauthbearer.jwks import Jwks
 from broker.security.sasl.oauthbearer.jwt_compact import AcceptedToken, TokenRefused
 from broker.security.sasl.oauthbearer.jwt_validator import JwtValidator, UnknownKey
 from broker.security.sasl.server_mechanism import SaslRefused
-from storage.ports import Blocking
+from ground.ports import Blocking
 
 MESSAGE_BYTES_MAX = 65_536
 """A token is made to be a header of HTTP, and servers take none longer. Reading half a megabyte, as

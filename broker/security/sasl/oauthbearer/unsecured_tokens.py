@@ -23,8 +23,8 @@ from broker.security.sasl.oauthbearer.jwt_compact import (
     principal_name,
     take_apart,
 )
-from storage.config_def import ConfigError
-from storage.ports import Blocking
+from ground.config_def import ConfigError
+from ground.ports import Blocking
 
 Options = Mapping[str, Secret]
 

@@ -15,6 +15,7 @@ from broker.apis.metadata import refuse_metadata
 from broker.requests.context import RequestContext, Respond
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
+from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import (
@@ -27,7 +28,6 @@ from protocol.messages.metadata import (
 )
 from protocol.primitives import ZERO_UUID
 from protocol.rights import Rights
-from storage.log.sliced_work import in_one_go
 
 TOPIC_IDS_FROM = 12
 LISTENER_ERRORS_FROM = 6

@@ -54,7 +54,7 @@ class Server:
         )
 
     def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
-        """See `storage.ports.Blocking`."""
+        """See `ground.ports.Blocking`."""
         self.elsewhere = True
         try:
             outcome: tuple[Any, Exception | None] = job(), None

@@ -8,6 +8,7 @@ from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.config.parse import single_node_config
 from broker.requests.context import RequestContext, Respond
 from controller.requests.rights import EVERYTHING
+from ground.sliced_work import in_one_go
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics import (
@@ -15,7 +16,6 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.apis.api_fixture import context
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

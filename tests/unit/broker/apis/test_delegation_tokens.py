@@ -16,6 +16,7 @@ from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage, PatternType, Permission
 from controller.metadata.delegation_token import TokenKey
 from controller.metadata.image import MetadataImage
+from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Asker
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
@@ -25,7 +26,6 @@ from protocol.messages.describe_delegation_token import DescribeDelegationTokenR
 from protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import in_one_go
 from tests.golden import token_cases as given
 from tests.unit.broker.apis.api_fixture import through_the_wire
 from tests.unit.broker.sliced_fixture import Turns

@@ -8,6 +8,7 @@ from broker.apis.broker_loggers import BrokerLoggers
 from broker.apis.describe_configs import DescribeConfigsApi, refuse_describe_configs
 from broker.config.parse import single_node_config
 from controller.metadata.image import ResourceType
+from ground.config_def import ConfigSource, ConfigType
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs import (
@@ -16,7 +17,6 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from storage.config_def import ConfigSource, ConfigType
 from tests.unit.broker.apis.api_fixture import Cluster, ask, ask_later
 from tests.unit.broker.rights_fixture import on_cluster, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns

@@ -13,6 +13,7 @@ from broker.apis.encoded_topics import KIND_BYTES, EncodedTopics
 from broker.apis.metadata import MetadataApi
 from broker.config.parse import single_node_config
 from controller.metadata.image import MetadataImage
+from ground.sliced_work import PIECES_AT_ONCE
 from ottla.plugins.authorizer import Operation
 from protocol.frames.message_codec import encode_response
 from protocol.messages.metadata import (
@@ -22,7 +23,6 @@ from protocol.messages.metadata import (
 )
 from protocol.messages.metadata_records import PartitionChangeRecord, RemoveTopicRecord
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import PIECES_AT_ONCE
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, context
 from tests.unit.broker.apis.plain_metadata import PlainMetadata
 from tests.unit.broker.rights_fixture import Allowed, on_cluster, on_topic, rights_of

@@ -9,6 +9,7 @@ import pytest
 from broker.apis.envelope import EnvelopeApi, RightsOf, tells_not_controller, unwrap, wrap
 from broker.apis.forwarded import ForwardedApis
 from broker.requests.context import RequestContext
+from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
@@ -21,7 +22,6 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
 

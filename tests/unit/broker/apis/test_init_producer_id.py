@@ -8,11 +8,11 @@ import pytest
 from broker.apis.init_producer_id import InitProducerIdApi
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.requests.context import Respond
+from ground.sim_scheduler import SimScheduler
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.rights_fixture import Allowed, on_cluster, rights_of
 

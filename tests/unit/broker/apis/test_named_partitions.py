@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from broker.apis.named_partitions import split_partitions
+from ground.sliced_work import PIECES_AT_ONCE, Pace, in_one_go
 from protocol.messages.offset_commit import OffsetCommitRequestPartition
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace, in_one_go
 
 
 def test_those_that_are_not_there_are_refused() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from broker.apis.producer_id_manager import RETRY_BACKOFF_MS, ProducerIdManager
 from broker.requests.context import Respond
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
-from simulation.sim_scheduler import SimScheduler
 
 WAITING_MAX = 3
 

@@ -8,6 +8,7 @@ import pytest
 
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.groups.group_coordinator import GroupCoordinator
+from ground.sliced_work import PIECES_AT_ONCE, Pace
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.frames import encoded_items
@@ -25,7 +26,6 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import PIECES_AT_ONCE, Pace
 from tests.unit.broker.apis.api_fixture import Cluster, context
 from tests.unit.broker.groups.playbook import GroupNode
 from tests.unit.broker.rights_fixture import on_topic, rights_of

@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.transactions import TransactionsApi, refuse_add_partitions
 from broker.requests.context import RequestContext
+from ground.topic_partition import TopicPartition
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -17,7 +18,6 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from protocol.messages.end_txn import EndTxnRequest
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster, ask
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns

@@ -4,7 +4,7 @@ import pytest
 
 from broker.config.authorizer import STANDARD_AUTHORIZER, parse_super_users
 from broker.config.parse import single_node_config
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.config.parse import parse_config
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 BASE = {
     "node.id": "1",

@@ -25,7 +25,7 @@ from broker.config.description import (
     is_dynamic,
 )
 from broker.config.parse import parse_config
-from storage.config_def import ConfigSource, ConfigType
+from ground.config_def import ConfigSource, ConfigType
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "describe_configs_kafka_4_3_0.txt"
 

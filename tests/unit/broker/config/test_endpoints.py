@@ -12,7 +12,7 @@ from broker.config.endpoints import (
     parse_protocol_map,
     parse_voters,
 )
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 PLAIN = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
 

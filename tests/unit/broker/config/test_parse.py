@@ -6,7 +6,7 @@ import pytest
 
 from broker.config.endpoints import EndPoint, QuorumVoter
 from broker.config.parse import parse_config, single_node_config, with_overrides
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 MAP = "listener.security.protocol.map"
 MINIMAL = {

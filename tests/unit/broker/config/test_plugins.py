@@ -14,7 +14,7 @@ from broker.config.plugins import (
     python_class,
 )
 from broker.config.values import shown
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 @pytest.mark.parametrize("key", BUILT_IN)

@@ -13,7 +13,7 @@ from broker.config.support import (
     unused_security,
 )
 from broker.config.values import shown
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.parse import single_node_config
 from broker.config.values import BrokerConfig
-from storage.config_def import ConfigType
+from ground.config_def import ConfigType
 
 PYTHON_TYPES = {
     ConfigType.BOOLEAN: "bool",

@@ -15,8 +15,8 @@ from broker.coordinator.coordinator_log import (
     Verified,
 )
 from broker.verification.transaction_verification import TransactionSupportedOperation
+from ground.sliced_work import Steps
 from protocol.errors import ErrorCode
-from storage.log.sliced_work import Steps
 
 
 class InMemoryCoordinatorLog:

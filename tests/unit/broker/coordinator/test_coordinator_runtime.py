@@ -22,9 +22,9 @@ from broker.coordinator.coordinator_runtime import (
 )
 from broker.coordinator.outcome import AT_ONCE, Decided, Outcome
 from broker.verification.transaction_verification import TransactionSupportedOperation
+from ground.sim_scheduler import SimBlocking, SimScheduler
+from ground.sliced_work import SlicedWork, Steps
 from protocol.errors import ErrorCode, ProtocolError
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.log.sliced_work import SlicedWork, Steps
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 TIMEOUT_MS = 5_000

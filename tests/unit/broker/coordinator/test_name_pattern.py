@@ -12,7 +12,7 @@ from broker.coordinator.name_pattern import (
     matching_names,
     pace_of_names,
 )
-from storage.log.sliced_work import Job
+from ground.sliced_work import Job
 from tests.golden import topic_expression_cases as golden
 
 KAFKA: dict[str, Any] = json.loads(golden.RECORDED.read_text())

@@ -15,12 +15,12 @@ from broker.coordinator.replica_coordinator_log import (
     LACK_RETRY_MS,
     ReplicaCoordinatorLog,
 )
+from ground.sliced_work import in_one_go
 from protocol.control_records import ControlRecordType, build_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.record_batch import CRC_OFFSET, iterate_batches
 from protocol.records import Record
 from storage.log.log_append_info import AppendOrigin
-from storage.log.sliced_work import in_one_go
 from storage.log.unified_log import UnifiedLog
 from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas

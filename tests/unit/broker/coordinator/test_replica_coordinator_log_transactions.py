@@ -18,10 +18,10 @@ from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.verification.append_verification import AppendVerification
 from broker.verification.transaction_verification import TransactionSupportedOperation, Verified
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.record_batch import RecordBatchHeader, iterate_batches
 from storage.log.file_records import FileRecords
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.replica_fixture import Replicas
 
 TOPIC = "__consumer_offsets"

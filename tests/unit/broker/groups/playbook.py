@@ -32,12 +32,12 @@ from controller.metadata.image import (
     TopicImage,
     TopicsImage,
 )
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import SlicedWork
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
 from protocol.rights import UNLIMITED, Rights
-from simulation.sim_scheduler import SimScheduler
-from storage.log.sliced_work import SlicedWork
 from tests.clients.group_conversation import (
     beat,
     committing,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.groups.deadline import Deadline
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 
 class _Clocked:

@@ -10,11 +10,11 @@ import pytest
 from broker.coordinator.coordinator_log import LogRecord
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.groups.group_records import group_metadata_key, offset_commit_record
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.group_records import OffsetCommitValue
 from protocol.messages.list_groups import ListGroupsRequest
-from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import committing, describing, fetching, joining
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode, Playbook
 

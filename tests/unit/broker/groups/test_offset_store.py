@@ -9,6 +9,7 @@ from broker.groups.committed_offset import CommittedOffset
 from broker.groups.group_records import offset_tombstone, read_group_record
 from broker.groups.offset_store import COMMITS_A_SLICE, OffsetStore
 from broker.groups.removal import Found
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.messages.offset_fetch import OffsetFetchRequestTopics
@@ -17,7 +18,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import committing
 
 ID, OTHER_ID = bytes([1]) * 16, bytes([2]) * 16

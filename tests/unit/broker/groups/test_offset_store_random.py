@@ -15,9 +15,9 @@ from broker.coordinator.coordinator_log import LogRecord, Record, TransactionMar
 from broker.groups.fetched_offsets import FetchedOffsets
 from broker.groups.group_records import read_group_record
 from broker.groups.offset_store import OffsetStore
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
-from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import committing
 
 GROUPS, TOPICS, PARTITIONS = ("g", "h"), ("t", "u"), (0, 1)

@@ -7,8 +7,8 @@ import pytest
 from broker.coordinator.coordinator_runtime import RECORDS_PER_BATCH
 from broker.coordinator.outcome import Outcome
 from broker.groups.removal import LOOKS_A_SLICE, LOOKS_A_TOMBSTONE, Removal
+from ground.sliced_work import Steps, in_one_go
 from protocol.errors import ErrorCode
-from storage.log.sliced_work import Steps, in_one_go
 
 Found = list[tuple[bytes, None] | None]
 

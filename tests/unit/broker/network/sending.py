@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from broker.network.file_send import ResponseSender
-from storage import platform_calls
+from ground import platform_calls
 from tests.tools.waiting import LIMIT_S
 
 NO_WAIT = 8

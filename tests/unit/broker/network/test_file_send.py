@@ -15,7 +15,7 @@ import pytest
 from broker.network import file_send, socket_calls
 from broker.network.file_send import COPIED_BYTES, ResponseSender
 from broker.network.file_slice import CHUNK_BYTES, PROBE_BYTES, SMALL_SLICE_BYTES, SliceEnded
-from storage import platform_calls
+from ground import platform_calls
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import until
 from tests.unit.broker.network.sending import (

@@ -16,8 +16,8 @@ from broker.network.file_slice import (
     is_cached,
     touch,
 )
-from storage import platform_calls
-from storage.filesystem import LocalFilesystem
+from ground import platform_calls
+from ground.filesystem import LocalFilesystem
 from storage.log.file_records import FileRecords
 from tests.unit.broker.network.sending import NO_WAIT, look_and_find_all, look_by
 

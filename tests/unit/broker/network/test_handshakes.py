@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from broker.network.handshakes import PATIENCE_S, PER_TURN, Handshakes
-from simulation.sim_scheduler import SimScheduler, SimTimer
+from ground.sim_scheduler import SimScheduler, SimTimer
 from tests.tools.waiting import LIMIT_S
 
 

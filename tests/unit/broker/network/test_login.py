@@ -26,6 +26,7 @@ from broker.plugins.loop_calls import LoopCalls
 from broker.security.listener_guard import ListenerGuard, NamePeer, NoPrincipal
 from broker.security.logins import Logins
 from broker.security.sasl.mechanism_factory import server_mechanisms
+from ground.ports import NoAnswer
 from ottla.plugins.logins import PasswordCheck
 from ottla.plugins.principal import Peer
 from protocol.api_keys import ApiKey
@@ -34,7 +35,6 @@ from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
-from storage.ports import NoAnswer
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import (
     Client,

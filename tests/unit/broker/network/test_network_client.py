@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from broker.network.network_client import NetworkClient, SocketChannel
+from ground.ports import ChannelFailure
 from protocol.frames.message_codec import encode_response
 from protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -16,7 +17,6 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.messages.vote import VoteRequest, VoteResponse, VoteResponseTopicData
-from storage.ports import ChannelFailure
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import turns
 

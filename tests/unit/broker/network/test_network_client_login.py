@@ -13,9 +13,9 @@ from broker.config.security_settings import ClientSecurity, MechanismSettings
 from broker.network import network_client
 from broker.network.network_client import NetworkClient
 from broker.security.client_guard import ClientGuard
+from ground.ports import ChannelFailure
 from protocol.frames.message_codec import encode_response
 from protocol.messages.vote import VoteRequest, VoteResponse
-from storage.ports import ChannelFailure
 from tests.tools.waiting import LIMIT_S
 from tests.unit.broker.network.conftest import until
 

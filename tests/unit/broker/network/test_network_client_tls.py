@@ -16,9 +16,9 @@ from broker.config.security_settings import ClientSecurity, TlsSettings
 from broker.network.network_client import NetworkClient
 from broker.security.client_guard import ClientGuard
 from broker.security.tls.contexts import server_context
+from ground.ports import ChannelFailure
 from protocol.frames.message_codec import encode_response
 from protocol.messages.vote import VoteRequest, VoteResponse
-from storage.ports import ChannelFailure
 from tests.certificates import (
     authority,
     client,

@@ -11,7 +11,7 @@ import pytest
 
 from broker.network import connection, processor, socket_server
 from broker.network.socket_server import SocketServer
-from simulation.sim_scheduler import SimScheduler, SimTimer
+from ground.sim_scheduler import SimScheduler, SimTimer
 
 
 class VirtualTime(SimScheduler):

@@ -5,9 +5,9 @@ from typing import Any
 
 from broker.node.broker_probe import BrokerProbe
 from controller.metadata.image import BrokerRegistration, Endpoint
+from ground.ports import Answered, ChannelFailure, Looked
+from ground.sim_scheduler import SimScheduler
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
-from simulation.sim_scheduler import SimScheduler
-from storage.ports import Answered, ChannelFailure, Looked
 
 ME, OTHER = 1, 2
 EPOCH = 40

@@ -10,6 +10,8 @@ from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from broker.transactions.transaction_log import transaction_tombstone
 from controller.metadata.image import BrokerRegistration, Endpoint
+from ground.filesystem import LocalFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -20,8 +22,6 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.filesystem import LocalFilesystem
 from tests.unit.broker.node_fixture import Running, halt
 
 NOT_READY = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

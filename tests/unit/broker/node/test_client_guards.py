@@ -17,11 +17,11 @@ from broker.config.values import BrokerConfig
 from broker.node.client_guards import ClientGuards, asking_guard
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
+from ground.config_def import ConfigError
+from ground.sim_scheduler import SimScheduler
 from protocol.frames.message_codec import encode_response
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.messages.sasl_handshake import SaslHandshakeResponse
-from simulation.sim_scheduler import SimScheduler
-from storage.config_def import ConfigError
 from tests.certificates import pem_files, server
 from tests.unit.storage.harness import Jobs
 

@@ -13,12 +13,12 @@ from broker.groups.consumer.assignors.assignors import Assignors
 from broker.node.consumer_assignors import assignors_of_node
 from broker.plugins.node_plugins import NodePlugins
 from controller.metadata.image import MetadataImage
+from ground.config_def import ConfigError
+from ground.sim_scheduler import SimBlocking, SimScheduler
+from ground.sliced_work import SlicedWork
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.config_def import ConfigError
-from storage.log.sliced_work import SlicedWork
 from tests.unit.broker.node_fixture import Running
 
 JAVA = "org.apache.kafka.coordinator.group.assignor"

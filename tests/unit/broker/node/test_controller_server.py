@@ -7,6 +7,7 @@ from broker.apis.envelope import unwrap, wrap
 from broker.node.controller_server import ControllerServer
 from broker.requests.context import RequestContext
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
+from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Action, Asker, Operation
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.errors import ErrorCode
@@ -20,7 +21,6 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestTopicData,
 )
 from protocol.rights import UNLIMITED, Verdict
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster

@@ -18,6 +18,8 @@ from broker.security.listener_guard import ListenerGuard
 from broker.security.sasl.server_mechanism import Question
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
+from ground.config_def import ConfigError
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
@@ -25,8 +27,6 @@ from protocol.messages.metadata import MetadataRequest
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.config_def import ConfigError
 from tests import certificates
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -16,13 +16,13 @@ from broker.node.lifecycle import (
     BrokerLifecycle,
     RegistrationRefused,
 )
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from simulation.sim_scheduler import SimScheduler
 
 CONFIG = single_node_config({"node.id": "4", "broker.rack": "r1"})
 

@@ -14,8 +14,8 @@ from broker.config.values import BrokerConfig
 from broker.node.quorum_discovery import ask_for_voters, with_known_voters
 from broker.node.storage_folders import format_storage, open_storage
 from controller.raft.quorum_state import ElectionState, encode_quorum_state
-from storage.config_def import ConfigError
-from storage.filesystem import LocalFilesystem
+from ground.config_def import ConfigError
+from ground.filesystem import LocalFilesystem
 
 FILESYSTEM = LocalFilesystem()
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"

@@ -10,6 +10,9 @@ from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
 from broker.requests.context import RequestContext
+from ground.ports import Answered, ChannelFailure
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import PIECES_AT_ONCE
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import encode_request, encode_response
@@ -22,9 +25,6 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.rights import UNLIMITED
-from simulation.sim_scheduler import SimScheduler
-from storage.log.sliced_work import PIECES_AT_ONCE
-from storage.ports import Answered, ChannelFailure
 from tests.unit.broker.sliced_fixture import Turns
 
 ME, OTHER, THIRD = 1, 2, 3

@@ -9,7 +9,7 @@ import pytest
 
 from broker.node.transactions import NodeTransactions
 from broker.transactions.marker_sender import NoLeader
-from storage.topic_partition import TopicPartition
+from ground.topic_partition import TopicPartition
 from tests.unit.broker.apis.api_fixture import Cluster
 from tests.unit.broker.node_fixture import Running
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from broker.plugins.bounded_calls import BoundedCalls
 from broker.scheduler import BlockingPool
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.ports import NoAnswer
+from ground.ports import NoAnswer
+from ground.sim_scheduler import SimBlocking, SimScheduler
 
 Job = tuple[Callable[[], Any], Callable[[Any, Exception | None], None]]
 

@@ -8,10 +8,10 @@ import pytest
 
 from broker.plugins.interception import REFUSALS_TOLD_MAX, Interceptor
 from broker.plugins.loop_calls import LoopCalls
+from ground.sliced_work import in_one_go
 from ottla.plugins.interceptor import ProducedRecord, ProduceInterceptor
 from protocol.compression import Codec
 from protocol.records import RecordBatchBuilder
-from storage.log.sliced_work import in_one_go
 
 
 class Refusing(ProduceInterceptor):

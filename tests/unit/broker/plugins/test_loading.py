@@ -10,8 +10,8 @@ import pytest
 
 from broker.config.plugins import PythonClass
 from broker.plugins.loading import load, look_in, own_settings
+from ground.config_def import ConfigError
 from ottla.plugins.principal import PrincipalBuilder
-from storage.config_def import ConfigError
 
 KEY = "principal.builder.class"
 MODULE = """

@@ -10,6 +10,7 @@ import pytest
 from broker.plugins.logins import plain_logins, scram_logins, token_logins
 from broker.plugins.loop_calls import LoopCalls
 from broker.security.sasl.server_mechanism import Question, SaslRefused, ServerMechanism
+from ground.ports import NoAnswer
 from ottla.plugins.logins import (
     PasswordCheck,
     ScramCredential,
@@ -18,7 +19,6 @@ from ottla.plugins.logins import (
     TokenRefused,
     ValidToken,
 )
-from storage.ports import NoAnswer
 from tests.unit.broker.security.sasl.scram_fixture import SERVER_NONCE, SHA_256, final_message
 
 NOW = 1_000_000

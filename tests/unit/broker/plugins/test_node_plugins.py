@@ -12,9 +12,9 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.plugins.node_plugins import NodePlugins
 from broker.quotas.client_quota_manager import QuotaKind
+from ground.config_def import ConfigError
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicResult
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.config_def import ConfigError
 
 MODULE = """
 from ottla.plugins.authorizer import Authorizer

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from broker.process.cleaner_process import ProcessRunner
+from ground.sim_scheduler import SimScheduler
 from protocol.records import Record, iterate_records
-from simulation.sim_scheduler import SimScheduler
 from storage.cleaning import cleaner_worker
 from storage.cleaning.cleaner_job import (
     CleaningFailed,

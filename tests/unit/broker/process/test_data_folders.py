@@ -13,7 +13,7 @@ from broker.config.parse import single_node_config
 from broker.config.values import BrokerConfig
 from broker.node.storage_folders import format_storage
 from broker.process.data_folders import private_folders, warn_of_readers
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
 
 
 def config(folder: Path, **overrides: str) -> BrokerConfig:

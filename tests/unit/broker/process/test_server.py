@@ -21,6 +21,7 @@ from broker.process import port_holder
 from broker.process import server as process_server
 from broker.process.server import CLIENTS_QUIET_S, Server, _serve, format_folders
 from controller.storage_format import read_bootstrap
+from ground.filesystem import LocalFilesystem
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest
@@ -33,7 +34,6 @@ from protocol.messages.incremental_alter_configs import (
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_records import UserScramCredentialRecord
-from storage.filesystem import LocalFilesystem
 from tests.tools.waiting import LIMIT_S, wait_until_async
 from tests.unit.broker.network.virtual_time import VirtualTime
 from tests.unit.broker.process.server_fixture import config

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from broker.purgatory.deadlines import EMPTY_QUEUES_MAX, Deadlines
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 
 class Waiting:

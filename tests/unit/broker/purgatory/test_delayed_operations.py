@@ -6,8 +6,8 @@ from broker.purgatory.delayed_operations import (
     PendingAck,
 )
 from broker.purgatory.purgatory import Purgatory
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
-from simulation.sim_scheduler import SimScheduler
 
 
 class Replicated:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from broker.purgatory.purgatory import DelayedOperation, Purgatory
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 
 class Waiting(DelayedOperation):

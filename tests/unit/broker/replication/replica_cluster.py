@@ -24,6 +24,8 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, PartitionRegistration, ResourceType
 from controller.metadata.loader import delta_between
 from controller.metadata.records import MetadataRecord
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (
@@ -43,8 +45,6 @@ from protocol.messages.metadata_records import (
 )
 from protocol.record_batch import iterate_batches
 from protocol.records import Record
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

@@ -10,6 +10,7 @@ from broker.replication.fetcher_settings import FetcherSettings
 from broker.replication.partition import Partition
 from broker.replication.replica_fetcher import ReplicaFetcher
 from broker.requests.tracer import Tracer
+from ground.ports import ChannelFailure
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import answer_to
 from protocol.messages.fetch import (
@@ -27,7 +28,6 @@ from protocol.messages.list_offsets import (
 )
 from protocol.record_batch import patch_base_offset_and_epoch
 from protocol.records import Record
-from storage.ports import ChannelFailure
 from tests.batches import build_batch
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read

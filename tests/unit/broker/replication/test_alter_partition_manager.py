@@ -13,6 +13,7 @@ from broker.replication.alter_partition_manager import (
     AlterPartitionManager,
     Proposal,
 )
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition import (
     AlterPartitionRequest,
@@ -20,7 +21,6 @@ from protocol.messages.alter_partition import (
     AlterPartitionResponsePartitionData,
     AlterPartitionResponseTopicData,
 )
-from simulation.sim_scheduler import SimScheduler
 
 TOPIC, OTHER = b"t" * 16, b"o" * 16
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from broker.requests.tracer import Tracer
+from ground.ports import ChannelFailure
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse
-from storage.ports import ChannelFailure
 from tests.unit.broker.replica_fixture import topic_id_of
 from tests.unit.broker.replication.scripted_leader import (
     LEADER,

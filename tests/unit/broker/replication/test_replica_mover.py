@@ -15,6 +15,8 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.replication.replica_mover import align
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
+from ground.memory_filesystem import Died, MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.metadata_records import (
     ConfigRecord,
@@ -22,8 +24,6 @@ from protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

@@ -7,7 +7,7 @@ from broker.purgatory.purgatory import Purgatory
 from broker.replication.fetch_session import NO_REPLICA, FetchSession
 from broker.replication.partition import Partition
 from broker.replication.session_waking import SessionWaking
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 
 class Sessions:

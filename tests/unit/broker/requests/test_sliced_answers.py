@@ -12,6 +12,7 @@ import pytest
 from broker.apis.metadata import refuse_metadata
 from broker.requests.sliced_answers import ANSWERS_AT_ONCE, ASKED_AT_ONCE, FREED_AT_ONCE
 from controller.requests.rights import EVERYTHING, allowed_in_slices
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -26,7 +27,6 @@ from protocol.messages.metadata import (
 )
 from protocol.primitives import StringTooLong
 from protocol.rights import UNLIMITED
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps, in_one_go
 from tests.unit.broker.apis.api_fixture import context
 from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic
 from tests.unit.broker.sliced_fixture import Turns

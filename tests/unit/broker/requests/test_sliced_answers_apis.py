@@ -33,6 +33,7 @@ from broker.config.parse import single_node_config
 from broker.requests.context import Handle
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.metadata.image import MetadataImage
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.frames import encoded_items
 from protocol.frames.message_codec import encode_response
@@ -99,7 +100,6 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace
 from tests.clients.group_conversation import committing
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, context

@@ -12,7 +12,7 @@ from broker.config.security_settings import (
 )
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from broker.security.connect_failures import SpeaksTls
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests.certificates import pem_values
 
 

@@ -9,8 +9,8 @@ import pytest
 from broker.config.security_settings import ListenerSecurity, MechanismSettings, SaslSettings
 from broker.security.listener_guard import ListenerGuard, NamePeer, NoPrincipal
 from broker.security.logins import Logins
+from ground.config_def import ConfigError
 from ottla.plugins.principal import Peer
-from storage.config_def import ConfigError
 from tests import certificates
 
 TLS = certificates.pem_values(certificates.server(), certificates.authority())

@@ -10,6 +10,8 @@ from broker.coordinator.coordinator_partitions import partition_for
 from broker.transactions.marker_sender import Leader, MarkerSender, NoLeader
 from broker.transactions.transaction_coordinator import TransactionCoordinator
 from broker.transactions.transaction_metadata import TransactionMetadata
+from ground.sim_scheduler import SimScheduler
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -19,8 +21,6 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from simulation.sim_scheduler import SimScheduler
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.coordinator.in_memory_coordinator_log import InMemoryCoordinatorLog
 
 PARTITIONS = 4

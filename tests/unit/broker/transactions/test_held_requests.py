@@ -4,8 +4,8 @@ from broker.coordinator.coordinator_log import LogRecord
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.transaction_log import read_transaction_record
 from broker.transactions.transaction_state import TransactionState
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
-from simulation.sim_scheduler import SimScheduler
 from tests.unit.broker.transactions.desk import A0, HOLD_MS, Desk
 
 BUSY = ErrorCode.CONCURRENT_TRANSACTIONS

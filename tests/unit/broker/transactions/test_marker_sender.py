@@ -10,11 +10,11 @@ from broker.transactions.marker_sender import (
     NoLeader,
     PendingMarkers,
 )
+from ground.ports import ChannelFailure
+from ground.sim_scheduler import SimScheduler
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from simulation.sim_scheduler import SimScheduler
-from storage.ports import ChannelFailure
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.transactions.desk import A0, A1, B0, answered
 
 Done = Callable[[Any, ChannelFailure | None], None]

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 import re2
 
+from ground.sliced_work import Job, in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from storage.log.sliced_work import Job, in_one_go
 from tests.unit.broker.transactions.desk import A0, A1, B0, Desk
 
 NOBODY = (-1, -1)

@@ -7,7 +7,7 @@ import pytest
 from broker.transactions.transaction_expiry import OpenTransactions, is_expired
 from broker.transactions.transaction_metadata import TransactionMetadata
 from broker.transactions.transaction_state import TransactionState
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 S = TransactionState
 

@@ -16,10 +16,10 @@ from broker.transactions.transaction_log import (
 )
 from broker.transactions.transaction_metadata import TransactionMetadata, created
 from broker.transactions.transaction_state import TransactionState
+from ground.topic_partition import TopicPartition
 from protocol.errors import ProtocolError
 from protocol.messages.transaction_records import PartitionsSchema, TransactionLogValue
 from protocol.primitives import MessageBuffer
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.transactions.desk import A0, A1, B0
 
 FULL = TransactionMetadata(

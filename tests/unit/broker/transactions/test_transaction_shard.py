@@ -11,8 +11,8 @@ from broker.transactions.transaction_log import read_transaction_record, transac
 from broker.transactions.transaction_metadata import EPOCH_MAX
 from broker.transactions.transaction_shard import TransactionShard
 from broker.transactions.transaction_state import TransactionState
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.transactions.desk import A0, A1, B0, TIMEOUT_MS, Answer, Desk
 
 BUSY, FENCED = ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.PRODUCER_FENCED

@@ -10,6 +10,8 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.verification.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 from broker.verification.transaction_verification import TransactionSupportedOperation
+from ground.ports import Answered, ChannelFailure
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -18,8 +20,6 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
-from storage.ports import Answered, ChannelFailure
-from storage.topic_partition import TopicPartition
 
 Answer = Callable[[Mapping[TopicPartition, ErrorCode]], None]
 OLD = TransactionSupportedOperation.DEFAULT_ERROR

@@ -18,9 +18,9 @@ from broker.verification.transaction_verification import (
     Verified,
     produce_operation,
 )
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from storage.log.verification_state import VerificationGuard
-from storage.topic_partition import TopicPartition
 
 VERIFY = produce_operation(11)
 ADD = produce_operation(12)

@@ -23,7 +23,7 @@ from command.nodes.running import (
     is_asked_to_start,
     take_request,
 )
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
 
 HOLDS = (
     "import fcntl, os, signal, sys; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); "

@@ -12,6 +12,7 @@ from client.cluster import Cluster
 from console.clusters import Clusters
 from console.endpoints import Console
 from console.options import ConsoleOptions
+from ground.topic_partition import TopicPartition
 from log_format.files import Read
 from ottla.plugins.authorizer import Operation
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -35,7 +36,6 @@ from storage.log.checkpoints import (
     encode_partition_metadata,
 )
 from storage.log.indexes import OFFSET_ENTRY, TIME_ENTRY
-from storage.topic_partition import TopicPartition
 from tests.batches import build_batch
 
 CLUSTER_ID = "a-cluster"

@@ -9,8 +9,8 @@ import pytest
 from client.refusals import Refused
 from console.segments.disk import Disk, NoSuchFolder
 from console.segments.rights import SegmentRights
+from ground.topic_partition import TopicPartition
 from storage.log.checkpoints import encode_offsets, encode_partition_metadata
-from storage.topic_partition import TopicPartition
 from tests.unit.console.segments.segments_fixture import (
     DESCRIBE,
     EVERYTHING,

@@ -11,9 +11,9 @@ from console.segments.partition_page import partition_json, seen_segments
 from console.segments.rights import SegmentRights
 from console.segments.segment_facts import SegmentReader
 from console.segments.topic_rules import Rules
+from ground.topic_partition import TopicPartition
 from storage.log.checkpoints import encode_leader_epochs, encode_offsets
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.unit.console.segments.segments_fixture import (
     EVERYTHING,
     SayingCluster,

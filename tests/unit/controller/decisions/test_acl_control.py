@@ -13,8 +13,8 @@ from controller.metadata.acl import Acl, AclsImage, PatternType
 from controller.metadata.acl_filter import ANY, AclFilter
 from controller.metadata.image import MetadataImage
 from controller.random_ids import random_uuid
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.decision_fixture import after, view
 
 EVERYTHING = AclFilter(ANY, None, ANY, None, None, ANY, ANY)

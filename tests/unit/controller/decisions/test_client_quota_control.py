@@ -8,13 +8,13 @@ from controller.decisions import client_quota_control
 from controller.decisions.client_quota_control import alter_client_quotas
 from controller.metadata.client_quotas import QuotaEntity
 from controller.metadata.image import MetadataImage
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequestEntityData,
     AlterClientQuotasRequestEntryData,
     OpData,
 )
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.decision_fixture import after, view
 
 ALICE: QuotaEntity = (("user", "alice"),)

@@ -13,10 +13,10 @@ from controller.decisions.configuration_control import (
 )
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.settings import ControllerSettings
+from ground.config_def import ConfigSource
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import ConfigRecord
-from storage.config_def import ConfigSource
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation

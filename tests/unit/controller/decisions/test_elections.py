@@ -8,10 +8,10 @@ import pytest
 
 from controller.decisions import elections
 from controller.metadata.image import MetadataImage
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 from tests.unit.controller.decision_fixture import RULES, after, view
 

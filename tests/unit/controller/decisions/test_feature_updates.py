@@ -8,9 +8,9 @@ import pytest
 
 from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.settings import ControllerSettings
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError
 from protocol.messages import metadata_records as m
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of
 from tests.unit.controller.decision_fixture import CONFIGURATION, view
 

@@ -8,10 +8,10 @@ from controller.decisions.producer_ids_control import (
     ProducerIdsBlock,
     allocate_producer_ids,
 )
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from protocol.messages.metadata_records import ProducerIdsRecord
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import OneNode, broker_record, image_of
 
 

@@ -9,6 +9,7 @@ import pytest
 from controller.decisions.reassignments import alter_reassignments, list_reassignments
 from controller.hosting_limit import HostingLimit
 from controller.metadata.image import MetadataImage, PartitionRegistration
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.alter_partition_reassignments import (
@@ -20,7 +21,6 @@ from protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 from tests.unit.controller.decision_fixture import RULES, after, view
 

@@ -11,6 +11,7 @@ from controller.decisions.replication_control import ReplicationControl, usable_
 from controller.hosting_limit import HostingLimit
 from controller.metadata.image import UNASSIGNED_DIRECTORY, MetadataImage
 from controller.settings import ControllerSettings
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
 from protocol.messages.create_partitions import CreatePartitionsTopic
@@ -19,7 +20,6 @@ from protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
 )
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 FOO = b"f" * 16

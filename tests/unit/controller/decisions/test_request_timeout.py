@@ -9,8 +9,8 @@ import pytest
 
 from controller.decisions.decision import Decision, View
 from controller.decisions.request_timeout import RequestTimeouts
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ApiError, ErrorCode
-from simulation.sim_scheduler import SimScheduler
 
 
 class Queue:

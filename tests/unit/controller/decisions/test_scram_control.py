@@ -12,9 +12,9 @@ from controller.metadata.scram_credential import (
     credential_of,
     salted_password,
 )
+from ground.sliced_work import in_one_go
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import metadata_records as m
-from storage.log.sliced_work import in_one_go
 from tests.unit.controller.controller_fixture import image_of
 from tests.unit.controller.decision_fixture import after, view
 

@@ -8,7 +8,7 @@ import random
 
 from controller.metadata.acl import Acl, AclsImage, PatternType
 from controller.metadata.acl_filter import ANY, MATCH, AclFilter
-from storage.log.sliced_work import Pace, in_one_go
+from ground.sliced_work import Pace, in_one_go
 
 LITERAL, PREFIXED = PatternType
 TOPIC, GROUP = 2, 3

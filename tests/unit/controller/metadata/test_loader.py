@@ -10,8 +10,8 @@ from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader, delta_between
 from controller.metadata.records import MetadataRecord, MetadataRecordError
+from ground.sliced_work import SlicedWork, Steps
 from protocol.messages import metadata_records as m
-from storage.log.sliced_work import SlicedWork, Steps
 from tests.unit.controller.controller_fixture import broker_record, image_of, topic_records
 
 A, B = b"a" * 16, b"b" * 16

@@ -7,7 +7,7 @@ import pytest
 from controller.metadata.log_check import check_whole
 from controller.metadata.records import MetadataRecordError
 from controller.raft.raft_log import RaftLog
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.raft_log_fixture import FOLDER, add, new_filesystem, open_log
 
 LOG = f"{FOLDER}/{0:020d}.log"

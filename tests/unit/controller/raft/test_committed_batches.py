@@ -9,10 +9,10 @@ from controller.metadata.records import encode_record
 from controller.raft.committed_batches import CommittedBatches
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.records import RecordBatchBuilder
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 

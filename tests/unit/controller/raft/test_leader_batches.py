@@ -5,10 +5,10 @@ from __future__ import annotations
 from controller.metadata.records import decode_record
 from controller.raft import raft_messages as m
 from controller.raft.leader_batches import leader_batch, proposal
+from ground.sliced_work import in_one_go
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
 from protocol.record_batch import read_header
 from protocol.records import iterate_records
-from storage.log.sliced_work import in_one_go
 
 
 def test_a_proposal_is_one_batch_with_the_time_it_was_made_at() -> None:

@@ -9,13 +9,13 @@ import pytest
 from controller.raft import raft_messages as m
 from controller.raft.quorum_network import BACKOFF_MAX_MS, QuorumNetwork
 from controller.settings import ControllerSettings
+from ground.ports import Answered, ChannelFailure
+from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import fetch as fetching
 from protocol.messages import vote as voting
-from simulation.sim_scheduler import SimScheduler
-from storage.ports import Answered, ChannelFailure
 
 VOTE = m.Vote(3, 1, 2, 40, True)
 FETCH = m.Fetch(3, 1, 40, 2)

@@ -13,6 +13,7 @@ from controller.metadata.snapshot import SnapshotId, decode_snapshot, encode_sna
 from controller.raft.quorum_state import ElectionState
 from controller.raft.quorum_voters import QuorumVoters
 from controller.settings import ControllerSettings
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.control_records import ControlRecordType
 from protocol.messages.consumer_protocol import (
     Endpoint,
@@ -23,7 +24,6 @@ from protocol.messages.consumer_protocol import (
 )
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.primitives import ZERO_UUID
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.controller.controller_fixture import LOG_DIR, OneNode
 
 OWN, OTHER = b"o" * 16, b"p" * 16

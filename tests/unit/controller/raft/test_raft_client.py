@@ -15,9 +15,9 @@ from controller.raft import raft_messages as m
 from controller.raft.raft_client import NotLeader, RaftClient
 from controller.raft.raft_log import RaftLog
 from controller.settings import ControllerSettings
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.messages.metadata_records import ConfigRecord, NoOpRecord
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 

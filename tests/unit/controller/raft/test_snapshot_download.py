@@ -13,14 +13,14 @@ from controller.raft import raft_messages as m
 from controller.raft.raft_log import RaftLog
 from controller.raft.snapshot_download import AGAIN_AFTER_MS, SnapshotDownload
 from controller.settings import ControllerSettings
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.control_records import ControlRecordType
 from protocol.messages.consumer_protocol import (
     KRaftVersionRecord,
     VotersRecord,
     VotersRecordVoter,
 )
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 

@@ -13,6 +13,7 @@ from broker.requests.sliced_answers import SlicedAnswers
 from controller.decisions.decision import Decision, View
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.requests.long_requests import LongRequests
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps
 from ottla.plugins.authorizer import Action, Asker, Operation
 from protocol.errors import ApiError, ErrorCode
 from protocol.message import Message
@@ -30,7 +31,6 @@ from protocol.messages import list_partition_reassignments as moving
 from protocol.messages import update_features as features
 from protocol.primitives import StringTooLong
 from protocol.rights import UNLIMITED, Audit, Rights, Verdict
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps
 from tests.unit.broker.rights_fixture import ALICE, ListJudge, on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode, as_sent
 

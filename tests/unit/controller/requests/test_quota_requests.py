@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from controller.requests.quota_requests import refused_quotas
+from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
-from storage.log.sliced_work import in_one_go
 from tests.golden.quota_alteration_cases import ALICE, BOTH, alter, entry
 from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode

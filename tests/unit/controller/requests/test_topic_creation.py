@@ -15,6 +15,7 @@ from controller.requests.topic_creation import (
     WRITTEN_A_SLICE,
     TopicCreation,
 )
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from ottla.plugins.authorizer import Operation
 from ottla.plugins.policies import CreateTopicPolicy, NewTopic, PolicyViolation
 from protocol.errors import ErrorCode
@@ -26,7 +27,6 @@ from protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol.rights import UNLIMITED
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.unit.broker.rights_fixture import ListJudge, on_topic
 from tests.unit.controller.controller_fixture import OneNode
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from controller.metadata.image import TopicsImage
 from controller.requests.topic_deletion import sort_out
+from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
 from protocol.rights import UNLIMITED, Rights
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.controller.controller_fixture import image_of, topic_records
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ground.sim_scheduler import SimScheduler
 from protocol.messages.fetch import FetchRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from protocol.messages.join_group import JoinGroupRequest
@@ -19,7 +20,6 @@ from simulation.invariants.control_invariants import (
     NothingIsLeft,
 )
 from simulation.invariants.invariant import Promises
-from simulation.sim_scheduler import SimScheduler
 from simulation.sim_trace import Violation
 from tests.unit.simulation.told import told
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest
 from simulation.invariants.invariant import Invariant, Promises, Register
-from simulation.sim_scheduler import SimScheduler
 from tests.unit.simulation.told import told
 
 

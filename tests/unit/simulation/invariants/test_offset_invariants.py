@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from ground.sim_scheduler import SimScheduler
 from protocol.messages import offset_commit as commit
 from protocol.messages import offset_fetch as fetch
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from simulation.invariants.invariant import Promises
 from simulation.invariants.offset_invariants import CommittedOffsetsSurvive
-from simulation.sim_scheduler import SimScheduler
 from simulation.sim_trace import Violation
 from tests.unit.simulation.told import told
 

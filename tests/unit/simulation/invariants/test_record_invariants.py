@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ground.sim_scheduler import SimScheduler
 from protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -18,7 +19,6 @@ from simulation.invariants.record_invariants import (
     RecordsAreKept,
 )
 from simulation.invariants.told_records import Content, LogRead
-from simulation.sim_scheduler import SimScheduler
 from simulation.sim_trace import Violation
 from tests.unit.simulation.told import batch, fetched, produced, started, told, write
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ground.sim_scheduler import SimScheduler
 from simulation.invariants.invariant import Promises
 from simulation.invariants.replica_watermarks import ReplicasWatermarksDoNotGoBack
-from simulation.sim_scheduler import SimScheduler
 from simulation.sim_trace import Violation
 
 

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from simulation.machines.memory_filesystem import Died
+from ground.memory_filesystem import Died
+from ground.sim_scheduler import SimScheduler
 from simulation.machines.sim_broker import CONTROLLER_PORT, DATA, SimBroker
 from simulation.network.sim_network import CLIENT_PORT, SimNetwork, Weather
-from simulation.sim_scheduler import SimScheduler
 
 
 class World:

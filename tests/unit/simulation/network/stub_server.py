@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 
 class StubServer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from functools import partial
 
+from ground.sim_scheduler import SimScheduler
 from simulation.network.sim_links import RETRANSMIT_MS, Handshake, Links, Wire
-from simulation.sim_scheduler import SimScheduler
 
 
 def links() -> Links:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ground.sim_scheduler import SimScheduler
 from protocol.frames.message_codec import response_parts
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from simulation.network.sim_network import (
@@ -11,7 +12,6 @@ from simulation.network.sim_network import (
     SimNetwork,
     Weather,
 )
-from simulation.sim_scheduler import SimScheduler
 from tests.unit.simulation.network.stub_server import StubServer
 
 

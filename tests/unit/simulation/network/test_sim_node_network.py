@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ground.ports import ChannelFailure
+from ground.sim_scheduler import SimScheduler
 from protocol.frames.message_codec import response_parts
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from simulation.network.sim_network import SimNetwork, Weather
 from simulation.network.sim_node_network import SimNodeNetwork
 from simulation.sim_process import ProcessScheduler
-from simulation.sim_scheduler import SimScheduler
-from storage.ports import ChannelFailure
 from tests.unit.simulation.network.stub_server import StubServer
 
 

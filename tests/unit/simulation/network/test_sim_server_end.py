@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from ground.sim_scheduler import SimScheduler
 from simulation.network.sim_links import Links, Wire
 from simulation.network.sim_server_end import Ends, ServerEnd
-from simulation.sim_scheduler import SimScheduler
 from tests.unit.simulation.network.stub_server import StubServer
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ground.memory_filesystem import MemoryFilesystem
 from log_format.transaction_index import AbortedTxn, encode_transactions
 from protocol.record_batch import read_header
 from protocol.records import Record
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.cleaning.cleaned_segment import CleanedSegment
 from storage.log.indexes import OffsetIndex, TimeIndex
 from tests.batches import build_batch

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from ground.topic_partition import TopicPartition
 from storage.cleaning.cleaner_job import CleaningFailed
 from storage.cleaning.cleaner_ports import CleanerDied, CleanerSettings
 from storage.cleaning.log_cleaner import LogCleaner
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.cleaning_fixture import Bench
 from tests.unit.storage.harness import DIRECTORY, LOG_DIR, PARTITION, open_log, read_all
 

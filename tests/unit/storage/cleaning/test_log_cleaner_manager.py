@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ground.sliced_work import in_one_go
+from ground.topic_partition import TopicPartition
 from storage.cleaning.log_cleaner_manager import LogCleanerManager, LogToClean
-from storage.log.sliced_work import in_one_go
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.cleaning_fixture import Bench
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION
 

@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.topic_partition import TopicPartition
 from storage.directories.log_creation import LogCreation
 from storage.directories.log_dir_state import LogDirState
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import Jobs
 
 TOPIC_ID = bytes(range(16))

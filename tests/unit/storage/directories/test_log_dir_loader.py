@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_dirs import read_meta_properties, write_meta_properties
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.log.checkpoints import MetaProperties

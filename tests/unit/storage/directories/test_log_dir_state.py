@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sliced_work import Steps
+from ground.topic_partition import TopicPartition
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.offset_checkpoints import Offsets
-from storage.log.sliced_work import Steps
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import LOG_DIR, NOW_MS, PARTITION, batch, environment, open_log
 
 

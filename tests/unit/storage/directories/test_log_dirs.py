@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.directories.log_dirs import (
     LogDirLocked,
     leave_clean_marker,

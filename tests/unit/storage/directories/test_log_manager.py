@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ground.filesystem import LocalFilesystem
+from ground.memory_filesystem import Died, MemoryFilesystem
 from protocol.errors import ErrorCode
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from storage.directories.log_dirs import LogDirLocked
 from storage.directories.log_manager import LogManager, LogManagerSettings
-from storage.filesystem import LocalFilesystem
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.retention import delete_old_segments

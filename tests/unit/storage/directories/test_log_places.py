@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.topic_partition import TopicPartition
 from storage.log.checkpoints import PARTITION_METADATA, encode_partition_metadata
 from storage.log.log_dir_failure import LogPlaceTaken
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.log_manager_fixture import (
     OTHER_ID,
     TOPIC_ID,

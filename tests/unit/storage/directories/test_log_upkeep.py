@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import SlicedWork
+from ground.topic_partition import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.records import Record
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.directories.log_dir_state import LogDirState
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.directories.log_upkeep import LogUpkeep
@@ -16,10 +18,8 @@ from storage.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, RECOVERY_POINT_CH
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.retention import Breaches
-from storage.log.sliced_work import SlicedWork
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.batches import build_batch
 from tests.unit.storage.harness import LOG_DIR, Jobs, batch, environment, open_log
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.directories.logs_closing import LogsClosing
 from storage.log.log_dir_failure import LogDirFailureChannel

@@ -6,14 +6,14 @@ import errno
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.topic_partition import TopicPartition
 from storage.directories.log_manager import LogManager, LogManagerSettings
 from storage.directories.logs_loading import progress_line
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import NOW_MS, Jobs, batch
 
 TOPIC_ID = bytes(range(16))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
+from ground.topic_partition import TopicPartition
 from storage.directories.offset_checkpoints import OffsetCheckpoint, Offsets, read_offsets
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import Jobs
 
 PATH = "/data/checkpoint"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ground.sliced_work import first_slice, in_one_go
 from protocol.compression import Codec
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, read_header
 from storage.log.batch_body import SLICE_BYTES, BatchBody
-from storage.log.sliced_work import first_slice, in_one_go
 from tests.unit.storage.harness import keyed_batch
 
 CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ground.filesystem import File
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import CorruptBatch
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from storage.filesystem import File
 from storage.log.batch_scan import iterate_headers, valid_batches
 from tests.unit.storage.harness import batch
 

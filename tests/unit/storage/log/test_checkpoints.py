@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ground.topic_partition import TopicPartition
 from storage.log.checkpoints import (
     MetaProperties,
     decode_clean_shutdown,
@@ -15,7 +16,6 @@ from storage.log.checkpoints import (
     encode_offsets,
     encode_partition_metadata,
 )
-from storage.topic_partition import TopicPartition
 
 TOPIC_ID = bytes(range(16))
 

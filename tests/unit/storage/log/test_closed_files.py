@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.closed_files import ClosedFile, ClosedFiles
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simulation.sim_scheduler import SimScheduler
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
+from ground.sim_scheduler import SimScheduler
+from ground.topic_partition import TopicPartition
 from storage.log.closed_files import ClosedFiles
 from storage.log.descriptors import (
     CLOSED_FILES_MIN,
@@ -23,7 +24,6 @@ from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
-from storage.topic_partition import TopicPartition
 from tests.unit.storage.harness import Jobs, append, read_all
 
 LOGS, SEGMENTS = 3, 4

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from log_format.segment_names import TXN_INDEX_SUFFIX
 from log_format.transaction_index import AbortedTxn
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, read_header
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.aborted_lookup import collect_aborted
 from storage.log.end_transaction import append_end_txn_marker
 from storage.log.log_append_info import AppendOrigin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
 from storage.log.file_records import FileRecords
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
+from ground.memory_filesystem import MemoryFile, MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import (
     DIRECTORY,

@@ -6,9 +6,9 @@ from struct import pack
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from log_format.segment_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from protocol.record_batch import read_header
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.index_check import check_last_entries
 from storage.log.indexes import CorruptIndex
 from storage.log.log_segment import LogSegment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import EpochEndOffset
 from storage.log.leader_epoch_cache import LeaderEpochCache
 

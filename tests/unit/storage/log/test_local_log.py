@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from storage.log.leader_epoch_cache import LeaderEpochCache
 from storage.log.local_log import LocalLog
 from storage.log.log_segment import LogSegment

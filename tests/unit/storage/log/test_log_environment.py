@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.errors import ErrorCode
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import append, environment, open_log, read_all
 

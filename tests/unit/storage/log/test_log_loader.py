@@ -7,10 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from ground.memory_filesystem import Died, MemoryFilesystem
 from protocol.errors import ErrorCode
 from protocol.record_batch import iterate_batches, read_header
 from protocol.records import iterate_records
-from simulation.machines.memory_filesystem import Died, MemoryFilesystem
 from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig

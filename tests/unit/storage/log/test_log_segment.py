@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from log_format.segment_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.indexes import CorruptIndex
 from storage.log.log_segment import LogSegment
 from storage.log_config import LogConfig

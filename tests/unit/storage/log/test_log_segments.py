@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.log_segment import LogSegment
 from storage.log.log_segments import WARM_SEGMENTS_MAX, LogSegments
 from storage.log_config import LogConfig

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
-from storage import platform_calls
-from storage.filesystem import LocalFilesystem
+from ground import platform_calls
+from ground.filesystem import LocalFilesystem
+from ground.memory_filesystem import MemoryFile, MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from storage.log import next_segment
 from storage.log.next_segment import NEXT_SEGMENT
 from storage.log.unified_log import UnifiedLog

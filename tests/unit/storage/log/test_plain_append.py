@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import TimestampType
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log import unified_log
 from storage.log.log_append_info import LogAppendInfo
 from storage.log.plain_append import append_plain

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import CorruptBatch
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.producer_rebuild import rebuild_producers
 from storage.log.producer_rules import ProducerRules
 from storage.log.producer_snapshot import ProducerSnapshots

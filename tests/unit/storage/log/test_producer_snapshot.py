@@ -6,8 +6,8 @@ import importlib.util
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import read_header
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.producer_rules import ProducerRules
 from storage.log.producer_snapshot import ProducerSnapshots, decode_snapshot, encode_snapshot
 from storage.log.producer_state import ProducerStateEntry, ProducerStateManager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ground.sliced_work import in_one_go
 from protocol import compression, record_scan
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
@@ -19,7 +20,6 @@ from storage.log.record_validation import (
     target_codec,
 )
 from storage.log.refusal import Refusal
-from storage.log.sliced_work import in_one_go
 from storage.log_config import LogConfig
 from tests.batches import build_batch
 from tests.unit.storage.harness import NOW_MS, batch, keyed_batch

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.retention import Breaches, SegmentAge, ages_of, breaches
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch, open_log

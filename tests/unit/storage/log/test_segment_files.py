@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.closed_files import ClosedFiles
 from storage.log.log_segment import LogSegment
 from storage.log.segment_files import sync_path

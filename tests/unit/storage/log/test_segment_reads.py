@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.record_batch import CorruptBatch
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import NO_RECORDS
 from storage.log.indexes import OffsetIndex
 from storage.log.recent_batches import RECENT_BATCHES_MAX

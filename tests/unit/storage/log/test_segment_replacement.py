@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.cleaned_group import CleanedGroup
 from storage.log.segment_replacement import cleaned_names, remove_cleaned, settle_replacements
 from tests.unit.storage.harness import keyed_batch

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
 from log_format.segment_names import TXN_INDEX_SUFFIX
 from log_format.transaction_index import AbortedTxn
 from protocol.record_batch import CorruptBatch
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from tests.unit.storage.segment_fixture import fill, reopened, segment_in
 
 ABORTED = [AbortedTxn(7, 0, 9, 10), AbortedTxn(8, 4, 19, 20)]

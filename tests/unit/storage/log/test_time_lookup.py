@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.compression import Codec
 from protocol.records import Record
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import TimestampAndOffset
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ground.memory_filesystem import MemoryFilesystem
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
 from protocol.record_batch import crc_is_valid, crc_of, iterate_batches, read_header
 from protocol.records import iterate_records
-from simulation.machines.memory_filesystem import MemoryFilesystem
 from storage.log.fetch_data import EpochEndOffset, FetchDataInfo
 from storage.log.file_records import FileRecords
 from storage.log.log_append_info import AppendOrigin

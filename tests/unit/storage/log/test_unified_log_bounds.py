@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from ground.memory_filesystem import MemoryFilesystem
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
-from simulation.machines.memory_filesystem import MemoryFilesystem
-from simulation.sim_scheduler import SimScheduler
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.retention import delete_segments_before_log_start
 from storage.log_config import LogConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFilesystem
+from ground.memory_filesystem import MemoryFilesystem
 from storage.log.log_dir_failure import LogUnusable
 from storage.log.unopened_logs import are_one
 from tests.unit.storage.harness import append as append_to

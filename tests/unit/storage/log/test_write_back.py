@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simulation.machines.memory_filesystem import MemoryFile, MemoryFilesystem
-from storage import platform_calls
-from storage.filesystem import LocalFilesystem
+from ground import platform_calls
+from ground.filesystem import LocalFilesystem
+from ground.memory_filesystem import MemoryFile, MemoryFilesystem
 from storage.log import write_back
 from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog

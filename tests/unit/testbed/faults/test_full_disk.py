@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.filesystem import LocalFilesystem
+from ground.filesystem import LocalFilesystem
 from testbed.faults.full_disk import FillableFile, FillableFilesystem, Room
 
 

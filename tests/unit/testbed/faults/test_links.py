@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulation.sim_scheduler import SimScheduler
-from storage.ports import Answered, ChannelFailure
+from ground.ports import Answered, ChannelFailure
+from ground.sim_scheduler import SimScheduler
 from testbed.faults.links import CuttableChannel, Links
 
 

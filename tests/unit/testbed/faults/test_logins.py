@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from broker.network.login import Refusal, Said
+from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
@@ -16,7 +17,6 @@ from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
-from simulation.sim_scheduler import SimScheduler
 from testbed.faults.faults import Faults
 from testbed.faults.logins import LoginFaults
 from testbed.faults.rule import Aim, Deed, Rule

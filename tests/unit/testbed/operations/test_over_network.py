@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from ground.ports import ChannelFailure
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
-from storage.ports import ChannelFailure
 from testbed.operations.over_network import OverNetwork
 from testbed.operations.port import NoAnswer
 

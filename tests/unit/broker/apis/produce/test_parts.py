@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker.apis.produce.parts import PARTITIONS_AT_ONCE, Answer, each_once, in_parts
+from ground.sliced_work import Pace, in_one_go
 from protocol.errors import ProtocolError
 from protocol.messages.produce import (
     NodeEndpoint,
@@ -13,7 +14,6 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from storage.log.sliced_work import Pace, in_one_go
 
 COUNTS = {"a": 1, "b": 2 * PARTITIONS_AT_ONCE, "c": 1}
 

@@ -18,6 +18,7 @@ from broker.verification.transaction_verification import (
     TransactionVerifier,
     Verified,
 )
+from ground.topic_partition import TopicPartition
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import (
@@ -27,7 +28,6 @@ from protocol.messages.produce import (
     TopicProduceData,
 )
 from protocol.rights import UNLIMITED
-from storage.topic_partition import TopicPartition
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.rights_fixture import on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.config.refusals.advice import advice, advice_on
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 MS, BYTES = "log.retention.ms", "log.segment.bytes"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker.config.parse import known_keys
 from broker.config.refusals.faults import all_faults
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 def faults(texts: dict[str, str], refusal: ConfigError) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from broker.config.security.client_properties import client_security, client_warnings
 from broker.config.security_settings import PLAINTEXT_CLIENT, Secret
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 FILE = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from broker.config.security.config_providers import with_places_filled
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 PACKAGE = "org.apache.kafka.common.config.provider"
 PROVIDERS = {

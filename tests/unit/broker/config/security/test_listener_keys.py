@@ -10,7 +10,7 @@ from broker.config.security.listener_keys import (
     listener_scope,
     mechanism_scope,
 )
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 
 def warnings(*names: str) -> list[str]:

@@ -14,7 +14,7 @@ from broker.config.security.listeners import (
     security_warnings,
 )
 from broker.config.security_settings import ListenerSecurity, Secret, TlsSettings
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 JAAS = f'{PLAIN} required username="b" password="hush" user_b="hush";'

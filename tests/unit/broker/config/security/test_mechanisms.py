@@ -15,7 +15,7 @@ from broker.config.security.mechanisms import (
     server_mechanism,
 )
 from broker.config.security_settings import Secret
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 SECURITY = "org.apache.kafka.common.security"
 MODULES = {

@@ -8,7 +8,7 @@ from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.config.endpoints import ListenerLimits
 from broker.config.parse import parse_config
 from broker.config.security_settings import PLAINTEXT_CLIENT
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 PROTOCOLS = "listener.security.protocol.map"

@@ -15,11 +15,11 @@ from broker.groups.classic.group_state import (
 )
 from broker.groups.classic.member import ClassicMember
 from broker.groups.deadline import Deadline
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.join_group import JoinGroupRequestProtocol
-from simulation.sim_scheduler import SimScheduler
-from storage.log.sliced_work import in_one_go
 from tests.clients.group_conversation import subscription
 
 

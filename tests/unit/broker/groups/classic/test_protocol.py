@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from broker.groups.group_coordinator import PROTOCOLS_MAX
+from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from storage.log.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE
 from tests.clients.group_conversation import joining, leaving, subscription, syncing
 from tests.unit.broker.groups.playbook import GroupNode, Playbook
 from tests.unit.broker.sliced_fixture import Turns

@@ -10,9 +10,9 @@ from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.group_state import ClassicGroupState
 from broker.groups.classic.protocol import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker.groups.classic.rebalance import Rebalancer
+from ground.sim_scheduler import SimScheduler
 from protocol.errors import ErrorCode
 from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
-from simulation.sim_scheduler import SimScheduler
 from tests.clients.group_conversation import joining
 from tests.unit.broker.groups.playbook import Playbook
 

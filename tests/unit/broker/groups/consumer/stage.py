@@ -15,6 +15,8 @@ from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.group_metrics import GroupMetrics
 from broker.groups.group_records import read_group_record
 from controller.metadata.image import MetadataImage, ResourceType
+from ground.sim_scheduler import SimScheduler
+from ground.sliced_work import Steps, in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -28,8 +30,6 @@ from protocol.messages.group_records import (
     GroupMetadataKey,
 )
 from protocol.primitives import MessageBuffer
-from simulation.sim_scheduler import SimScheduler
-from storage.log.sliced_work import Steps, in_one_go
 from tests.unit.broker.groups.consumer.surroundings import surroundings
 from tests.unit.broker.groups.playbook import image_with
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from broker.groups.classic.joining import Joining
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscriptionTopicPartition
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.sync_group import SyncGroupRequest
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, beat, subscribed, whole
 from tests.unit.broker.groups.consumer.stage import joining as coming
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from broker.groups.consumer.departure import removal, sent_away
 from broker.groups.consumer.state.group import ConsumerGroup
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import Stage, T, beat, joining, slices
 
 

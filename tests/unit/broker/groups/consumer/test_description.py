@@ -7,8 +7,8 @@ from typing import Any
 from broker.groups.consumer.description import described
 from broker.groups.consumer.state.member import Subscription
 from broker.groups.consumer.state.records import member_record
+from ground.sliced_work import in_one_go
 from protocol.messages.group_records import ClassicMemberMetadata
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import GROUP, Stage, T, U, beat, joining, slices
 from tests.unit.broker.groups.playbook import image_with
 

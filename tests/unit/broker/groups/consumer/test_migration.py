@@ -23,13 +23,13 @@ from broker.groups.consumer.validation import TOPICS_MAX
 from broker.groups.group_records import read_group_record
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
+from ground.sliced_work import in_one_go
 from protocol.errors import ProtocolError
 from protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolAssignmentTopicPartition,
 )
 from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import encoded, slices, subscribed
 from tests.unit.broker.groups.playbook import image_with
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ground.sliced_work import in_one_go
 from protocol.errors import ErrorCode
 from protocol.messages.leave_group import MemberIdentity
-from storage.log.sliced_work import in_one_go
 from tests.unit.broker.groups.consumer.stage import (
     GROUP,
     Stage,

@@ -9,7 +9,7 @@ from broker.groups.consumer.state.member import ConsumerMember, Subscription
 from broker.groups.consumer.state.records import regex_record, target_record
 from broker.groups.consumer.target import question, target_records, voted_assignor, wants
 from broker.groups.group_records import read_group_record
-from storage.log.sliced_work import PIECES_AT_ONCE, in_one_go
+from ground.sliced_work import PIECES_AT_ONCE, in_one_go
 from tests.unit.broker.groups.consumer.stage import Stage, T, U
 
 NAMES = ["uniform", "range"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from broker.groups.consumer.timers import RETRY_MS, Again, MemberTimers
 from broker.groups.reconciliation.member_state import STABLE, UNREVOKED_PARTITIONS
 from broker.groups.reconciliation.position import Position
-from simulation.sim_scheduler import SimScheduler
+from ground.sim_scheduler import SimScheduler
 
 STAYS = Position[bytes](2, 1, STABLE)
 TOLD = Position[bytes](2, 2, UNREVOKED_PARTITIONS)

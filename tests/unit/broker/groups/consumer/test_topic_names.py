@@ -8,8 +8,8 @@ import re2
 
 from broker.groups.consumer.membership import Describable, all_of_them
 from broker.groups.consumer.topic_names import TopicNames
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.log.sliced_work import SlicedWork
+from ground.sim_scheduler import SimBlocking, SimScheduler
+from ground.sliced_work import SlicedWork
 
 
 class Rig:
@@ -22,7 +22,7 @@ class Rig:
         self.told: list[dict[str, list[str]]] = []
 
     def submit(self, job: Callable[[], Any], done: Callable[..., None]) -> None:
-        """As `storage.ports.Blocking` has it."""
+        """As `ground.ports.Blocking` has it."""
         self.jobs += 1
         self._threads.submit(job, done)
 

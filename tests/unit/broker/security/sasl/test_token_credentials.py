@@ -28,9 +28,9 @@ from controller.metadata.scram_credential import (
     credential_of,
     salted_password,
 )
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response
-from simulation.sim_scheduler import SimBlocking, SimScheduler
 from tests.golden import token_cases as given
 from tests.golden.sasl_talk import CLOSED, ITERATIONS, SALT, salted
 from tests.golden.token_logins import LOGINS, ORDINARY, REAUTH_MS

@@ -12,7 +12,7 @@ from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls.cipher_names import TLS_1_3_SUITES
 from broker.security.tls.contexts import client_context, reason_in_words, server_context
 from broker.security.tls.peer_certificate import distinguished_name
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests import certificates
 from tests.unit.broker.security.tls.handshake_fixture import Handshake, shake_hands
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from broker.config.security_settings import Secret
 from broker.security.tls import pkcs12_file
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests import certificates
 from tests.certificates import PASSWORD, authority, client, server
 

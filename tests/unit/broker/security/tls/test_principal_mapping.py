@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker.security.tls.principal_mapping import PrincipalMapping
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "principal_mapping_kafka_4_3_0.json"
 ANSWERS: dict[str, str | dict[str, str | None]] = json.loads(GOLDEN.read_text())

@@ -10,7 +10,7 @@ import pytest
 from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls.contexts import client_context
 from broker.security.tls.reloading import ClientTls, ListenerTls
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests import certificates
 from tests.certificates import Identity, authority, foreign_authority, pem_files, pem_values, server
 from tests.unit.broker.security.tls.handshake_fixture import shake_hands

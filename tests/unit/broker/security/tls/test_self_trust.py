@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from broker.security.tls.self_trust import check_trusts_itself
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests import certificates
 from tests.certificates import Identity, pem_values, server
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls import stores
 from broker.security.tls.stores import load_keystore, load_truststore
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests import certificates
 from tests.certificates import authority, server
 

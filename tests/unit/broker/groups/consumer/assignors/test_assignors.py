@@ -8,8 +8,8 @@ from broker.groups.consumer.assignors.assignor import GroupAssignment, MemberSub
 from broker.groups.consumer.assignors.assignors import Assignors, SlicedOnTheLoop
 from broker.groups.consumer.assignors.range import RangeAssignor
 from broker.groups.consumer.assignors.uniform import UniformAssignor
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.log.sliced_work import SlicedWork, Steps
+from ground.sim_scheduler import SimBlocking, SimScheduler
+from ground.sliced_work import SlicedWork, Steps
 
 Told = list[tuple[GroupAssignment | None, Exception | None]]
 

@@ -18,9 +18,9 @@ from controller.metadata.image import (
     TopicImage,
     TopicsImage,
 )
+from ground.ports import NoAnswer
+from ground.sim_scheduler import SimBlocking, SimScheduler
 from ottla.plugins.assignor import ConsumerGroupAssignor, Member, Topic
-from simulation.sim_scheduler import SimBlocking, SimScheduler
-from storage.ports import NoAnswer
 
 A, B = b"a" * 16, b"b" * 16
 TIMEOUT_MS = 5_000

@@ -16,7 +16,7 @@ from broker.security.sasl.oauthbearer.client import (
 from broker.security.sasl.oauthbearer.jwt_compact import AcceptedToken
 from broker.security.sasl.oauthbearer.server import OAuthBearerServer
 from broker.security.sasl.server_mechanism import SaslRefused
-from storage.ports import Blocking
+from ground.ports import Blocking
 from tests.unit.broker.security.sasl.oauthbearer.clock_fixture import HandBlocking, HandScheduler
 from tests.unit.broker.security.sasl.oauthbearer.tokens_fixture import NOW_S, token
 

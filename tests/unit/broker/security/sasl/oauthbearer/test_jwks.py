@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from broker.security.sasl.oauthbearer.jwks import Jwks, JwksError, JwksTimes, KeySet
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests.unit.broker.security.sasl.oauthbearer.clock_fixture import HandBlocking, HandScheduler
 from tests.unit.broker.security.sasl.oauthbearer.tokens_fixture import jwks, private_keys
 

@@ -20,7 +20,7 @@ from broker.security.sasl.oauthbearer.parts import (
 )
 from broker.security.sasl.oauthbearer.unsecured_tokens import UnsecuredTokens
 from broker.security.sasl.server_mechanism import SaslRefused
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests.unit.broker.security.sasl.oauthbearer.clock_fixture import HandBlocking, HandScheduler
 from tests.unit.broker.security.sasl.oauthbearer.tokens_fixture import NOW_MS, NOW_S, jwks, token
 

@@ -15,7 +15,7 @@ from broker.security.sasl.oauthbearer.jwt_compact import (
     take_apart,
 )
 from broker.security.sasl.oauthbearer.unsecured_tokens import UnsecuredTokens, unsecured_token
-from storage.config_def import ConfigError
+from ground.config_def import ConfigError
 from tests.golden.oauth_issuer import base64url
 from tests.unit.broker.security.sasl.oauthbearer.tokens_fixture import NOW_MS, NOW_S, token
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from storage.log.sliced_work import (
+from ground.sliced_work import (
     BULK_AT_ONCE,
     SMALL_BYTES,
     Job,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
-from storage import platform_calls
+from ground import platform_calls
 
 T = TypeVar("T")
 BytesLike = bytes | bytearray | memoryview

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from storage.log.ordered_work import OrderedWork
-from storage.log.sliced_work import SlicedWork, Steps, each
+from ground.ordered_work import OrderedWork
+from ground.sliced_work import SlicedWork, Steps, each
 
 
 class Bench:

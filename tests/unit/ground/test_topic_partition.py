@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.topic_partition import (
+from ground.topic_partition import (
     DELETE_DIR_SUFFIX,
     STRAY_DIR_SUFFIX,
     TopicPartition,

@@ -1,4 +1,4 @@
-"""`storage.java_literals`: each answer is a running Kafka's, for a topic config of that text."""
+"""`ground.java_literals`: each answer is a running Kafka's, for a topic config of that text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from storage import java_literals as java
+from ground import java_literals as java
 
 BLANK_FOR_PYTHON_ONLY = ("\u00a05", "\u20035", "\u30005", "\u20285", "\x855", "\x7f5")
 

@@ -6,7 +6,7 @@ refuses what is out of bounds with `ConfigError`, worded as Kafka words it, beca
 that text to people.
 
 It never knows what a key is for, and never looks at more than one key at a time. How a number or a
-truth may be written is `storage.java_literals`.
+truth may be written is `ground.java_literals`.
 
 Follows `org.apache.kafka.common.config.ConfigDef` 4.3, KIP-226 (sources of a value), KIP-569 (type
 and documentation of a value), KIP-1161 (lists).
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from storage import java_literals as java
+from ground import java_literals as java
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 Validator = Callable[[str, ConfigValue], None]

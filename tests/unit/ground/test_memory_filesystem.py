@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from simulation.machines.memory_filesystem import Died, MemoryFile, MemoryFilesystem
+from ground.memory_filesystem import Died, MemoryFile, MemoryFilesystem
 
 
 def synced_file(filesystem: MemoryFilesystem, data: bytes = b"safe") -> MemoryFile:

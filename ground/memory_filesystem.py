@@ -18,7 +18,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from storage.filesystem import BytesLike, Usage
+from ground.filesystem import BytesLike, Usage
 
 
 class Died(BaseException):

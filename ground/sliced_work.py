@@ -21,7 +21,7 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from storage.ports import Blocking, Scheduler
+from ground.ports import Blocking, Scheduler
 
 T = TypeVar("T")
 

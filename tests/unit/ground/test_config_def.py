@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage.config_def import (
+from ground.config_def import (
     ConfigDef,
     ConfigError,
     ConfigType,

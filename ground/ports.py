@@ -3,7 +3,7 @@
 A shell fills them: `broker.scheduler` with the event loop and thread pools, `broker.network.
 network_client` with sockets; the simulator with virtual time and a heap. All methods are called,
 and all callbacks run, on the one thread that owns the broker's state. The door to disk is
-`storage.filesystem`.
+`ground.filesystem`.
 """
 
 from __future__ import annotations

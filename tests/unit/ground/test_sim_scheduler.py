@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.sim_scheduler import SimBlocking, SimScheduler
+from ground.sim_scheduler import SimBlocking, SimScheduler
 
 
 def test_events_run_in_their_order_and_time_goes_with_them() -> None:

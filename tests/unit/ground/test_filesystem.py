@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from storage import platform_calls
-from storage.filesystem import LocalFilesystem
+from ground import platform_calls
+from ground.filesystem import LocalFilesystem
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ While a long one is under way, what comes later waits behind it; all else goes o
 slices. Who decides on one state has nobody else change it meanwhile.
 
 Owns: whose turn it is among the pieces of one owner. Never: what a piece does, nor when a slice
-has its turn (`storage.log.sliced_work`).
+has its turn (`ground.sliced_work`).
 
 In the place of the threads of Kafka's event queues, as `KafkaEventQueue` and `CoordinatorRuntime`
 have them: these take one event after the other, too.
@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from storage.log.sliced_work import SlicedWork, Steps, in_one_go
+from ground.sliced_work import SlicedWork, Steps, in_one_go
 
 Done = Callable[[Any, Exception | None], None]
 """Takes what came of a piece, or what it raised."""

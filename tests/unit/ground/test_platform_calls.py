@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from storage import platform_calls
+from ground import platform_calls
 
 LINUX_ONLY = ("fdatasync", "memfd_create", "posix_fadvise", "preadv", "pwritev", "RWF_NOWAIT")
 FULL_FSYNC = 51
