@@ -33,6 +33,7 @@ from broker.config.keys import BROKER_CONFIG_DEF
 from broker.config.values import BrokerConfig
 from broker.requests.context import Api, Handle, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.metadata.image import ResourceType
 from controller.requests.rights import config_denial
 from ground.config_def import ConfigType
@@ -44,7 +45,6 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
-from protocol.rights import Rights
 
 # What a change does, by its number (KIP-339).
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)

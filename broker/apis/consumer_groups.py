@@ -25,6 +25,7 @@ from broker.groups.consumer.membership import Beat, Sender
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.requests.rights import split_in_slices
 from ground.sliced_work import Pace, Steps, drained
 from ottla.plugins.authorizer import Operation, Resource
@@ -41,7 +42,6 @@ from protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from protocol.rights import Rights
 
 DESCRIBED = 8
 """Pieces of work that it is to tell of a group, beside its members."""

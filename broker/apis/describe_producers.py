@@ -12,6 +12,7 @@ from __future__ import annotations
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.metadata.topic_names import topic_name_fault
 from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
@@ -25,7 +26,6 @@ from protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-from protocol.rights import Rights
 from storage.log.producer_state import ProducerStateEntry
 
 VERSION = 0

@@ -18,6 +18,7 @@ from bisect import bisect_left
 from broker.apis.cluster_view import NO_BROKER, ClusterView, ImageSource
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from controller.requests.rights import allowed_in_slices
@@ -34,7 +35,6 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from protocol.rights import Rights
 
 VERSION = 0
 WITH_OPERATIONS = 8

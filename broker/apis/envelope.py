@@ -34,6 +34,7 @@ from broker.requests.context import (
     Respond,
 )
 from broker.requests.sliced_answers import SlicedAnswers, written_arrays
+from controller.authorization.rights import Rights
 from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey, messages_of
@@ -51,7 +52,6 @@ from protocol.ip_address import address_of_bytes, bytes_of_address
 from protocol.message import Message
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol.primitives import SLICE_BYTES, MessageBuffer
-from protocol.rights import Rights
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -24,6 +24,7 @@ from broker.groups.classic.group_state import (
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.requests.rights import EVERYTHING, allowed_in_slices, split_in_slices
 from ground.sliced_work import Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation, Resource
@@ -41,7 +42,6 @@ from protocol.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
-from protocol.rights import Rights
 
 OPERATIONS_FROM = 3
 NOT_FOUND_FROM = 6

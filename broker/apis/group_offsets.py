@@ -27,6 +27,7 @@ from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.metadata.image import TopicImage
 from controller.requests.rights import allowed_in_slices
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, drained, in_one_go
@@ -57,7 +58,6 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from protocol.rights import Rights
 
 TOP_LEVEL_ERROR_FROM = 2
 GROUPS_AT_ONCE = 16

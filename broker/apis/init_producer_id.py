@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.requests.context import Api, RequestContext, Respond
+from controller.authorization.rights import Rights
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol.rights import Rights
 
 if TYPE_CHECKING:
     # Not loaded by a broker without transactions.

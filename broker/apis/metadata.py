@@ -35,6 +35,7 @@ from broker.apis.cluster_view import (
 from broker.apis.encoded_topics import EncodedTopics, KindOfAnswer
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.metadata.image import MetadataImage, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from controller.requests.rights import allowed_in_slices, creatable_in_slices
@@ -51,7 +52,6 @@ from protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
-from protocol.rights import Rights
 
 TOPIC_IDS_FROM = 12
 CLUSTER_OPERATIONS_IN = (8, 10)

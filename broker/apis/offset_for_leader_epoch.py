@@ -18,6 +18,7 @@ from broker.replication.partition_reads import NO_EPOCH, NO_OFFSET
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.requests.rights import EVERYTHING, allowed_in_slices
 from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
@@ -31,7 +32,6 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
-from protocol.rights import Rights
 
 
 class OffsetForLeaderEpochApi:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from broker.transactions.transaction_coordinator import TransactionCoordinator
+from controller.authorization.rights import Rights
 from controller.requests.rights import allowed_in_slices
 from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
@@ -33,7 +34,6 @@ from protocol.messages.list_transactions import (
     ListTransactionsResponse,
 )
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
-from protocol.rights import Rights
 
 DESCRIBED = 8
 """Pieces of work that it is to describe a transaction."""

@@ -31,6 +31,7 @@ from broker.requests.sliced_answers import SlicedAnswers
 from broker.transactions.held_requests import BROKER_HOLD_MS, CLIENT_HOLD_MS
 from broker.transactions.producer_identity import NOBODY
 from broker.transactions.transaction_coordinator import TransactionCoordinator
+from controller.authorization.rights import Rights
 from controller.metadata.topic_names import is_internal
 from controller.requests.rights import allowed_in_slices
 from ground.sliced_work import Pace, Steps, drained, in_one_go
@@ -49,7 +50,6 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from protocol.rights import Rights
 
 BATCHED_FROM = 4
 FENCED_FROM = 2

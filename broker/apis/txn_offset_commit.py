@@ -22,6 +22,7 @@ from broker.apis.named_partitions import split_partitions
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import Rights
 from controller.requests.rights import allowed_in_slices
 from ground.sliced_work import Pace, Steps, drained, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
@@ -35,7 +36,6 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from protocol.rights import Rights
 
 LOADING_FROM = 2
 """Producers before this version do not know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""

@@ -36,11 +36,11 @@ from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
+from controller.authorization.rights import UNLIMITED
 from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
 from ground.sliced_work import SlicedWork
 from protocol.api_keys import STABLE_VERSIONS, ApiKey
-from protocol.rights import UNLIMITED
 from storage.cleaning.log_cleaner import LogCleaner
 
 

@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast
 from broker.apis.envelope import tells_not_controller, unwrap, wrap
 from broker.requests.context import Handle, RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import UNLIMITED
 from controller.raft.raft_client import RaftClient
 from ground.ports import Channel, ChannelFailure, Network, Scheduler, Timer
 from ground.sliced_work import Steps
@@ -31,7 +32,6 @@ from protocol.errors import ErrorCode, ProtocolError
 from protocol.message import Message
 from protocol.messages.envelope import EnvelopeResponse
 from protocol.primitives import StringTooLong
-from protocol.rights import UNLIMITED
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

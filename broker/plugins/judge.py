@@ -1,4 +1,4 @@
-"""An authorizer of one's own, as the node asks it (`protocol.rights.Judge`).
+"""An authorizer of one's own, as the node asks it (`controller.authorization.rights.Judge`).
 
 Owns: that one that fails denies, and that what it takes of the loop's time is told. Never judges.
 `Standard` is the other way round: the judge by ACLs, as an authorizer of one's own may ask it.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from broker.plugins.loop_calls import LoopCalls
+from controller.authorization.rights import Judge, Verdict
 from ottla.plugins.authorizer import Action, Asker, Authorizer, Operation, Resource
 from protocol.ip_address import one_spelling
-from protocol.rights import Judge, Verdict
 
 
 class PluginJudge:

@@ -24,10 +24,10 @@ from broker.config.values import BrokerConfig
 from broker.plugins.bounded_calls import BoundedCalls
 from broker.plugins.loading import load, look_in, own_settings
 from broker.plugins.loop_calls import LoopCalls
+from controller.authorization.rights import Judge
 from ground.config_def import ConfigError
 from ground.ports import Blocking, Scheduler
 from protocol.frames.frame_memory import Allocate
-from protocol.rights import Judge
 
 if TYPE_CHECKING:
     from broker.config.tls_and_sasl import MechanismSettings

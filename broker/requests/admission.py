@@ -10,8 +10,8 @@ Never handles a request, knows an API, or judges.
 from __future__ import annotations
 
 from broker.requests import context
+from controller.authorization.rights import UNLIMITED, Audit, Judge, Rights
 from ottla.plugins.authorizer import Asker
-from protocol.rights import UNLIMITED, Audit, Judge, Rights
 
 
 class Admission:

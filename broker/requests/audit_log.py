@@ -14,15 +14,15 @@ import logging
 from collections.abc import Callable
 
 from broker.log_limit import LogLimit, printable
+from controller.authorization.rights import Verdict
 from ottla.plugins.authorizer import Action, Asker
 from protocol.api_keys import ApiKey
-from protocol.rights import Verdict
 
 _log = logging.getLogger("ottla.authorizer")
 
 
 class AuditLog:
-    """See the module (`protocol.rights.Audit`)."""
+    """See the module (`controller.authorization.rights.Audit`)."""
 
     def __init__(self, denials_per_second: int, clock_s: Callable[[], float]) -> None:
         self.allowed = 0

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 
 from broker.requests.request_times import RequestTimes
 from broker.requests.request_trace import RequestTrace
+from controller.authorization.rights import Rights
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.frame_shape import Shape, Values
 from protocol.message import M, Message
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 Answer = bytes | list[Any]

@@ -51,6 +51,7 @@ from broker.requests.prepared import Entry, Kind, PreparedRequests, identity_of,
 from broker.requests.request_times import RequestMetrics
 from broker.requests.sliced_answers import SlicedAnswers
 from broker.requests.tracer import Tracer
+from controller.authorization.rights import Rights
 from ground.sliced_work import first_slice
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
@@ -64,7 +65,6 @@ from protocol.frames.message_codec import (
 )
 from protocol.message import Message
 from protocol.primitives import SLICE_BYTES, StringTooLong
-from protocol.rights import Rights
 
 log = logging.getLogger(f"ottla.{__name__}")
 

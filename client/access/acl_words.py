@@ -17,10 +17,10 @@ from itertools import product
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
+from controller.authorization.rights import OPERATIONS_OF
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.ip_address import bytes_of_address, one_spelling
-from protocol.rights import OPERATIONS_OF
 
 ANY = 1
 MATCH = 2

@@ -13,6 +13,7 @@ from broker.config.start_error import StartError
 from client.access.acl_words import operation_of
 from client.configs.quotas import CLIENT_ID, IP, USER, Entity, entity_of, parse_rates
 from console.endpoints import BadAsk
+from controller.authorization.rights import OPERATIONS_OF
 from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
 from controller.metadata.scram_credential import (
     ITERATIONS_MAX,
@@ -21,7 +22,6 @@ from controller.metadata.scram_credential import (
     ScramMechanism,
 )
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
-from protocol.rights import OPERATIONS_OF
 
 RESOURCES = {one.name: one for one in Resource if one in OPERATIONS_OF}
 PATTERNS = {"LITERAL": PatternType.LITERAL, "PREFIXED": PatternType.PREFIXED}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from controller.authorization.rights import Verdict
 from controller.metadata.acl import (
     ALL,
     ANY_HOST,
@@ -24,7 +25,6 @@ from controller.metadata.acl import (
     Permission,
 )
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
-from protocol.rights import Verdict
 
 _SUPER_USER = Verdict(True, "SuperUser")
 _NOT_READY = Verdict(False, "AclsNotLoaded")
@@ -49,7 +49,7 @@ _SOME_NAME = "hardcode"
 
 
 class StandardAuthorizer:
-    """See the module (`protocol.rights.Judge`)."""
+    """See the module (`controller.authorization.rights.Judge`)."""
 
     def __init__(
         self,

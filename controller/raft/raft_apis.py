@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from controller.authorization.rights import Rights
 from controller.metadata.snapshot import SnapshotId
 from controller.raft import raft_messages as m
 from controller.raft.leader_state import ReplicaProgress
@@ -37,7 +38,6 @@ from protocol.messages import end_quorum_epoch as end
 from protocol.messages import fetch_snapshot as snapshots
 from protocol.messages import vote as voting
 from protocol.messages.fetch import FetchRequest
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 T = TypeVar("T")

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from controller.authorization.rights import Rights
 from controller.raft import raft_messages as m
 from controller.raft.raft_client import RaftClient
 from controller.raft.raft_log import (
@@ -29,7 +30,6 @@ from ground.ports import Scheduler, Timer
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages import fetch as fetching
-from protocol.rights import Rights
 
 MAX_WAITING = 1_000
 MAX_DIRECTORIES = 1_000

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from controller.authorization.rights import Rights
 from controller.decisions.acl_control import Created, Deleted, fault_of_description
 from controller.decisions.decision import Decision, View
 from controller.metadata.acl import Acl, AclsImage, Pattern
@@ -48,7 +49,6 @@ from protocol.messages.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from controller.authorization.rights import Rights
 from controller.decisions.decision import Decision, View
 from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata.image import MetadataImage
@@ -47,7 +48,6 @@ from protocol.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 

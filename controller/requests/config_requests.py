@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from controller.authorization.rights import Rights
 from controller.decisions.change_rules import UNCLEAN_LEADER_ELECTION
 from controller.decisions.configuration_control import ConfigChange
 from controller.decisions.decision import (
@@ -36,7 +37,6 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replace_messages
 from protocol.messages import incremental_alter_configs as change_messages
 from protocol.messages.metadata_records import ConfigRecord
-from protocol.rights import Rights
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from controller.authorization.rights import Rights
 from controller.decisions.cluster_control import HeartbeatReply
 from controller.decisions.decision import Decision, View
 from controller.decisions.mutation_quota import MutationQuota
@@ -45,7 +46,6 @@ from protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from protocol.rights import Rights
 
 if TYPE_CHECKING:
     from controller.requests.long_requests import Slices

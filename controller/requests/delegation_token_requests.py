@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from controller.authorization.rights import Rights
 from controller.decisions.decision import Decision, View
 from controller.decisions.delegation_token_control import Change, NewToken
 from controller.metadata.delegation_token import DelegationToken, TokenKey, Tokens
@@ -46,7 +47,6 @@ from protocol.messages.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 DecideExpiry = Callable[[View, Change, int], Decision[int]]

@@ -16,13 +16,13 @@ from collections.abc import Callable, Collection, Container, Iterable
 from itertools import islice
 from typing import Protocol, TypeVar
 
+from controller.authorization.rights import Rights
 from controller.decisions.decision import Decided, Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import ResourceType
 from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ApiError, ErrorCode
-from protocol.rights import Rights
 
 T = TypeVar("T")
 

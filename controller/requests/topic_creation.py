@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from controller.authorization.rights import Rights
 from controller.decisions.decision import Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import ReplicationControl, refused_topic
@@ -30,7 +31,6 @@ from protocol.messages.create_topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
 )
-from protocol.rights import Rights
 
 if TYPE_CHECKING:
     from controller.policies import Policies, Refused

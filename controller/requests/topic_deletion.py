@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
+from controller.authorization.rights import Rights
 from controller.decisions.decision import Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.metadata.image import TopicImage, TopicsImage
@@ -23,7 +24,6 @@ from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
 from protocol.primitives import ZERO_UUID
-from protocol.rights import Rights
 
 _UNKNOWN_NAME = ApiError(
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."

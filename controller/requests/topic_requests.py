@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from controller.authorization.rights import Rights
 from controller.decisions.decision import Decision, View
 from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import refused_topic
@@ -50,7 +51,6 @@ from protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from protocol.rights import Rights
 
 Respond = Callable[[Any], None]
 

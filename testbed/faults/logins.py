@@ -16,6 +16,7 @@ from broker.network.login import Refusal, Said
 from broker.network.request_channel import ConnectionContext
 from broker.requests.context import Connection, RequestContext
 from broker.requests.interference import Meeting, Reply
+from controller.authorization.rights import UNLIMITED
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import (
@@ -25,7 +26,6 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.message import Message, replace
-from protocol.rights import UNLIMITED
 from testbed.faults.faults import Faults
 
 LOGIN_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)

@@ -9,10 +9,10 @@ import asyncio
 
 from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
+from controller.authorization.rights import UNLIMITED, Rights, Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
-from protocol.rights import UNLIMITED, Rights, Verdict
 from testbed.operation_error import OperationError
 from testbed.operations.port import Request, Response
 from testbed.spelled_out import spelled_out
@@ -22,7 +22,7 @@ _ABOUT_ACLS = (ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS)
 
 
 class _Anything:
-    """Allows all (`protocol.rights.Judge`)."""
+    """Allows all (`controller.authorization.rights.Judge`)."""
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
         return Verdict(True, "it is asked for a test")

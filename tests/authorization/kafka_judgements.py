@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from controller.authorization.rights import OPERATIONS_OF, Rights
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import CLUSTER_NAME, Asker, Operation, Resource
@@ -24,7 +25,6 @@ from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.rights import OPERATIONS_OF, Rights
 from tests.authorization.random_acls import ALLOW, HOSTS, entry
 from tests.authorization.reference import Entry
 from tests.authorization.secured_kafka import ADMIN, secured_kafka, until

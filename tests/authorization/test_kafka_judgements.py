@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from controller.authorization.rights import OPERATIONS_OF
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
-from protocol.rights import OPERATIONS_OF
 from tests.authorization.kafka_judgements import NAMES, judged, recorded
 from tests.authorization.reference import Entry, Reference
 

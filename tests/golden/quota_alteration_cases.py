@@ -1,7 +1,7 @@
 """What AlterClientQuotas answers and does: requests with the answers that Apache Kafka 4.3.0 gave.
 
 `python -m tests.golden.quota_alteration_cases` records `quota_alteration_answers_kafka_4_3_0.json`
-anew from a real broker; `tests/unit/controller/requests/test_quota_requests_kafka.py` gives the
+anew from a real broker; `tests/unit/broker/apis/test_quota_requests_kafka.py` gives the
 same requests to Ottla. They build on each other: order matters, and each is followed by a
 DescribeClientQuotas of everything.
 """

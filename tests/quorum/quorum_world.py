@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import MetadataImage
 from controller.metadata.loader import CommittedBatch, MetadataLoader
 from controller.metadata.snapshot import SnapshotContent, decode_snapshot, image_of
@@ -27,7 +28,6 @@ from controller.settings import ControllerSettings
 from ground.memory_filesystem import MemoryFilesystem
 from ground.sim_scheduler import SimScheduler
 from protocol.messages.metadata_records import ConfigRecord
-from protocol.rights import UNLIMITED, Rights
 from simulation.sim_process import ProcessBlocking, ProcessScheduler
 from storage.log.log_dir_failure import LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment

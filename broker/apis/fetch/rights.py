@@ -1,8 +1,8 @@
 """What one Fetch may read: for a consumer topic by topic, for a follower all or nothing.
 
 Owns the verdicts of one request, and that they are asked for anew when it has waited and they may
-be others (`protocol.rights.Rights.stand_since`). All partitions of a session are judged at each
-fetch, also those that the request does not name.
+be others (`Rights.stand_since`). All partitions of a session are judged at each fetch, also those
+that the request does not name.
 
 Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which judges once, when the request comes.
 """
@@ -15,9 +15,9 @@ from typing import Protocol
 
 from broker.replication.fetch_session import FetchKey, FetchPartition
 from broker.replication.replica_manager import ReplicaManager
+from controller.authorization.rights import Rights
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps
 from ottla.plugins.authorizer import Operation, Resource
-from protocol.rights import Rights
 
 
 class FetchRights(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from controller.authorization.rights import Rights
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.produce import (
@@ -17,7 +18,6 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
-from protocol.rights import Rights
 
 LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 

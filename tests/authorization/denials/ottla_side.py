@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from broker.node.controller_server import ControllerServer
+from controller.authorization.rights import Judge
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage
 from ground.memory_filesystem import MemoryFilesystem
@@ -20,7 +21,6 @@ from protocol.errors import ProtocolError
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.message import Message
 from protocol.messages.controller_registration import ControllerRegistrationRequest, Listener
-from protocol.rights import Judge
 from tests.authorization.denials.conversation import ADMIN, CLOSED, NONE_DUE, NOTHING
 from tests.authorization.denials.rows import BROKER, CONTROLLER
 from tests.authorization.reference import Entry

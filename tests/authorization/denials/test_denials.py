@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from controller.authorization.rights import Judge, Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
-from protocol.rights import Judge, Verdict
 from tests.authorization.denials.conversation import ADMIN, Conversations
 from tests.authorization.denials.explained import EXPLAINED, row_of
 from tests.authorization.denials.kafka_side import recorded

@@ -12,6 +12,7 @@ from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import open_storage
 from broker.plugins.node_plugins import NodePlugins
 from broker.requests.context import ANONYMOUS
+from controller.authorization.rights import Judge
 from ground.filesystem import Filesystem, LocalFilesystem
 from ground.sim_scheduler import SimBlocking, SimScheduler
 from protocol.api_keys import ApiKey
@@ -20,7 +21,6 @@ from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
-from protocol.rights import Judge
 from storage.log.closed_files import UNLIMITED
 from tests.batches import build_batch
 from tests.unit.broker.fake_connection import Connection, Reply

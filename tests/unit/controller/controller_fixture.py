@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.controller_node import ControllerNode
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
@@ -31,7 +31,6 @@ from protocol.frames.message_codec import decode_response, encode_response
 from protocol.messages import metadata_records as m
 from protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
-from protocol.rights import UNLIMITED, Rights
 from storage.log.log_dir_failure import LogDirFailure, LogDirFailureChannel
 from storage.log.log_environment import LogEnvironment
 
@@ -63,9 +62,11 @@ class OneNode:
         scheduler: SimScheduler | None = None,
         log_dir: str = LOG_DIR,
         is_sliced: bool = True,
+        slices: Callable[[SlicedWork], Any] | None = None,
         **settings: Any,
     ) -> None:
-        """`is_sliced`: no, where long work is to be done in one go."""
+        """Make the node. Without `is_sliced` long work is done in one go; `slices` makes the answers
+        of long requests, as a broker does."""
         self.random = random.Random(seed)
         self.scheduler = scheduler or SimScheduler(seed)
         self.blocking = SimBlocking(self.scheduler)
@@ -95,7 +96,7 @@ class OneNode:
             read_bootstrap(self.filesystem, log_dir),
             self.failures.append,
             sliced=self.sliced if is_sliced else None,
-            slices=SlicedAnswers(self.sliced) if is_sliced else None,
+            slices=slices(self.sliced) if slices else None,
         )
         self.changes: list[tuple[MetadataDelta, MetadataImage]] = []
         self.node.add_listener(lambda delta, image: self.changes.append((delta, image)))

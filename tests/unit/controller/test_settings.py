@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import broker
 from controller.settings import ControllerSettings
 
-FACTS = Path(broker.__file__).parent / "definitions" / "broker-configs.json"
+FACTS = Path(__file__).parents[3] / "broker" / "definitions" / "broker-configs.json"
 
 
 def test_defaults() -> None:

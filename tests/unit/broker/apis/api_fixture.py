@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.requests.context import Handle, RequestContext
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from controller.metadata.records import MetadataRecord
@@ -24,7 +25,6 @@ from protocol.messages.metadata_records import (
     TopicRecord,
 )
 from protocol.primitives import MessageBuffer
-from protocol.rights import UNLIMITED, Rights
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 NODE_ID = 1

@@ -13,6 +13,7 @@ from broker.apis.cluster_view import (
 )
 from broker.apis.metadata import refuse_metadata
 from broker.requests.context import RequestContext, Respond
+from controller.authorization.rights import Rights
 from controller.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from controller.metadata.topic_names import is_internal, topic_name_fault
 from ground.sliced_work import in_one_go
@@ -27,7 +28,6 @@ from protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from protocol.primitives import ZERO_UUID
-from protocol.rights import Rights
 
 TOPIC_IDS_FROM = 12
 LISTENER_ERRORS_FROM = 6

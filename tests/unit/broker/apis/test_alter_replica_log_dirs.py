@@ -18,8 +18,8 @@ from protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from protocol.messages.metadata_records import PartitionChangeRecord
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 VERSIONS = range(1, 3)
 

@@ -12,8 +12,8 @@ from protocol.errors import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.unit.broker.groups.playbook import GroupNode
-from tests.unit.broker.rights_fixture import rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import rights_of
 
 READ_GROUP = (Operation.READ, Resource.GROUP, "g")
 DESCRIBE_GROUP = (Operation.DESCRIBE, Resource.GROUP, "g")

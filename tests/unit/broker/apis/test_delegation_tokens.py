@@ -12,6 +12,7 @@ import pytest
 from broker.apis.delegation_tokens import DelegationTokenApis
 from broker.apis.envelope import EnvelopeApi, unwrap, wrap
 from broker.requests.context import Api, RequestContext, Respond
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.authorization.standard_authorizer import StandardAuthorizer
 from controller.metadata.acl import Acl, AclsImage, PatternType, Permission
 from controller.metadata.delegation_token import TokenKey
@@ -25,7 +26,6 @@ from protocol.messages.create_delegation_token import CreateDelegationTokenReque
 from protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
-from protocol.rights import UNLIMITED, Rights
 from tests.golden import token_cases as given
 from tests.unit.broker.apis.api_fixture import through_the_wire
 from tests.unit.broker.sliced_fixture import Turns

@@ -7,6 +7,7 @@ import pytest
 
 from broker.apis.delete_records import DELETES_A_SLICE, DeleteRecordsApi, refuse_delete_records
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.delete_records import (
@@ -15,12 +16,11 @@ from protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
-from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.api_fixture import ask, ask_later
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
-from tests.unit.broker.rights_fixture import on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_topic, rights_of
 
 VERSIONS = range(3)
 

@@ -11,8 +11,8 @@ from protocol.api_keys import STABLE_VERSIONS, ApiKey
 from protocol.message import as_dict
 from protocol.messages.describe_acls import DescribeAclsRequest
 from tests.unit.broker.apis.api_fixture import Cluster, ask
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 EVERYTHING = DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY)
 

@@ -13,7 +13,7 @@ from protocol.messages.describe_client_quotas import ComponentData, DescribeClie
 from protocol.messages.metadata_records import ClientQuotaRecord, EntityData
 from tests.golden.quota_cases import QUOTAS, RECORDED, cases, comparable
 from tests.unit.broker.apis.api_fixture import Cluster, ask
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 EXPECTED = json.loads(RECORDED.read_text())
 CASES = cases()

@@ -7,7 +7,7 @@ from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, ask
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from tests.unit.broker.apis.api_fixture import Cluster, ask, ask_later
-from tests.unit.broker.rights_fixture import on_cluster, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_cluster, on_topic, rights_of
 
 VERSIONS = range(1, 5)
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER

@@ -14,8 +14,8 @@ from protocol.messages.describe_log_dirs import (
 )
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 VERSIONS = range(1, 6)
 

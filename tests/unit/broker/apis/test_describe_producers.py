@@ -15,8 +15,8 @@ from protocol.messages.describe_producers import (
 )
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.rights_fixture import on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_topic, rights_of
 
 
 @pytest.fixture

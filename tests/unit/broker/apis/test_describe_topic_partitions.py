@@ -6,6 +6,7 @@ from broker.apis.describe_topic_partitions import (
     DescribeTopicPartitionsApi,
     refuse_describe_topic_partitions,
 )
+from controller.authorization.rights import UNLIMITED, Rights
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.describe_topic_partitions import (
@@ -14,10 +15,9 @@ from protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import Cluster, ask
-from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import Heard, ListJudge, on_topic, rights_of
 
 LIMIT = 4
 

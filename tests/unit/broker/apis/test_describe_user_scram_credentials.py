@@ -12,8 +12,8 @@ from protocol.messages.describe_user_scram_credentials import (
 )
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from tests.unit.broker.apis.api_fixture import Cluster, ask
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster
 
 
 def test_a_broker_answers_from_its_image() -> None:

@@ -12,6 +12,7 @@ from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.encoded_topics import KIND_BYTES, EncodedTopics
 from broker.apis.metadata import MetadataApi
 from broker.config.parse import single_node_config
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import MetadataImage
 from ground.sliced_work import PIECES_AT_ONCE
 from ottla.plugins.authorizer import Operation
@@ -22,11 +23,10 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
 )
 from protocol.messages.metadata_records import PartitionChangeRecord, RemoveTopicRecord
-from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, context
 from tests.unit.broker.apis.plain_metadata import PlainMetadata
-from tests.unit.broker.rights_fixture import Allowed, on_cluster, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import Allowed, on_cluster, on_topic, rights_of
 
 NAMES = [f"topic-{number}" for number in range(12)] + ["__consumer_offsets", "in valid"]
 """What is asked for: not all of it is there."""

@@ -9,6 +9,7 @@ import pytest
 from broker.apis.envelope import EnvelopeApi, RightsOf, tells_not_controller, unwrap, wrap
 from broker.apis.forwarded import ForwardedApis
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED, Rights
 from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
@@ -21,9 +22,8 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from protocol.rights import UNLIMITED, Rights
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 
 CONTEXT = RequestContext(
     ApiKey.CREATE_TOPICS, 5, 11, "client", "10.1.2.3", "PLAINTEXT", "c", UNLIMITED

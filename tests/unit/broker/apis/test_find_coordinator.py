@@ -12,7 +12,7 @@ from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.unit.broker.groups.playbook import PARTITIONS, GroupNode
-from tests.unit.broker.rights_fixture import rights_of
+from tests.unit.controller.rights_fixture import rights_of
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 

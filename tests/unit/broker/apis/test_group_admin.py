@@ -12,7 +12,7 @@ from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
 from tests.clients.group_conversation import committing, describing, joining
 from tests.unit.broker.groups.playbook import GroupNode, LocalWire
-from tests.unit.broker.rights_fixture import rights_of
+from tests.unit.controller.rights_fixture import rights_of
 
 NOT_ASKED = -(2**31)
 

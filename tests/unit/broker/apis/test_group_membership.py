@@ -14,7 +14,7 @@ from protocol.messages.sync_group import SyncGroupRequest
 from protocol.primitives import StringTooLong
 from tests.clients.group_conversation import beat, describing, joining, leaving, syncing
 from tests.unit.broker.groups.playbook import GroupNode
-from tests.unit.broker.rights_fixture import ListJudge, rights_of
+from tests.unit.controller.rights_fixture import ListJudge, rights_of
 
 
 def test_the_ranges_are_those_of_kafka() -> None:

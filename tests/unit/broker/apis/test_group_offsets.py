@@ -18,7 +18,7 @@ from protocol.messages.offset_delete import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from tests.clients.group_conversation import TOPIC, committing, fetching
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode, image_with
-from tests.unit.broker.rights_fixture import rights_of
+from tests.unit.controller.rights_fixture import rights_of
 
 OTHER_ID = bytes(range(16))
 

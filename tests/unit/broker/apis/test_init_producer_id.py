@@ -14,7 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.unit.broker.apis.api_fixture import ask
-from tests.unit.broker.rights_fixture import Allowed, on_cluster, rights_of
+from tests.unit.controller.rights_fixture import Allowed, on_cluster, rights_of
 
 VERSIONS = range(6)
 

@@ -11,8 +11,8 @@ from protocol.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 from tests.unit.broker.apis.api_fixture import Cluster, ask
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from broker.apis.list_offsets import ListOffsetsApi, refuse_list_offsets
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import RequestContext
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
@@ -19,11 +20,10 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.records import Record
-from protocol.rights import UNLIMITED
 from tests.batches import build_batch
 from tests.unit.broker.apis.api_fixture import ask
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.rights_fixture import on_topic, rights_of
+from tests.unit.controller.rights_fixture import on_topic, rights_of
 
 
 def list_offsets_api(replicas: Replicas) -> ListOffsetsApi:

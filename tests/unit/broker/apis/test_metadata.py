@@ -8,12 +8,13 @@ from broker.apis.auto_topic_creation import AutoTopicCreation
 from broker.apis.encoded_topics import EncodedTopics
 from broker.apis.metadata import MetadataApi, refuse_metadata
 from broker.config.parse import single_node_config
+from controller.authorization.rights import UNLIMITED, Rights
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, LOST, NODE_ID, Cluster, ask
-from tests.unit.broker.rights_fixture import (
+from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import (
     Allowed,
     Heard,
     ListJudge,
@@ -21,7 +22,6 @@ from tests.unit.broker.rights_fixture import (
     on_topic,
     rights_of,
 )
-from tests.unit.broker.sliced_fixture import Turns
 
 VERSIONS = range(14)
 UNKNOWN_ID = b"\x01" * 16

@@ -6,6 +6,7 @@ import pytest
 
 from broker.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi, refuse_epochs
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.offset_for_leader_epoch import (
@@ -14,10 +15,9 @@ from protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.rights_fixture import Allowed, Heard, ListJudge, on_cluster, on_topic
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import Allowed, Heard, ListJudge, on_cluster, on_topic
 
 
 def ask(

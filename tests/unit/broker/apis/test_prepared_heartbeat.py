@@ -20,7 +20,7 @@ from protocol.messages.consumer_group_heartbeat import (
 )
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode, image_with
-from tests.unit.broker.rights_fixture import ListJudge
+from tests.unit.controller.rights_fixture import ListJudge
 
 CALLS_MAX = 60
 

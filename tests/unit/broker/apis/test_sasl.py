@@ -9,6 +9,7 @@ from broker.apis.sasl import SaslApi
 from broker.network.request_channel import ConnectionContext
 from broker.requests.context import RequestContext
 from broker.security.logins import Logins
+from controller.authorization.rights import UNLIMITED
 from protocol.api_keys import ApiKey, messages_of
 from protocol.frames.message_codec import (
     decode,
@@ -17,7 +18,6 @@ from protocol.frames.message_codec import (
     skip_header_tags,
 )
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
-from protocol.rights import UNLIMITED
 from tests.golden.sasl_cases import RECORDED
 from tests.unit.broker.apis.api_fixture import ask
 

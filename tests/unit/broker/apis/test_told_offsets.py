@@ -8,6 +8,7 @@ import pytest
 
 from broker.apis.group_offsets import GroupOffsetsApi
 from broker.groups.group_coordinator import GroupCoordinator
+from controller.authorization.rights import UNLIMITED, Rights
 from ground.sliced_work import PIECES_AT_ONCE, Pace
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.api_keys import ApiKey
@@ -25,11 +26,10 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.apis.api_fixture import Cluster, context
 from tests.unit.broker.groups.playbook import GroupNode
-from tests.unit.broker.rights_fixture import on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_topic, rights_of
 
 MANY = PIECES_AT_ONCE + 50
 WIDE = "wide"

@@ -8,9 +8,9 @@ from protocol.errors import ErrorCode
 from protocol.messages.describe_transactions import DescribeTransactionsRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
 from tests.unit.broker.apis.api_fixture import ask
-from tests.unit.broker.rights_fixture import rights_of
 from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.broker.transactions.desk import A0, Desk
+from tests.unit.controller.rights_fixture import rights_of
 
 
 def test_ids_are_described_one_by_one() -> None:

@@ -19,9 +19,9 @@ from protocol.messages.add_partitions_to_txn import (
 )
 from protocol.messages.end_txn import EndTxnRequest
 from tests.unit.broker.apis.api_fixture import Cluster, ask
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.broker.transactions.desk import Desk
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 
 class Server:

@@ -14,6 +14,7 @@ from broker.apis.write_txn_markers import (
 )
 from broker.coordinator.coordinator_log import TransactionMarker
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.write_txn_markers import (
@@ -22,13 +23,12 @@ from protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from protocol.rights import UNLIMITED
 from storage.log.aborted_lookup import collect_aborted
 from tests.unit.broker.apis.api_fixture import ask, ask_later
 from tests.unit.broker.replica_fixture import Replicas
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 TIMEOUT_MS = 5_000
 

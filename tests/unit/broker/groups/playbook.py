@@ -24,6 +24,7 @@ from broker.coordinator.coordinator_log import TransactionMarker
 from broker.groups.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
 from broker.requests.context import Api, RequestContext
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import (
     BrokerRegistration,
     Endpoint,
@@ -37,7 +38,6 @@ from ground.sliced_work import SlicedWork
 from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ErrorCode
 from protocol.primitives import MessageBuffer
-from protocol.rights import UNLIMITED, Rights
 from tests.clients.group_conversation import (
     beat,
     committing,

@@ -13,11 +13,11 @@ import pytest
 
 from broker.config.authorizer import STANDARD_AUTHORIZER
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
-from protocol.rights import UNLIMITED
 from tests.unit.broker.node_fixture import Running
 
 ANONYMOUS = "User:ANONYMOUS"

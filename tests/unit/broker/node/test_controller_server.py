@@ -6,6 +6,7 @@ from typing import Any
 from broker.apis.envelope import unwrap, wrap
 from broker.node.controller_server import ControllerServer
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED, Verdict
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
 from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Action, Asker, Operation
@@ -20,10 +21,9 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from protocol.rights import UNLIMITED, Verdict
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.node_fixture import Running
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster
 
 NOT_INSIDE = (
     ApiKey.BROKER_REGISTRATION,

@@ -12,7 +12,7 @@ from controller.authorization.standard_authorizer import StandardAuthorizer
 from tests.golden import consumer_group_rights_cases, data_rights_cases, group_rights_cases
 from tests.golden.few_rights import ADMIN, acls
 from tests.unit.broker.node_fixture import Running
-from tests.unit.broker.rights_fixture import acls_of
+from tests.unit.controller.rights_fixture import acls_of
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from broker.config.start_error import StartError
 from broker.node.shared_server import LACK_TOLD_MS
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from controller.metadata.image import Endpoint
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -21,7 +22,6 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from protocol.rights import UNLIMITED
 from tests.unit.broker.node_fixture import Running
 
 

@@ -10,6 +10,7 @@ from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from ground.ports import Answered, ChannelFailure
 from ground.sim_scheduler import SimScheduler
 from ground.sliced_work import PIECES_AT_ONCE
@@ -24,7 +25,6 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from protocol.rights import UNLIMITED
 from tests.unit.broker.sliced_fixture import Turns
 
 ME, OTHER, THIRD = 1, 2, 3

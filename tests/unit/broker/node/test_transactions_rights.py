@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from controller.authorization.rights import Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -24,11 +25,10 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from protocol.records import Record
-from protocol.rights import Verdict
 from tests.batches import build_batch
 from tests.clients.group_conversation import fetching
 from tests.unit.broker.node_fixture import Running
-from tests.unit.broker.rights_fixture import ListJudge
+from tests.unit.controller.rights_fixture import ListJudge
 
 ME, ADMIN = "User:me", "User:admin"
 TIMEOUT_MS = 60_000

@@ -8,8 +8,8 @@ import pytest
 
 from broker.plugins.judge import PluginJudge, Standard
 from broker.plugins.loop_calls import LoopCalls
+from controller.authorization.rights import Rights, Verdict
 from ottla.plugins.authorizer import Action, Asker, Authorizer, Operation, Resource
-from protocol.rights import Rights, Verdict
 
 ALICE = Asker("User:alice", "1.2.3.4", "L", "PLAINTEXT", "c", 0, 9)
 

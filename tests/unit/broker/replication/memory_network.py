@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from ground.ports import Answered, ChannelFailure
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import answer_to
-from protocol.rights import UNLIMITED
 from tests.unit.broker.replication.on_the_wire import answer_as_read, as_read
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from broker.requests.admission import Admission
+from controller.authorization.rights import UNLIMITED, Rights, Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
-from protocol.rights import UNLIMITED, Rights, Verdict
 from tests.unit.broker.fake_connection import Connection
 
 

@@ -7,9 +7,9 @@ import logging
 import pytest
 
 from broker.requests.audit_log import AuditLog
+from controller.authorization.rights import Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
-from protocol.rights import Verdict
 
 DENIED, ALLOWED = Verdict(False, "DefaultDeny"), Verdict(True, "SuperUser")
 READ = Action(Operation.READ, Resource.TRANSACTIONAL_ID, "secret")

@@ -16,12 +16,12 @@ from broker.apis.fetch.api import FetchApi
 from broker.network.listening_socket import Listener
 from broker.network.request_channel import ConnectionContext
 from broker.requests.prepared import PreparedRequests, identity_of
+from controller.authorization.rights import Rights, Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
-from protocol.rights import Rights, Verdict
 from tests.unit.broker.apis.produce.produce_fixture import Broker, request
 from tests.unit.broker.network.conftest import Client, Rig, until
 from tests.unit.broker.replica_fixture import topic_id_of

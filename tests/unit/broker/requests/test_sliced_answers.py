@@ -11,6 +11,7 @@ import pytest
 
 from broker.apis.metadata import refuse_metadata
 from broker.requests.sliced_answers import ANSWERS_AT_ONCE, ASKED_AT_ONCE, FREED_AT_ONCE
+from controller.authorization.rights import UNLIMITED
 from controller.requests.rights import EVERYTHING, allowed_in_slices
 from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps, in_one_go
 from ottla.plugins.authorizer import Operation, Resource
@@ -26,10 +27,9 @@ from protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from protocol.primitives import StringTooLong
-from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.api_fixture import context
-from tests.unit.broker.rights_fixture import Heard, ListJudge, on_topic
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import Heard, ListJudge, on_topic
 
 ANSWER = MetadataResponse(cluster_id="c")
 REFUSED = refuse_metadata(MetadataRequest(None), ErrorCode.UNKNOWN_SERVER_ERROR)

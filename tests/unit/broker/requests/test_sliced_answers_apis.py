@@ -32,6 +32,7 @@ from broker.apis.write_txn_markers import WriteTxnMarkersApi
 from broker.config.parse import single_node_config
 from broker.requests.context import Handle
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import MetadataImage
 from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Pace
 from ottla.plugins.authorizer import Operation, Resource
@@ -99,15 +100,14 @@ from protocol.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from protocol.rights import UNLIMITED, Rights
 from tests.clients.group_conversation import committing
 from tests.clients.transactional_offsets_conversation import committing_in_transaction
 from tests.unit.broker.apis.api_fixture import CLUSTER_ID, NODE_ID, Cluster, context
 from tests.unit.broker.groups.playbook import TOPIC_ID, GroupNode
 from tests.unit.broker.replica_fixture import Replicas
-from tests.unit.broker.rights_fixture import acls_of, on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
 from tests.unit.broker.transactions.desk import Desk
+from tests.unit.controller.rights_fixture import acls_of, on_topic, rights_of
 
 MANY = 2 * PIECES_AT_ONCE + 10
 NAMES = [f"name-{number}" for number in range(MANY)]

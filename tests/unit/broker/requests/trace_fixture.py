@@ -7,7 +7,7 @@ from broker.requests.request_trace import (
     RequestTrace,
 )
 from broker.requests.tracer import Tracer
-from protocol.rights import UNLIMITED
+from controller.authorization.rights import UNLIMITED
 
 
 class Clock:

@@ -25,7 +25,7 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.golden import raft_cases
 from tests.quorum import quorum_world
 from tests.quorum.quorum_world import Context, QuorumNode, QuorumWorld
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster, rights_of
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster, rights_of
 
 
 def leader(**settings: Any) -> QuorumNode:

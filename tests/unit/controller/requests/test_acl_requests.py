@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.acl import Acl, PatternType
 from controller.metadata.acl_filter import ANY
 from ottla.plugins.authorizer import Operation
@@ -13,9 +14,8 @@ from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
-from protocol.rights import UNLIMITED, Rights
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 NOBODY = rights_of(())
 ADMIN = rights_of(on_cluster(Operation.ALTER) | on_cluster(Operation.DESCRIBE))

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from controller.authorization.rights import UNLIMITED, Rights
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
-from protocol.rights import UNLIMITED, Rights
 from tests.golden import acl_cases
 from tests.golden.acl_cases import CLOSED, RECORDED, RESTORED, Case, comparable
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode, as_sent
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 EXPECTED = json.loads(RECORDED.read_text())
 ADMIN = rights_of(on_cluster(Operation.ALTER) | on_cluster(Operation.DESCRIBE))

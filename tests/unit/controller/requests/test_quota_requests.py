@@ -9,8 +9,8 @@ from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ApiError, ErrorCode
 from tests.golden.quota_alteration_cases import ALICE, BOTH, alter, entry
-from tests.unit.broker.rights_fixture import on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode
+from tests.unit.controller.rights_fixture import on_cluster, rights_of
 
 RATE = "producer_byte_rate"
 REQUEST = alter(entry(BOTH, (RATE, 5.0)), entry(ALICE, (RATE, 7.0)))

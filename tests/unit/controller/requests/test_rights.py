@@ -33,8 +33,8 @@ from protocol.messages import incremental_alter_configs as changes
 from protocol.messages import list_partition_reassignments as moving
 from protocol.messages import unregister_broker as unregister
 from protocol.messages import update_features as features
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.controller.controller_fixture import OneNode, as_sent
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 
 CLUSTER_DENIED = int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 TOPIC_DENIED = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

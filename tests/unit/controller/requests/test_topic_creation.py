@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.authorization.rights import UNLIMITED
 from controller.decisions.decision import Decision, View
 from controller.policies import Policies
 from controller.requests import topic_creation
@@ -26,9 +27,8 @@ from protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from protocol.rights import UNLIMITED
-from tests.unit.broker.rights_fixture import ListJudge, on_topic
 from tests.unit.controller.controller_fixture import OneNode
+from tests.unit.controller.rights_fixture import ListJudge, on_topic
 
 DENIED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 

@@ -3,14 +3,14 @@ Kafka 4.3.0, but for the order."""
 
 from __future__ import annotations
 
+from controller.authorization.rights import UNLIMITED, Rights
 from controller.metadata.image import TopicsImage
 from controller.requests.topic_deletion import sort_out
 from ground.sliced_work import in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicState
-from protocol.rights import UNLIMITED, Rights
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 from tests.unit.controller.controller_fixture import image_of, topic_records
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster, on_topic, rights_of
 
 DENIED = (29, "Topic authorization failed.")
 HERE, SHOWN, MINE, NOWHERE = (bytes([n]) * 16 for n in (1, 2, 3, 9))

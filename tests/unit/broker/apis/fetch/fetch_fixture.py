@@ -9,6 +9,7 @@ from typing import Any
 from broker.apis.fetch.api import FetchApi
 from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
+from controller.authorization.rights import UNLIMITED, Rights
 from protocol.api_keys import ApiKey
 from protocol.frames.message_codec import decode_response
 from protocol.messages.fetch import (
@@ -20,7 +21,6 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.record_batch import iterate_batches
-from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.sliced_fixture import Turns

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     FetchPartition,
@@ -13,7 +14,6 @@ from protocol.messages.fetch import (
     FetchTopic,
     ReplicaState,
 )
-from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.fetch.fetch_fixture import MIB, Fetch, offsets
 
 

@@ -23,7 +23,7 @@ from protocol.messages.fetch import (
 from tests.unit.broker.apis.fetch.fetch_fixture import Broker, joined
 from tests.unit.broker.fake_connection import Reply
 from tests.unit.broker.replica_fixture import topic_id_of
-from tests.unit.broker.rights_fixture import ListJudge, on_topic
+from tests.unit.controller.rights_fixture import ListJudge, on_topic
 
 MIB = 1 << 20
 SHORT = (11, 12, 13, 16, 18)

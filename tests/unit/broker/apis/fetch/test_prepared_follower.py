@@ -29,7 +29,7 @@ from protocol.messages.metadata_records import ConfigRecord
 from tests.unit.broker.apis.fetch.fetch_fixture import Broker, joined
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import topic_id_of
-from tests.unit.broker.rights_fixture import ListJudge, on_cluster
+from tests.unit.controller.rights_fixture import ListJudge, on_cluster
 
 MIB = 1 << 20
 REPLICAS = (1, 2, 3)

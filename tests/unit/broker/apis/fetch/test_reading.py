@@ -12,6 +12,7 @@ from broker.config.keys import LEADER_RATE
 from broker.replication.replica_selector import RACK_AWARE
 from broker.replication.replication_quota import LEADER_REPLICAS
 from broker.requests.context import RequestContext
+from controller.authorization.rights import UNLIMITED
 from controller.metadata.image import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
@@ -24,7 +25,6 @@ from protocol.messages.fetch import (
 )
 from protocol.messages.metadata_records import ConfigRecord
 from protocol.record_batch import iterate_batches
-from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import topic_id_of
 from tests.unit.broker.replication.leader_fixture import TOPIC, Leader
 from tests.unit.broker.sliced_fixture import Turns

@@ -8,13 +8,13 @@ import pytest
 from broker.apis.fetch.rights import ConsumerRights, FollowerRights
 from broker.replication.fetch_session import FetchKey, FetchPartition
 from broker.requests.admission import Admission
+from controller.authorization.rights import Rights
 from ground.sliced_work import Pace, in_one_go
 from ottla.plugins.authorizer import Operation
 from protocol.errors import ErrorCode
-from protocol.rights import Rights
 from tests.unit.broker.apis.fetch.fetch_fixture import Fetch, offsets
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-from tests.unit.broker.rights_fixture import ALICE, Heard, ListJudge, on_cluster, on_topic
+from tests.unit.controller.rights_fixture import ALICE, Heard, ListJudge, on_cluster, on_topic
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 READ = Operation.READ

@@ -9,8 +9,8 @@ import pytest
 
 from broker.requests.context import RequestContext
 from broker.requests.request_trace import RequestTrace
+from controller.authorization.rights import UNLIMITED
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.fetch.fetch_fixture import MIB, Fetch
 from tests.unit.broker.requests.trace_fixture import asks, tracer
 

@@ -12,6 +12,7 @@ from broker.requests.context import Expected, RequestContext
 from broker.requests.prepared import identity_of
 from broker.requests.request_handler import RequestHandler
 from broker.verification.append_verification import AppendVerification
+from controller.authorization.rights import UNLIMITED, Rights
 from protocol.errors import ProtocolError
 from protocol.frames.message_codec import encode_request
 from protocol.messages.produce import (
@@ -21,7 +22,6 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.rights import UNLIMITED, Rights
 from tests.unit.broker.fake_connection import Connection, Reply
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.sliced_fixture import Turns

@@ -15,11 +15,11 @@ from broker.plugins.interception import Interceptor
 from broker.plugins.loop_calls import LoopCalls
 from broker.requests.context import RequestContext
 from broker.verification.append_verification import AppendVerification
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.interceptor import ProducedRecord, ProduceInterceptor
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import RecordBatchBuilder
-from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
 from tests.unit.broker.sliced_fixture import Turns
 

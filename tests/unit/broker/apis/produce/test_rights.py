@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from broker.apis.produce.rights import may_use_transaction, parted
+from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import encode_request
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.rights import UNLIMITED
 from tests.unit.broker.apis.produce.produce_fixture import Broker, Client, Produce, batch
 from tests.unit.broker.apis.produce.produce_fixture import request as frame_of
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-from tests.unit.broker.rights_fixture import ListJudge, on_topic, rights_of
+from tests.unit.controller.rights_fixture import ListJudge, on_topic, rights_of
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 NO_SUCH_ID = b"\x01" * 16

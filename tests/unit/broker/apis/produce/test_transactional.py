@@ -18,6 +18,7 @@ from broker.verification.transaction_verification import (
     TransactionVerifier,
     Verified,
 )
+from controller.authorization.rights import UNLIMITED
 from ground.topic_partition import TopicPartition
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode, ProtocolError
@@ -27,10 +28,9 @@ from protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.rights import UNLIMITED
 from tests.unit.broker.replica_fixture import Replicas, topic_id_of
-from tests.unit.broker.rights_fixture import on_topic, rights_of
 from tests.unit.broker.sliced_fixture import Turns
+from tests.unit.controller.rights_fixture import on_topic, rights_of
 
 BACKOFF_MS, RETRY_MAX_MS = 20, 100
 ZERO = TopicPartition("t", 0)

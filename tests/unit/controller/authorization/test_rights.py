@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from broker.requests.admission import Admission
+from controller.authorization.rights import OPERATIONS_OF, UNLIMITED, Rights
 from ottla.plugins.authorizer import CLUSTER_NAME, Action, Operation, Resource
-from protocol.rights import OPERATIONS_OF, UNLIMITED, Rights
-from tests.unit.broker.rights_fixture import ALICE, Heard, ListJudge, on_cluster, on_topic
+from tests.unit.controller.rights_fixture import ALICE, Heard, ListJudge, on_cluster, on_topic
 
 ON_ALL = {resource: f"some {resource.name}" for resource in Resource}
 

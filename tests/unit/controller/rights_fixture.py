@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controller.authorization.rights import Audit, Rights, Verdict
 from controller.metadata.acl import Acl, AclsImage
 from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Resource
 from protocol.messages.create_acls import AclCreation
-from protocol.rights import Audit, Rights, Verdict
 
 Allowed = tuple[Operation, Resource, str]
 
@@ -20,7 +20,7 @@ ALICE = Asker("User:alice", "127.0.0.1", "PLAINTEXT", "PLAINTEXT", "test", 0, 0)
 
 
 class ListJudge:
-    """Allows what is on its list (`protocol.rights.Judge`)."""
+    """Allows what is on its list (`controller.authorization.rights.Judge`)."""
 
     def __init__(self, allowed: Iterable[Allowed] = ()) -> None:
         self.allowed = set(allowed)
@@ -40,7 +40,7 @@ class ListJudge:
 
 
 class Heard:
-    """What an audit hears (`protocol.rights.Audit`)."""
+    """What an audit hears (`controller.authorization.rights.Audit`)."""
 
     def __init__(self) -> None:
         self.told_of: list[tuple[Action, bool, int]] = []

@@ -10,6 +10,7 @@ import pytest
 
 from broker.requests.admission import Admission
 from broker.requests.sliced_answers import SlicedAnswers
+from controller.authorization.rights import UNLIMITED, Audit, Rights, Verdict
 from controller.decisions.decision import Decision, View
 from controller.decisions.request_timeout import RequestTimeouts
 from controller.requests.long_requests import LongRequests
@@ -30,9 +31,8 @@ from protocol.messages import incremental_alter_configs as changing
 from protocol.messages import list_partition_reassignments as moving
 from protocol.messages import update_features as features
 from protocol.primitives import StringTooLong
-from protocol.rights import UNLIMITED, Audit, Rights, Verdict
-from tests.unit.broker.rights_fixture import ALICE, ListJudge, on_cluster, rights_of
 from tests.unit.controller.controller_fixture import OneNode, as_sent
+from tests.unit.controller.rights_fixture import ALICE, ListJudge, on_cluster, rights_of
 
 MANY = 2 * PIECES_AT_ONCE + 10
 VERY_MANY = BULK_AT_ONCE + 1
@@ -123,7 +123,7 @@ ROWS = dict(rows())
 
 
 def node_with_a_topic(is_sliced: bool) -> OneNode:
-    node = OneNode(is_sliced=is_sliced).start()
+    node = OneNode(is_sliced=is_sliced, slices=SlicedAnswers if is_sliced else None).start()
     node.register()
     node.call(create.CreateTopicsRequest([create.CreatableTopic("t", 1, 1)], MS), 7)
     return node
