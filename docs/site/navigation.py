@@ -25,6 +25,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/how-it-works",
         "docs/concepts",
         "ARCHITECTURE",
+        "docs/walks",
     ),
     "The project": (
         "CONTRIBUTING",

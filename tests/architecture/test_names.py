@@ -103,6 +103,7 @@ DOCUMENTS = (
     "docs/performance.md",
     "docs/pipeline.md",
     "docs/security.md",
+    "docs/walks.md",
 )
 ENDS = ("", ".py")
 FOLDERS = (*PACKAGES, "ottla", PIPELINE, "tests", "conf", "bench", "docs")
@@ -137,7 +138,7 @@ def unknown_modules(text: str) -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "docs/concepts.md"])
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "docs/concepts.md", "docs/walks.md"])
 def test_a_module_that_a_document_names_is_where_it_says(document: str) -> None:
     assert list(unknown_modules((ROOT / document).read_text())) == []
 

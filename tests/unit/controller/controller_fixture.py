@@ -65,8 +65,8 @@ class OneNode:
         slices: Callable[[SlicedWork], Any] | None = None,
         **settings: Any,
     ) -> None:
-        """Make the node. Without `is_sliced` long work is done in one go; `slices` makes the answers
-        of long requests, as a broker does."""
+        """Make the node. Without `is_sliced` long work is done in one go; `slices` makes answers of
+        long requests, as a broker does."""
         self.random = random.Random(seed)
         self.scheduler = scheduler or SimScheduler(seed)
         self.blocking = SimBlocking(self.scheduler)
