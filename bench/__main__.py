@@ -28,7 +28,7 @@ from bench.scenario import Scenario
 from bench.table import markdown, terminal
 from bench.turns import Run, one_line, say, work_through
 
-COMPILED = ("broker", "controller", "protocol", "storage")
+COMPILED = ("broker", "command", "controller", "ground", "log_format", "protocol", "storage")
 WINDOW_S = 2.0
 ROUNDS = 5
 WARM_UP = 1_000_000

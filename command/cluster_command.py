@@ -37,7 +37,7 @@ from command.cluster_layout import HOST, PORTS, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
 from command.nodes.running import holder_of, is_asked_to_start, take_request
 from ground.filesystem import LocalFilesystem
-from ottla.__main__ import READY, ottla_command
+from ottla.launcher import READY, ottla_command
 from storage.log.checkpoints import LOCK_FILE
 
 STATUS_INTERVAL_S = 2.0

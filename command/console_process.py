@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from broker.config.start_error import StartError
 from command.admin.decode_options import DecodeOptions
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 
 _NEEDED = ("starlette", "uvicorn")
 _STOP_WITHIN_S = 5.0

@@ -6,7 +6,8 @@ path. They lie under `ottla/_server`, in a checkout in the repository's root, an
 only a process that is ours throughout puts that folder on its path: in front, so that it finds its
 own.
 
-This file also runs by its path alone: whoever starts a process of ours needs no path for it.
+It imports nothing of Ottla by name, so that it also runs by its path alone, which is how
+`ottla.launcher` starts processes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ import sys
 from importlib import import_module
 from typing import cast
 
-READY = "is ready: connect to"
-"""What `ottla serve` prints once clients may come."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -37,11 +36,6 @@ def use_server() -> None:
     """Let this process import the server. Only for a process that is ours throughout."""
     packed = os.path.join(_HERE, "_server")
     sys.path.insert(0, packed if os.path.isdir(packed) else os.path.dirname(_HERE))
-
-
-def ottla_command(*arguments: str) -> list[str]:
-    """The command line of `ottla` with `arguments`: this installation, this interpreter."""
-    return [sys.executable, "-P", os.path.join(_HERE, "__main__.py"), *arguments]
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from bench.turns import one_line, say
 ROUNDS = 50
 KEPT = Path(".cache/bench/testing.json")
 CANDIDATES: dict[str, Callable[[], Candidate]] = {"ottla": Ottla, "mock": Mock, "kfake": Kfake}
-COMPILED = ("broker", "controller", "ottla", "protocol", "storage")
+COMPILED = ("broker", "controller", "ground", "ottla", "protocol", "storage", "testbed")
 
 
 def main() -> int:

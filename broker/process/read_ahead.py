@@ -19,6 +19,7 @@ from ground import platform_calls
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = (
+    "ground",
     "protocol",
     "protocol/frames",
     "protocol/messages",
@@ -27,6 +28,7 @@ FOLDERS = (
     "storage/log",
     "storage/directories",
     "controller",
+    "controller/authorization",
     "controller/decisions",
     "controller/metadata",
     "controller/raft",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from ottla.__main__ import READY, ottla_command
+from ottla.launcher import READY, ottla_command
 from ottla.testing.errors import StartFailed
 from ottla.testing.own_process import STOP_TIMEOUT_S, OwnProcess
 from ottla.testing.ports import HOST, held

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 
 WITHIN_S = 60
 

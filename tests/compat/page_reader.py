@@ -28,7 +28,7 @@ from broker.config.properties import parse_properties
 from command.cli import run_cli
 from command.cluster_layout import PORTS as PORTS_EACH
 from command.cluster_layout import with_keys
-from ottla.__main__ import READY
+from ottla.launcher import READY
 from tests.tools.java_tools import TOOLS
 from tests.tools.kafka_tools import KafkaTools
 from tests.tools.ports import free_base

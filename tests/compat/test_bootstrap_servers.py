@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import READY, ottla_command
+from ottla.launcher import READY, ottla_command
 from ottla.testing.broker_process import HOST
 from protocol.messages.describe_quorum import (
     DescribeQuorumRequest,

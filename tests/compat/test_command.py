@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import READY
+from ottla.launcher import READY
 from ottla.testing.broker_process import HOST, BrokerProcess
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from ottla.testing import Cluster
 from tests.compat.ottla_command import WITHIN_S, Ottla
 from tests.tools.waiting import wait_until

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from broker.network.readiness import readable
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from tests.compat.ottla_command import Ottla
 
 DEADLINE_S = 60

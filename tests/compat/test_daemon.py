@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from ottla.testing.broker_process import HOST
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.clients.wire_client import WireClient

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from tests.tools.kafka_tools import KafkaTools
 
 pytestmark = pytest.mark.java

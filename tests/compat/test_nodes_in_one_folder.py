@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from ottla.testing.broker_process import HOST
 from tests.architecture.sources import ROOT
 from tests.compat.ottla_command import Ottla

@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from ottla.testing.broker_process import HOST
 from tests.portable import FOLDER, environment
 from tests.tools.cluster_processes import answers_api_versions

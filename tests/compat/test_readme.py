@@ -27,7 +27,7 @@ from command.cluster_command import introduction
 from command.cluster_display import ClusterView, NodeState, NodeView
 from command.cluster_folder import ClusterFolder
 from command.cluster_layout import new_layout
-from ottla.__main__ import READY
+from ottla.launcher import READY
 from ottla.testing import Broker
 from ottla.testing.broker_process import BrokerProcess
 from tests.tools.java_tools import java_home_bin, spark_jars

@@ -24,8 +24,8 @@ from confluent_kafka.admin import (
 
 from controller.metadata.acl import PatternType
 from controller.metadata.acl_filter import AclFilter
+from ottla.launcher import ottla_command
 from ottla.plugins.authorizer import Operation, Resource
-from ottla.testing.broker_process import ottla_command
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

@@ -20,7 +20,7 @@ import pytest
 
 from broker.config.keys import BROKER_CONFIG_DEF
 from broker.security.sasl.server_mechanism import SaslRefused
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from ottla.testing.broker_process import HOST, BrokerProcess
 from protocol.messages import alter_configs as replacing
 from protocol.messages import describe_configs as describing

@@ -13,7 +13,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from tests.compat.ottla_command import WITHIN_S, Ottla
 
 

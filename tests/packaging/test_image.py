@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import READY
+from ottla.launcher import READY
 from tests.tools.java_tools import PROJECT_DIR
 from tests.tools.ports import free_port
 from tests.tools.waiting import wait_until

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -23,7 +23,7 @@ from command import cluster_command
 from command.cluster_command import run_cluster
 from command.cluster_folder import open_folder
 from command.nodes.running import ask_to_start, is_asked_to_start
-from ottla.__main__ import READY
+from ottla.launcher import READY
 from tests.tools.ports import free_base
 from tests.tools.waiting import wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import ottla_command
+from ottla.launcher import ottla_command
 from tests.tools.packages import SERVER
 
 ROOT = Path(__file__).parents[3]
@@ -59,9 +59,10 @@ def test_the_pipeline_does_too(strangers: Path) -> None:
 def test_packed_beside_it_the_server_is_taken_from_there(tmp_path: Path) -> None:
     """As in a wheel. What is printed is the first folder that imports are looked for in."""
     package = tmp_path / "site" / "ottla"
-    (package / "_server" / "broker").mkdir(parents=True)
+    (package / "_server" / "command").mkdir(parents=True)
+    (package / "_server" / "command" / "__init__.py").touch()
     shutil.copy(ROOT / "ottla" / "__main__.py", package)
-    (package / "_server" / "broker" / "__main__.py").write_text(
+    (package / "_server" / "command" / "__main__.py").write_text(
         "import sys\ndef main():\n    print(sys.path[0])\n"
     )
     done = run(sys.executable, "-P", str(package / "__main__.py"), folder=tmp_path)

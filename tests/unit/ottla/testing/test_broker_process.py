@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.__main__ import READY
+from ottla.launcher import READY
 from ottla.testing.broker_process import HOST, BrokerProcess
 from tests.tools.waiting import LIMIT_S
 

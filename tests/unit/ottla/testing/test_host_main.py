@@ -35,18 +35,17 @@ def serve(channel):
 )
 def test_roles(tmp_path: Path, role: str, said: bytes, code: int) -> None:
     package = tmp_path / "site" / "ottla"
-    server = package / "_server" / "broker" / "testing"
+    server = package / "_server" / "testbed"
     (package / "testing").mkdir(parents=True)
     server.mkdir(parents=True)
     for name in ("__init__.py", "__main__.py", "testing/__init__.py", "testing/host_main.py"):
         shutil.copy(ROOT / "ottla" / name, package / name)
-    for folder in (server, server.parent):
-        (folder / "__init__.py").touch()
+    (server / "__init__.py").touch()
     (server / "host.py").write_text(HOST)
     (server / "child.py").write_text(CHILD)
     # Somebody else's package of the same name is not taken.
-    (tmp_path / "broker").mkdir()
-    (tmp_path / "broker" / "__init__.py").write_text("raise ImportError('somebody else is here')")
+    (tmp_path / "testbed").mkdir()
+    (tmp_path / "testbed" / "__init__.py").write_text("raise ImportError('somebody else is here')")
     ours, theirs = socket.socketpair()
     with ours, theirs:
         script = str(package / "testing" / "host_main.py")
