@@ -1,6 +1,6 @@
 """The ports through which cores meet time, threads and other nodes.
 
-A shell fills them: `broker.scheduler` with the event loop and thread pools, `broker.network.
+A shell fills them: `broker.loop.scheduler` with the event loop and thread pools, `broker.network.
 network_client` with sockets; the simulator with virtual time and a heap. All methods are called,
 and all callbacks run, on the one thread that owns the broker's state. The door to disk is
 `ground.filesystem`.

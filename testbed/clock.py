@@ -9,7 +9,7 @@ turns and blocking work is done, so that one's consequences are there when the n
 Meanwhile no client is heard: what waits for their sign of life runs out, as on a machine that was
 asleep. Sockets have the machine's own time: connections do not become idle by it.
 
-Follows `broker.scheduler.LoopScheduler` in all else.
+Follows `broker.loop.scheduler.LoopScheduler` in all else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable
 from math import ceil
 
-from broker.scheduler import LoopScheduler
+from broker.loop.scheduler import LoopScheduler
 
 STEPS_MAX = 1000
 STEP_MS_MIN = 10.0

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from broker.config.values import BrokerConfig
+from broker.loop.scheduler import LoopScheduler
 from broker.node.node import Node
 from broker.process.server import Server, Surroundings
 from broker.requests.request_handler import Entrance, RequestHandler
-from broker.scheduler import LoopScheduler
 from ground.filesystem import LocalFilesystem
 from testbed.as_new import AsNew, LogLevels
 from testbed.clock import MovableScheduler, PeersScheduler

@@ -28,7 +28,7 @@ from bench.innocent.loop_turns import GOAL_S, beyond, longest, turns_of
 from bench.peers import Peer, start_peer
 from bench.replayer import Target, replay_targets
 from bench.wire import Wire, create_topic
-from broker.loop_turns import BOUNDS_S
+from broker.loop.loop_turns import BOUNDS_S
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
 MEMBERS, PARTITIONS = 500, 5_000

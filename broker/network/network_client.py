@@ -27,9 +27,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
+from broker.loop.scheduler import LoopScheduler
 from broker.network.peer_warnings import PeerWarnings
 from broker.purgatory.deadlines import DeadlineQueue, Deadlines
-from broker.scheduler import LoopScheduler
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard, ClientLogin
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin
 from ground.ports import Answered, ChannelFailure, Looked

@@ -229,7 +229,7 @@ def no_time() -> float:
 
 
 class HandlerSlots(Protocol):
-    """The pool whose jobs hold handler slots (`broker.scheduler.BlockingPool`)."""
+    """The pool whose jobs hold handler slots (`broker.loop.scheduler.BlockingPool`)."""
 
     size: int
     outstanding: int

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from broker.config.values import BrokerConfig
+from broker.loop.scheduler import BlockingPool
 from broker.network.acceptor import Acceptor
 from broker.network.busy_poll import BusyPoll
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
@@ -42,7 +43,6 @@ from broker.network.request_memory import RequestMemory
 from broker.network.socket_calls import thread_cpu_clock
 from broker.network.unsent_answers import UnsentAnswers
 from broker.quotas.sampled_rate import Window
-from broker.scheduler import BlockingPool
 from broker.security.logins import Logins
 from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
 from protocol.ip_address import address_of_socket, without_zone

@@ -35,7 +35,6 @@ from controller.metadata.image import NO_LEADER, PartitionRegistration
 if TYPE_CHECKING:
     from broker.groups.group_coordinator import GroupCoordinator
     from broker.groups.group_metrics import GroupMetrics
-    from broker.loop_turns import LoopTurns
     from broker.metrics import Metrics
     from broker.network.acceptor import Acceptor
     from broker.network.processor import Processor
@@ -510,25 +509,6 @@ def _shares(node: Node, servers: Sequence[SocketServer]) -> None:
         "kafka_network_acceptor_acceptorblockedpercent",
         "Share of the time that a listener took no connection since a limit forbade it, 0 to 1",
         acceptors_blocked,
-    )
-
-
-def register_loop_metrics(metrics: Metrics, turns: LoopTurns) -> None:
-    """How long the turns of the event loop are. Kafka has threads instead, and no name for it."""
-
-    def read() -> Iterator[Sample]:
-        counted = turns.read()
-        for bound_s, count in counted.up_to:
-            yield {"le": repr(bound_s)}, float(count)
-        yield {"le": "+Inf"}, float(counted.count)
-        yield {}, counted.cpu_s
-
-    name = "kafka_server_event_loop"
-    metrics.histogram(f"{name}_turn_cpu_seconds", "CPU time of a turn of the event loop", read)
-    metrics.gauge(
-        f"{name}_longest_turn_cpu_seconds",
-        "CPU time of the longest turn of the last minute, or of up to two",
-        lambda: turns.read().longest_s,
     )
 
 

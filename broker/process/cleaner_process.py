@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 
-from broker.scheduler import BlockingPool
+from broker.loop.scheduler import BlockingPool
 from storage.cleaning.cleaner_job import (
     CleaningFailed,
     CleanJob,

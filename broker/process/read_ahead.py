@@ -45,6 +45,7 @@ FOLDERS = (
     "broker/groups/consumer/assignors",
     "broker/groups/consumer/state",
     "broker/groups/reconciliation",
+    "broker/loop",
     "broker/network",
     "broker/node",
     "broker/process",

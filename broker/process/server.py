@@ -25,6 +25,8 @@ from broker.config.endpoints import EndPoint
 from broker.config.plugins import names_python_class
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
+from broker.loop.loop_watch import LoopWatch
+from broker.loop.scheduler import BlockingPool, LoopScheduler
 from broker.metrics import STARTING
 from broker.network.connection_quotas import UNLIMITED
 from broker.network.frame_buffer import frame_buffer
@@ -40,11 +42,9 @@ from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
-from broker.process.loop_watch import LoopWatch
 from broker.process.standard_streams import is_heard
 from broker.process.trace_socket import TraceSocket, new_tracer, shown_traces
 from broker.requests.request_handler import Entrance, RequestHandler
-from broker.scheduler import BlockingPool, LoopScheduler
 from controller.metadata.records import MetadataRecordError
 from controller.metadata.topic_names import is_internal
 from controller.raft.quorum_state import QuorumStateError
@@ -161,7 +161,9 @@ class Server:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_on_loop_exception)
         self.config = config
-        self._watch = watch = LoopWatch(loop, config)
+        is_watched = config.ottla_metrics_port >= 0
+        logged_ms = config.ottla_loop_turn_logged_ms if is_watched else None
+        self._watch = watch = LoopWatch(loop, logged_ms)
         self.io_pool = BlockingPool(loop, config.num_io_threads, "ottla-io", watch.call)
         self.background_pool = BlockingPool(
             loop, config.background_threads, "ottla-background", watch.call
@@ -194,15 +196,7 @@ class Server:
             tracer=new_tracer(config, scheduler),
             validate_security=self._validator(),
         )
-        try:
-            storage = open_storage(config, filesystem, os.urandom, scheduler.wall_ms())
-            self.node = Node(config, ports, storage)
-        except LogDirLocked as error:
-            raise StartError(f"{error} Stop it, or use another folder (log.dirs)") from error
-        except OSError as error:
-            raise _unusable_folder(config, error) from error
-        except (MetadataRecordError, QuorumStateError) as error:
-            raise StartError(f"{config.metadata_log_dir}: {error}") from error
+        self.node = _opened_node(config, ports)
         self.sockets, self.controller_sockets = self._socket_servers(loop, surroundings)
         register_node_metrics(self.node, self.sockets, self.controller_sockets)
         if self.guards is not None:
@@ -468,6 +462,20 @@ class Server:
             self.why_not_ready,
             self.config.ottla_metrics_names,
         )
+
+
+def _opened_node(config: BrokerConfig, ports: NodePorts) -> Node:
+    """Return the node of this machine's folders; StartError where they cannot be used."""
+    try:
+        wall_ms = ports.scheduler.wall_ms()
+        storage = open_storage(config, ports.filesystem, ports.random_bytes, wall_ms)
+        return Node(config, ports, storage)
+    except LogDirLocked as error:
+        raise StartError(f"{error} Stop it, or use another folder (log.dirs)") from error
+    except OSError as error:
+        raise _unusable_folder(config, error) from error
+    except (MetadataRecordError, QuorumStateError) as error:
+        raise StartError(f"{config.metadata_log_dir}: {error}") from error
 
 
 def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.log_limit import LogLimit, printable
+from broker.loop.log_limit import LogLimit, printable
 from controller.authorization.rights import Verdict
 from ottla.plugins.authorizer import Action, Asker
 from protocol.api_keys import ApiKey

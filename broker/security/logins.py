@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker.log_limit import LogLimit, printable
+from broker.loop.log_limit import LogLimit, printable
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -26,6 +26,7 @@ GRAB_BAGS = ("utils", "util", "helpers", "helper", "common", "base", "misc")
 # Reached by name from outside: the console script, the pytest entry point, `python -m`.
 ENTRY_POINTS = (
     "command/__main__.py",
+    "ottla/__main__.py",
     "testbed/child.py",
     "testbed/host.py",
     "simulation/users/worker.py",

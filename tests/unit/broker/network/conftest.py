@@ -10,6 +10,7 @@ import pytest
 import uvloop
 
 from broker.config.parse import single_node_config
+from broker.loop.scheduler import BlockingPool
 from broker.network.connection import Connection
 from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
 from broker.network.creation_rates import OpenedFrom, from_anywhere
@@ -27,7 +28,6 @@ from broker.network.request_channel import (
 )
 from broker.network.socket_server import SocketServer
 from broker.requests.context import Answer, Later
-from broker.scheduler import BlockingPool
 from tests.tools.waiting import LIMIT_S, wait_until_async
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from broker.loop.scheduler import BlockingPool
 from broker.plugins.bounded_calls import BoundedCalls
-from broker.scheduler import BlockingPool
 from ground.ports import NoAnswer
 from ground.sim_scheduler import SimBlocking, SimScheduler
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from broker.loop_turns import BOUNDS_S, LATELY_S, LOOK_S, PIECES_MAX, LoopTurns, Piece
+from broker.loop.loop_turns import BOUNDS_S, LATELY_S, LOOK_S, PIECES_MAX, LoopTurns, Piece
 from protocol.api_keys import ApiKey
 from tests.unit.broker.fake_connection import Connection
 

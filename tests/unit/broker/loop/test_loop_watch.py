@@ -6,17 +6,15 @@ import asyncio
 import gc
 import logging
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 import uvloop
 
-from broker.loop_turns import LoopTurns
+from broker.loop.loop_turns import LoopTurns
+from broker.loop.loop_watch import LoopWatch
+from broker.loop.scheduler import LoopScheduler, plainly
 from broker.metrics import Family, Kind, Metrics
-from broker.process.loop_watch import LoopWatch
-from broker.scheduler import LoopScheduler, plainly
-from tests.unit.broker.process.server_fixture import config
 
 NAME = "kafka_server_event_loop_turn_cpu_seconds"
 
@@ -30,10 +28,10 @@ def busy(cpu_s: float) -> None:
         pass
 
 
-async def watched(keys: dict[str, str], tmp_path: Path) -> dict[str, Family]:
-    """What is shown after a turn of 20 ms."""
+async def watched(logged_ms: float | None) -> dict[str, Family]:
+    """Return what is shown after a turn of 20 ms."""
     loop, metrics = asyncio.get_running_loop(), Metrics()
-    watch = LoopWatch(loop, config(tmp_path, **keys))
+    watch = LoopWatch(loop, logged_ms)
     scheduler = watch.scheduler(LoopScheduler(loop))
     watch.start(metrics)
     await asyncio.sleep(0)
@@ -54,11 +52,11 @@ async def watched(keys: dict[str, str], tmp_path: Path) -> dict[str, Family]:
 
 
 def test_turns_are_shown_and_long_ones_are_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "ottla.broker.process.loop_watch")
+    caplog.set_level(logging.INFO, "ottla.broker.loop.loop_watch")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        shown = runner.run(watched({"ottla.metrics.port": "0"}, tmp_path))
+        shown = runner.run(watched(10))
     family = shown[NAME]
     assert family.kind is Kind.HISTOGRAM
     *buckets, (no_labels, sum_s) = family.samples
@@ -72,11 +70,11 @@ def test_turns_are_shown_and_long_ones_are_logged(
 
 
 def test_it_is_said_how_often_it_was_not_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level(logging.INFO, "ottla.broker.process.loop_watch")
+    caplog.set_level(logging.INFO, "ottla.broker.loop.loop_watch")
     with asyncio.Runner() as runner:
-        watch = LoopWatch(runner.get_loop(), config(tmp_path, **{"ottla.metrics.port": "0"}))
+        watch = LoopWatch(runner.get_loop(), 10)
     seconds = 5.0
     monkeypatch.setattr(watch._limit, "_clock_s", lambda: seconds)
     for _ in range(3):
@@ -91,9 +89,9 @@ def test_it_is_said_how_often_it_was_not_said(
     ]
 
 
-async def test_where_nobody_reads_it_nothing_is_watched(tmp_path: Path) -> None:
+async def test_where_nobody_reads_it_nothing_is_watched() -> None:
     loop, metrics = asyncio.get_running_loop(), Metrics()
-    watch, scheduler = LoopWatch(loop, config(tmp_path)), LoopScheduler(loop)
+    watch, scheduler = LoopWatch(loop, None), LoopScheduler(loop)
     before = list(gc.callbacks)
     watch.start(metrics)
     assert watch.scheduler(scheduler) is scheduler
@@ -104,9 +102,9 @@ async def test_where_nobody_reads_it_nothing_is_watched(tmp_path: Path) -> None:
     await watch.stop()
 
 
-async def test_garbage_collections_are_among_what_is_long(tmp_path: Path) -> None:
+async def test_garbage_collections_are_among_what_is_long() -> None:
     loop = asyncio.get_running_loop()
-    watch = LoopWatch(loop, config(tmp_path, **{"ottla.metrics.port": "0"}))
+    watch = LoopWatch(loop, 10)
     turns = watch._turns
     assert isinstance(turns, LoopTurns)
     watch._collection("start", {"generation": 2})
@@ -117,13 +115,13 @@ async def test_garbage_collections_are_among_what_is_long(tmp_path: Path) -> Non
 
 
 async def test_a_loop_that_cannot_tell_is_not_measured(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "ottla.broker.process.loop_watch")
+    caplog.set_level(logging.INFO, "ottla.broker.loop.loop_watch")
     loop, metrics = asyncio.get_running_loop(), Metrics()
     if isinstance(loop, uvloop.Loop):
         pytest.skip("the tests run on uvloop's")
-    watch = LoopWatch(loop, config(tmp_path, **{"ottla.metrics.port": "0"}))
+    watch = LoopWatch(loop, 10)
     watch.start(metrics)
     assert NAME not in {one.name for one in metrics.families()}
     assert "not measured: the event loop is not uvloop's" in caplog.text

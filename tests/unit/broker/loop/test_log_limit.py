@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.log_limit import CHARACTERS_MAX, LogLimit, printable
+from broker.loop.log_limit import CHARACTERS_MAX, LogLimit, printable
 
 
 def test_so_many_lines_a_second() -> None:

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 import uvloop
 
-from broker.process import turn_hook
-from broker.process.turn_hook import TurnHook
+from broker.loop import turn_hook
+from broker.loop.turn_hook import TurnHook
 from tests.tools.waiting import LIMIT_S
 
 

@@ -2,7 +2,7 @@
 
 A turn is all that the loop does between two looks at its sockets: while one lasts, nobody else is
 served. Owns: the histogram of turns, the longest one lately, and what was long in the one under
-way. Never: the loop itself (`broker.process.turn_hook` has it call `turned`), or a line of the log.
+way. Never: the loop itself (`broker.loop.turn_hook` has it call `turned`), or a line of the log.
 
 The clock of a thread's CPU time is a system call that takes longer than all else here, so it is
 read once a millisecond at most. A turn that ends less than LOOK_S after the last reading is shorter

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from broker import scheduler as scheduler_module
-from broker.scheduler import BlockingPool, LoopScheduler, WatchedScheduler
+from broker.loop import scheduler as scheduler_module
+from broker.loop.scheduler import BlockingPool, LoopScheduler, WatchedScheduler
 from ground.sim_scheduler import SimScheduler, SimTimer
 from tests.tools.waiting import LIMIT_S, wait_until_async
 

@@ -1,10 +1,10 @@
-"""Has the turns of the event loop measured, where somebody can read it.
+"""Has the turns of the event loop measured where `/metrics` is served.
 
 Owns: whether they are measured, and the line that tells of a long one. Never: what is counted
-(`broker.loop_turns`), or how the loop is made to tell of its turns (`broker.process.turn_hook`).
+(`broker.loop.loop_turns`), or how the loop is made to tell of its turns (`broker.loop.turn_hook`).
 
-Where /metrics is not served, nothing is measured and nothing is loaded for it. Otherwise the turns
-are measured from the start of the node on, what it loads and recovers then included.
+Where it is not, nothing is measured and nothing is loaded for it. Otherwise the turns are measured
+from the start of the node on, loading and recovery included.
 """
 
 from __future__ import annotations
@@ -13,38 +13,41 @@ import asyncio
 import gc
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from broker.config.values import BrokerConfig
-from broker.log_limit import LogLimit
-from broker.node.metrics_table import register_loop_metrics
-from broker.scheduler import Call, WatchedScheduler, plainly
+from broker.loop.log_limit import LogLimit
+from broker.loop.scheduler import Call, WatchedScheduler, plainly
 from ground.ports import Scheduler
 
 if TYPE_CHECKING:
-    from broker.loop_turns import LoopTurns, Piece
+    from broker.loop.loop_turns import Asker, LoopTurns, Piece
+    from broker.loop.turn_hook import TurnHook
     from broker.metrics import Metrics
-    from broker.network.request_channel import Handle
-    from broker.process.turn_hook import TurnHook
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 LINES_PER_SECOND = 1
+AskerT = TypeVar("AskerT", bound="Asker")
+ReplyT = TypeVar("ReplyT")
 
 
 class LoopWatch:
-    """Of one loop, on which it is made."""
+    """The watch over the turns of one loop, on which it is made."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, config: BrokerConfig) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, logged_ms: float | None) -> None:
+        """Measure turns, and log those of `logged_ms` or more, none if that is negative.
+
+        None: measure nothing.
+        """
         self._loop = loop
         self._limit = LogLimit(LINES_PER_SECOND, time.monotonic)
         self._hook: TurnHook | None = None
         self._collecting_s = 0.0
         self._turns: LoopTurns | None = None
-        if config.ottla_metrics_port >= 0:
-            from broker.loop_turns import LoopTurns
+        if logged_ms is not None:
+            from broker.loop.loop_turns import LoopTurns
 
-            logged_ms = config.ottla_loop_turn_logged_ms
             from_s = logged_ms / 1000 if logged_ms >= 0 else float("inf")
             self._turns = LoopTurns(time.monotonic, time.thread_time, from_s, self._long)
 
@@ -59,7 +62,9 @@ class LoopWatch:
         """The same time; what it calls is watched."""
         return scheduler if self._turns is None else WatchedScheduler(scheduler, self._turns.call)
 
-    def handle(self, handle: Handle) -> Handle:
+    def handle(
+        self, handle: Callable[[AskerT, memoryview, ReplyT], None]
+    ) -> Callable[[AskerT, memoryview, ReplyT], None]:
         """The same way in for requests."""
         return handle if self._turns is None else self._turns.requests(handle)
 
@@ -69,7 +74,7 @@ class LoopWatch:
         """Measure from now on, and show it."""
         if self._turns is None:
             return
-        from broker.process.turn_hook import TurnHook
+        from broker.loop.turn_hook import TurnHook
 
         try:
             self._hook = TurnHook(self._loop, self._turns.turned)
@@ -77,6 +82,8 @@ class LoopWatch:
             _log.info("turns of the event loop are not measured: %s", error)
             return
         gc.callbacks.append(self._collection)
+        from broker.loop.loop_metrics import register_loop_metrics
+
         register_loop_metrics(metrics, self._turns)
 
     async def stop(self) -> None:

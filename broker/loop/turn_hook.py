@@ -1,6 +1,6 @@
 """Has the event loop call a function at the end of each of its turns.
 
-Owns: the handle in the loop. Never: what a turn is worth (`broker.loop_turns`).
+Owns: the handle in the loop. Never: what a turn is worth (`broker.loop.loop_turns`).
 
 asyncio has no call for it. Under uvloop there is libuv, whose prepare handles are called just
 before the loop looks at its sockets; uvloop gives its loop's address to extensions, and its module

@@ -1,0 +1,33 @@
+"""What `/metrics` shows of the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from broker.metrics import Metrics, Sample
+
+if TYPE_CHECKING:
+    from broker.loop.loop_turns import LoopTurns
+
+
+def register_loop_metrics(metrics: Metrics, turns: LoopTurns) -> None:
+    """Show how long the turns of the event loop are.
+
+    Kafka has threads instead, and no name for it.
+    """
+
+    def read() -> Iterator[Sample]:
+        counted = turns.read()
+        for bound_s, count in counted.up_to:
+            yield {"le": repr(bound_s)}, float(count)
+        yield {"le": "+Inf"}, float(counted.count)
+        yield {}, counted.cpu_s
+
+    name = "kafka_server_event_loop"
+    metrics.histogram(f"{name}_turn_cpu_seconds", "CPU time of a turn of the event loop", read)
+    metrics.gauge(
+        f"{name}_longest_turn_cpu_seconds",
+        "CPU time of the longest turn of the last minute, or of up to two",
+        lambda: turns.read().longest_s,
+    )
