@@ -14,7 +14,7 @@ REMEMBERED_MAX = 100_000
 
 
 def murmur2(data: bytes) -> int:
-    """The 32-bit hash, unsigned."""
+    """Return the 32-bit hash, unsigned."""
     length = len(data)
     whole = length & ~3
     mixed = _SEED ^ length
@@ -29,8 +29,13 @@ def murmur2(data: bytes) -> int:
     return mixed ^ mixed >> 15
 
 
+def partition_of(key: bytes, partitions: int) -> int:
+    """Return the partition of a key in a topic of so many partitions."""
+    return (murmur2(key) & _POSITIVE) % partitions
+
+
 class Partitioner:
-    """Of one topic. Remembers the keys that it has seen, so many at most."""
+    """The partitions of one topic. Remembers the keys that it has seen, so many at most."""
 
     def __init__(self, partitions: int, first: int) -> None:
         """`first`: the partition of the first batch of records without keys."""
@@ -41,7 +46,7 @@ class Partitioner:
     def of_key(self, key: bytes) -> int:
         found = self._seen.get(key)
         if found is None:
-            found = (murmur2(key) & _POSITIVE) % self._partitions
+            found = partition_of(key, self._partitions)
             if len(self._seen) < REMEMBERED_MAX:
                 self._seen[key] = found
         return found

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from math import ceil
 
+from client.records.partitioning import partition_of
 from ottla.testing.frames import Json
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
@@ -17,7 +18,6 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, Pa
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record, RecordBatchBuilder
 from testbed.operation_error import OperationError
-from testbed.operations.partitioner import partition_of
 from testbed.operations.port import POLL_S, NoAnswer, World, check
 from testbed.operations.topics import (
     EARLIEST,

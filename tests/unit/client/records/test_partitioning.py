@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.records.partitioning import REMEMBERED_MAX, Partitioner, murmur2
+from client.records.partitioning import REMEMBERED_MAX, Partitioner, murmur2, partition_of
 
 
 # From `UtilsTest.testMurmur2` of Kafka, which has them as signed numbers.
@@ -35,3 +35,8 @@ def test_not_every_key_is_remembered() -> None:
     for number in range(REMEMBERED_MAX + 10):
         one.of_key(b"%d" % number)
     assert len(one._seen) == REMEMBERED_MAX
+
+
+def test_a_partition_is_one_of_those_there_are() -> None:
+    assert partition_of(b"k", 2) == 0
+    assert {partition_of(b"%d" % key, 3) for key in range(30)} == {0, 1, 2}
