@@ -8,6 +8,7 @@ once, so that a run in pieces keeps what passed. The exit code is 1 where a suit
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -96,7 +97,8 @@ def _status(words: list[str], log: Path) -> int:
         try:
             return process.wait()
         except KeyboardInterrupt:
-            os.killpg(process.pid, signal.SIGINT)
+            with contextlib.suppress(ProcessLookupError):  # it has ended at this moment
+                os.killpg(process.pid, signal.SIGINT)
             process.wait()
             raise
 
