@@ -1,1 +1,1 @@
-"""The broker: network, APIs, groups, replication and the command line."""
+"""The broker: what serves Kafka's protocol, from the socket to the partition."""

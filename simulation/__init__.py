@@ -1,0 +1,1 @@
+"""A whole cluster in virtual time, under a seed."""

@@ -1,0 +1,1 @@
+"""The event loop: its scheduler, and how long its turns are."""

@@ -25,21 +25,17 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from broker.config.values import BrokerConfig
-from broker.network.busy_poll import BusyPoll
 from broker.network.connection import Connection
-from broker.network.connection_quotas import ConnectionQuotas
 from broker.network.deadline_wheel import DeadlineWheel
 from broker.network.frame_buffer import frame_buffer
 from broker.network.handshakes import Handshakes
 from broker.network.hang_ups import HangUps
 from broker.network.listening_socket import Listener
-from broker.network.request_channel import ConnectionContext, RequestChannel
-from broker.network.request_memory import ForBrokers, RequestMemory
-from broker.network.unsent_answers import UnsentAnswers
+from broker.network.network_parts import NetworkParts
+from broker.network.request_channel import ConnectionContext
+from broker.network.request_memory import ForBrokers
 from broker.requests.request_times import RequestTimes
 from broker.security.logins import Logins
-from ground.ports import Blocking
 from protocol.frames.frame_memory import Memory
 from protocol.frames.framing import FrameReader
 from protocol.ip_address import address_of_socket
@@ -57,30 +53,24 @@ class Processor:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        parts: NetworkParts,
         processor_id: int,
         listener: Listener,
-        config: BrokerConfig,
-        channel: RequestChannel,
-        busy_poll: BusyPoll,
-        blocking: Blocking,
-        quotas: ConnectionQuotas,
-        scratch: bytearray,
-        memory: RequestMemory,
-        of_brokers: bool,
         handshakes: Handshakes,
         logins: Logins,
-        unsent: UnsentAnswers,
-        on_closed: Callable[[str], None] | None,
+        *,
+        is_between_brokers: bool,
     ) -> None:
-        """`connections.max.idle.ms` below 0: idle connections stay. `of_brokers`: none of its
-        connections waits for memory. `on_closed(connection id)` is told when a connection is gone,
-        whoever closed it."""
-        self.loop = loop
-        self.memory = memory
-        self.busy_poll = busy_poll
-        self.blocking = blocking
-        self.unsent = unsent
+        """Take connections of `listener`. `connections.max.idle.ms` below 0: idle connections stay.
+
+        With `is_between_brokers` none of them waits for memory.
+        """
+        config = parts.config
+        self.loop = loop = parts.loop
+        self.memory = parts.memory
+        self.busy_poll = parts.busy_poll
+        self.blocking = parts.blocking
+        self.unsent = parts.unsent
         self.hang_ups = HangUps(loop.call_soon)
         self.processor_id = processor_id
         # Of connections that are gone.
@@ -92,13 +82,15 @@ class Processor:
         self._listener = listener
         self._handshakes = handshakes
         self._logins_told = logins
-        self._channel = channel
-        self._quotas = quotas
-        self._scratch = scratch
-        self._frame_memory: Memory = ForBrokers(memory) if of_brokers else memory
-        memory.reclaimers.append(self._reclaim)
+        self._channel = parts.channel
+        self._quotas = parts.quotas
+        self._scratch = parts.scratch
+        self._frame_memory: Memory = (
+            ForBrokers(parts.memory) if is_between_brokers else parts.memory
+        )
+        parts.memory.reclaimers.append(self._reclaim)
         self._request_max_bytes = config.socket_request_max_bytes
-        self._on_closed = on_closed
+        self._on_closed = parts.on_closed
         self._numbers = itertools.count()
         self._connections: dict[Connection, None] = {}
         self._opening: dict[asyncio.Task[None], tuple[socket.socket, str]] = {}

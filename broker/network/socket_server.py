@@ -30,6 +30,7 @@ from broker.network.creation_rates import OpenedFrom, from_anywhere
 from broker.network.delayed_closes import DelayedCloses
 from broker.network.handshakes import Handshakes
 from broker.network.listening_socket import Listener, bind, limited
+from broker.network.network_parts import NetworkParts
 from broker.network.processor import Processor
 from broker.network.request_channel import (
     Expect,
@@ -84,11 +85,7 @@ class SocketServer:
         descriptors for. `opened_from` knows how many connections an address may make."""
         self.loop = loop or asyncio.get_running_loop()
         self.config = config
-        self.memory = RequestMemory(
-            config.queued_max_request_bytes,
-            config.socket_request_max_bytes + SIZE_BYTES,
-            self.loop.call_soon,
-        )
+        self.memory = _memory(config, self.loop)
         self.channel = RequestChannel(
             handle,
             io_pool,
@@ -104,16 +101,7 @@ class SocketServer:
             config.ottla_queued_max_response_bytes, time.monotonic, self.loop.call_later
         )
         self.busy_poll = BusyPoll(self.loop.call_soon)
-        self.quotas = ConnectionQuotas(
-            config.max_connections,
-            config.max_connections_per_ip,
-            None,
-            config.inter_broker_listener_name,
-            room,
-            config.max_connection_creation_rate,
-            opened_from,
-            Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
-        )
+        self.quotas = _quotas(config, room, opened_from)
         self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
         self._cpu_clock = thread_cpu_clock()  # the loop's
         self.acceptors: list[Acceptor] = []
@@ -123,8 +111,18 @@ class SocketServer:
         self._shedding: asyncio.TimerHandle | None = None
         self._listeners = listeners
         self.io_pool = io_pool
-        self._on_closed = on_closed
-        self._scratch = bytearray(SCRATCH_BYTES)
+        self._parts = NetworkParts(
+            loop=self.loop,
+            config=config,
+            channel=self.channel,
+            busy_poll=self.busy_poll,
+            blocking=io_pool,
+            quotas=self.quotas,
+            memory=self.memory,
+            unsent=self.unsent,
+            scratch=bytearray(SCRATCH_BYTES),
+            on_closed=on_closed,
+        )
 
     @property
     def ports(self) -> dict[str, int]:
@@ -328,26 +326,37 @@ class SocketServer:
         self, listener: Listener, handshakes: Handshakes, logins: Logins
     ) -> Processor:
         return Processor(
-            self.loop,
+            self._parts,
             next(self._processor_ids),
             listener,
-            self.config,
-            self.channel,
-            self.busy_poll,
-            self.io_pool,
-            self.quotas,
-            self._scratch,
-            self.memory,
-            self._is_between_brokers(listener),
             handshakes,
             logins,
-            self.unsent,
-            self._on_closed,
+            is_between_brokers=self._is_between_brokers(listener),
         )
 
     def _is_between_brokers(self, listener: Listener) -> bool:
         """Whether no client uses it, as far as the configuration tells."""
         return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
+
+
+def _memory(config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> RequestMemory:
+    frame_max = config.socket_request_max_bytes + SIZE_BYTES
+    return RequestMemory(config.queued_max_request_bytes, frame_max, loop.call_soon)
+
+
+def _quotas(
+    config: BrokerConfig, room: Callable[[], int], opened_from: OpenedFrom
+) -> ConnectionQuotas:
+    return ConnectionQuotas(
+        config.max_connections,
+        config.max_connections_per_ip,
+        None,
+        config.inter_broker_listener_name,
+        room,
+        config.max_connection_creation_rate,
+        opened_from,
+        Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
+    )
 
 
 def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:

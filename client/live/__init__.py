@@ -1,0 +1,1 @@
+"""Rates of topics and groups, from two looks at a cluster."""

@@ -1,0 +1,1 @@
+"""Records: read, decoded, encoded, batched and written."""

@@ -57,6 +57,7 @@ SHELL = (
     "broker/network/local_congestion.py",
     "broker/network/memory_limit.py",
     "broker/network/network_client.py",
+    "broker/network/network_parts.py",
     "broker/network/processor.py",
     "broker/network/socket_calls.py",
     "broker/network/socket_server.py",
