@@ -22,7 +22,7 @@ from controller.storage_format import encode_bootstrap
 from protocol.messages.metadata_records import UserScramCredentialRecord
 
 Run = Callable[..., None]
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from command.cli import ottla, run_cli
 from command.command_list import ELSEWHERE, SECTIONS
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_command_is_in_one_section() -> None:
