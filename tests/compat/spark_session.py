@@ -6,10 +6,12 @@ is somebody else's; records that Spark reads come from confluent-kafka, a client
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import uuid
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
@@ -51,6 +53,14 @@ def shared_session() -> SparkSession:
     """Return a session of the JVM that tests share; settings, views and sources are its own."""
     end_jvm_of_others(SHARED)
     return spark_session(SHARED).newSession()
+
+
+def remove_empty_folders() -> None:
+    """Remove the folders for artifacts of sessions, which Spark makes here and leaves empty."""
+    top = Path("artifacts")
+    for folder in (*top.glob("spark-*"), top):
+        with contextlib.suppress(OSError):  # not empty, or not there
+            folder.rmdir()
 
 
 class Kafka:

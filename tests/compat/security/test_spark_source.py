@@ -42,9 +42,10 @@ RECORDS = 50
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    from tests.compat.spark_session import shared_session
+    from tests.compat.spark_session import remove_empty_folders, shared_session
 
     yield shared_session()
+    remove_empty_folders()
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
 
 

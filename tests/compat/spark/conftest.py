@@ -21,9 +21,10 @@ def spark() -> Iterator[SparkSession]:
     It is left running for the next module of this process.
     """
     # Imported here: where PySpark is missing, the tests marked spark are skipped.
-    from tests.compat.spark_session import shared_session
+    from tests.compat.spark_session import remove_empty_folders, shared_session
 
     yield shared_session()
+    remove_empty_folders()
     gc.collect()  # sockets that PySpark left open: here, where the module expects the warning
 
 
