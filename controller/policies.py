@@ -63,7 +63,7 @@ class NamedConfig(Protocol):
 
 
 class Ask(Protocol):
-    """As `ground.ports.Blocking.submit`, with a deadline: NoAnswer."""
+    """Runs a job in a thread and calls `done` on the loop, with NoAnswer after a deadline."""
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]

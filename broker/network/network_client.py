@@ -72,7 +72,7 @@ class NetworkClient:
         self._looks: set[asyncio.Task[None]] = set()
 
     def channel(self, host: str, port: int, client_id: str) -> SocketChannel:
-        """See `ground.ports.Network`."""
+        """Return a channel of this client to the node at `host:port`."""
         channel = SocketChannel(
             self._loop,
             self._deadlines,
@@ -92,7 +92,7 @@ class NetworkClient:
         return self._warnings.latest(host, port)
 
     def look(self, host: str, port: int, done: Looked, timeout_ms: float) -> None:
-        """See `ground.ports.Look`."""
+        """Call `done` with None if a process listens at `host:port`, else with the failure."""
         task = self._loop.create_task(self._look((host, port), done, timeout_ms))
         self._looks.add(task)
         task.add_done_callback(self._looks.discard)
@@ -148,7 +148,7 @@ class _Waiting:
 
 
 class SocketChannel:
-    """See the module, and `ground.ports.Channel`."""
+    """The connection to one node, opened again by the next request after it was lost."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class SocketChannel:
     def send(
         self, request: Any, done: Answered, timeout_ms: float, version: int | None = None
     ) -> None:
-        """See `ground.ports.Channel`. On a closed channel the answer is LOST."""
+        """Send a request; `done` gets its answer, or LOST on a closed channel."""
         if self._closed:
             self._loop.call_soon(done, None, ChannelFailure.LOST)
             return
@@ -207,7 +207,7 @@ class SocketChannel:
             self._connection.write(frame)
 
     def close(self) -> None:
-        """See `ground.ports.Channel`."""
+        """Hang up; requests without an answer fail as LOST."""
         self._closed = True
         self._on_close(self)
         self._fail(ChannelFailure.LOST)

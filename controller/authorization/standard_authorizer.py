@@ -49,7 +49,7 @@ _SOME_NAME = "hardcode"
 
 
 class StandardAuthorizer:
-    """See the module (`controller.authorization.rights.Judge`)."""
+    """Judges by the ACLs of the metadata (`controller.authorization.rights.Judge`)."""
 
     def __init__(
         self,

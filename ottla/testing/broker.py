@@ -186,7 +186,7 @@ class Broker(Contents):
     def call(
         self, op: str, args: Mapping[str, Json] | None = None, *, timeout_s: float = CALL_TIMEOUT_S
     ) -> Json:
-        """One operation of the broker's control channel (`testbed/operations`)."""
+        """Return the answer of an operation (`testbed/operations`) of the control channel."""
         if self._channel is None:
             raise Misuse("the broker is not running: start() it")
         try:

@@ -33,7 +33,7 @@ class SimNodeNetwork:
         self.connections: dict[_Connection, None] = {}
 
     def channel(self, host: str, port: int, client_id: str) -> SimChannel:
-        """See `ground.ports.Network`."""
+        """Return a channel of this node to the one at `host:port`."""
         return SimChannel(self, host, port, client_id)
 
     def end(self, *, silently: bool) -> None:
@@ -57,7 +57,7 @@ class _Sent:
 
 
 class SimChannel:
-    """See the module, and `ground.ports.Channel`."""
+    """A connection between nodes in virtual time (`ground.ports.Channel`)."""
 
     def __init__(self, node: SimNodeNetwork, host: str, port: int, client_id: str) -> None:
         self.host = host
@@ -86,7 +86,7 @@ class SimChannel:
         self._connection.send(request, sent, timeout_ms)
 
     def close(self) -> None:
-        """See `ground.ports.Channel`."""
+        """Hang up; requests without an answer fail as LOST."""
         self._closed = True
         if self._connection is not None:
             self._connection.fail(ChannelFailure.LOST)

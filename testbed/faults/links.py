@@ -82,7 +82,7 @@ class _Swallowed:
 
 
 class CuttableNetwork:
-    """See the module; `ground.ports.Network`."""
+    """A network whose links a test can cut (`ground.ports.Network`)."""
 
     def __init__(self, network: Network, links: Links) -> None:
         self._network = network
@@ -96,7 +96,7 @@ class CuttableNetwork:
 
 
 class CuttableChannel:
-    """See the module; `ground.ports.Channel`."""
+    """A channel that sends nothing while its link is cut (`ground.ports.Channel`)."""
 
     def __init__(self, network: Network, links: Links, where: tuple[str, int, str]) -> None:
         self._network = network

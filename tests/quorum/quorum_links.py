@@ -82,7 +82,7 @@ class NodeNetwork:
 
 
 class SimChannel:
-    """See `ground.ports.Channel`."""
+    """A connection between two voters in virtual time (`ground.ports.Channel`)."""
 
     def __init__(self, links: QuorumLinks, source: int, target: int, client_id: str) -> None:
         self._links = links

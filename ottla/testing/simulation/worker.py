@@ -40,7 +40,7 @@ class WorkerProcess:
         return self._process.running
 
     def call(self, op: str, args: Mapping[str, Json]) -> Json:
-        """One operation of `simulation.users.worker`."""
+        """Call an operation of `simulation.users.worker`, and return its answer."""
         return self._process.call(op, args, timeout_s=CALL_TIMEOUT_S)
 
     def close(self) -> None:

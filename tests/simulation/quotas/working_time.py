@@ -22,7 +22,7 @@ MEAN_MS = 0.2
 
 
 class WorkingScheduler:
-    """See the module, and `ground.ports.Scheduler`."""
+    """A scheduler of virtual time in which work takes time (`ground.ports.Scheduler`)."""
 
     def __init__(self, scheduler: Scheduler, chance: random.Random) -> None:
         self._scheduler = scheduler

@@ -40,7 +40,7 @@ class ListJudge:
 
 
 class Heard:
-    """What an audit hears (`controller.authorization.rights.Audit`)."""
+    """An audit that remembers each judgement (`controller.authorization.rights.Audit`)."""
 
     def __init__(self) -> None:
         self.told_of: list[tuple[Action, bool, int]] = []

@@ -54,7 +54,7 @@ class Server:
         )
 
     def submit(self, job: Callable[[], Any], done: Callable[[Any, Exception | None], None]) -> None:
-        """See `ground.ports.Blocking`."""
+        """Run the job, as `ground.ports.Blocking` does."""
         self.elsewhere = True
         try:
             outcome: tuple[Any, Exception | None] = job(), None

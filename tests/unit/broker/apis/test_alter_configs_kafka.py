@@ -63,7 +63,7 @@ class Server:
         self.describe = DescribeConfigsApi(self.cluster, config, BrokerLoggers(), Turns().answers)
 
     def submit(self, job: Any, done: Any) -> None:
-        """See `ground.ports.Blocking`."""
+        """Run the job, as `ground.ports.Blocking` does."""
         done(job(), None)
 
     def _agree(self, _context: RequestContext, request: Any, respond: Respond) -> None:

@@ -22,7 +22,7 @@ class Rig:
         self.told: list[dict[str, list[str]]] = []
 
     def submit(self, job: Callable[[], Any], done: Callable[..., None]) -> None:
-        """As `ground.ports.Blocking` has it."""
+        """Run the job, as `ground.ports.Blocking` does."""
         self.jobs += 1
         self._threads.submit(job, done)
 
