@@ -65,9 +65,10 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     for checkout in {ROOT, *(Path(name.partition("@")[2]) for name in run.peers if "@" in name)}:
-        for package in COMPILED:
+        # An older checkout has fewer packages.
+        for folder in filter(Path.is_dir, (checkout / package for package in COMPILED)):
             # As pip does with what it installs, and Kafka's jars are: a start compiles nothing.
-            compileall.compile_dir(checkout / package, quiet=1)
+            compileall.compile_dir(folder, quiet=1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     cache = PageCache() if _fills(options) else None
