@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import CLIENT_ID, ApiNotServed, BlockingClient, Request
+from broker.network.outgoing.blocking_client import CLIENT_ID, ApiNotServed, BlockingClient, Request
 from client.connection import (
     TIMEOUT_S,
     Unanswered,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from broker.network.blocking_client import ApiNotServed, BlockingClient, accepts
+from broker.network.outgoing.blocking_client import ApiNotServed, BlockingClient, accepts
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from client.cluster_status import ClusterStatus, StatusRefused, ask
 from client.connection import Address, Unanswered

@@ -26,7 +26,7 @@ import click
 
 from broker.config.file import load_config
 from broker.config.start_error import StartError
-from broker.network.blocking_client import accepts
+from broker.network.outgoing.blocking_client import accepts
 from broker.process.standard_streams import is_heard, say
 from broker.security.client_guard import ClientGuard
 from client.connection import command_guard

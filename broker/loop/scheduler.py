@@ -3,9 +3,9 @@
 Owns: the two clocks, timers on the event loop, and pools of threads for work that may block.
 Never: broker state. A job runs in a thread with immutable things; its `done` runs on the loop.
 
-`BlockingPool` is made twice: with `num.io.threads` for requests (cold reads; the jobs under way are
-the handler slots of `broker.network.request_channel`), and with `background.threads` for flushing,
-deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaScheduler`.
+`BlockingPool` is made twice: with `num.io.threads` for requests (cold reads; the jobs under way
+are the handler slots of `broker.network.server.request_channel`), and with `background.threads`
+for flushing, deletion and recovery, as in Kafka's `KafkaRequestHandlerPool` and `KafkaScheduler`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sending a connection's responses: bytes, and slices of log files without copying them.
 
 Owns: what a connection still has to send, in order, and the descriptor it waits on. Never: what a
-response means, or when a connection reads (`broker.network.connection`).
+response means, or when a connection reads (`broker.network.server.connection`).
 
 Plain connections are written past the transport, straight to the socket, so that bytes and files
 keep one order. A small slice is read and leaves in one call with the bytes around it; a large one

@@ -18,8 +18,8 @@ from broker.groups.classic.group_state import ClassicGroupState
 from broker.groups.consumer.state.group import CONSUMER
 from broker.groups.consumer.state.group_state import ConsumerGroupState
 from broker.metrics import Labels, RecentShare, Sample
-from broker.network.connection_quotas import ConnectionQuotas
-from broker.network.connection_state import State
+from broker.network.limits.connection_quotas import ConnectionQuotas
+from broker.network.server.connection_state import State
 from broker.node.partition_metrics import (
     min_isr,
     register_lag_metrics,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from broker.groups.group_coordinator import GroupCoordinator
     from broker.groups.group_metrics import GroupMetrics
     from broker.metrics import Metrics
-    from broker.network.acceptor import Acceptor
-    from broker.network.processor import Processor
-    from broker.network.socket_server import SocketServer
+    from broker.network.server.acceptor import Acceptor
+    from broker.network.server.processor import Processor
+    from broker.network.server.socket_server import SocketServer
     from broker.node.broker_server import BrokerServer
     from broker.node.node import Node
     from broker.replication.partition import Partition

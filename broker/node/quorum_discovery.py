@@ -20,8 +20,8 @@ from typing import Any
 from broker.config.endpoints import QuorumVoter, parse_servers
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from broker.network.blocking_client import ApiNotServed, BlockingClient
-from broker.network.peer_warnings import PeerWarnings
+from broker.network.outgoing.blocking_client import ApiNotServed, BlockingClient
+from broker.network.outgoing.peer_warnings import PeerWarnings
 from broker.node.client_guards import asking_guard, controller_prefix
 from broker.node.storage_folders import is_formatted
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard

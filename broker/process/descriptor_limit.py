@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import resource
 
-from broker.network.connection_quotas import UNLIMITED
+from broker.network.limits.connection_quotas import UNLIMITED
 
 _TRIED = (65_536, 10_240)
 """What is tried where the system gives less than its hard limit; the last is macOS' OPEN_MAX."""

@@ -1,6 +1,7 @@
 """How the process logs: one line a record, to standard error, quiet unless asked.
 
-Text lines read `2026-11-21T12:30:05.123Z WARN ottla.broker.network.processor message key=value`;
+Text lines read
+`2026-11-21T12:30:05.123Z WARN ottla.broker.network.server.processor message key=value`;
 with `ottla.log.format=json` each line is one JSON object. A module's logger is
 `logging.getLogger(f"ottla.{__name__}")`, so the file's path is the logger's name. Facts go into
 `extra={"fields": {…}}`; nothing else is set up anywhere.

@@ -28,12 +28,12 @@ from broker.config.values import BrokerConfig
 from broker.loop.loop_watch import LoopWatch
 from broker.loop.scheduler import BlockingPool, LoopScheduler
 from broker.metrics import STARTING
-from broker.network.connection_quotas import UNLIMITED
-from broker.network.frame_buffer import frame_buffer
-from broker.network.listening_socket import Listener, limited
-from broker.network.memory_limit import memory_limit_bytes
-from broker.network.network_client import NetworkClient
-from broker.network.socket_server import SocketServer
+from broker.network.limits.connection_quotas import UNLIMITED
+from broker.network.limits.memory_limit import memory_limit_bytes
+from broker.network.outgoing.network_client import NetworkClient
+from broker.network.server.frame_buffer import frame_buffer
+from broker.network.server.listening_socket import Listener, limited
+from broker.network.server.socket_server import SocketServer
 from broker.node.client_guards import ClientGuards
 from broker.node.metrics_table import register_login_metrics, register_node_metrics
 from broker.node.node import Node, NodePorts

@@ -6,7 +6,7 @@ first, and only that needs a timer: adding and removing change a dict. Kafka's `
 hierarchical timing wheel for the same reason.
 
 Owns the timers. Never knows what waits, or what it means to be late. For deadlines that may be
-late by a tick, and of which nearly none ever comes, there is `broker.network.deadline_wheel`.
+late by a tick, and of which nearly none ever comes, there is `broker.loop.deadline_wheel`.
 """
 
 from __future__ import annotations

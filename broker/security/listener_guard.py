@@ -34,7 +34,7 @@ Refuse = Callable[[int, Message, ErrorCode], Message | None]
 
 
 MeetLogin: TypeAlias = Callable[[Any, memoryview, Callable[[Any], None]], Any]
-"""`broker.network.login.Login.check` of a login, by somebody else."""
+"""`broker.network.server.login.Login.check` of a login, by somebody else."""
 NamePeer: TypeAlias = "Callable[[Peer], str]"
 """A principal builder: raises NoPrincipal for who may not connect."""
 UNMAPPED = "no rule of ssl.principal.mapping.rules maps the certificate's name"

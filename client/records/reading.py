@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import BlockingClient, wait_for_answers
+from broker.network.outgoing.blocking_client import BlockingClient, wait_for_answers
 from client.cluster import LEADERS_WITHIN_S, RETRY_AFTER_S, Cluster, Partition
 from client.offsets import EARLIEST, list_offsets
 from client.refusals import Refused, why

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from broker.config.file import load_config
 from broker.config.start_error import StartError
-from broker.network.blocking_client import accepts
+from broker.network.outgoing.blocking_client import accepts
 from storage.log.checkpoints import LOCK_FILE
 
 WAIT_S = 60.0

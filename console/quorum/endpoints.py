@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import BlockingClient
+from broker.network.outgoing.blocking_client import BlockingClient
 from client.cluster import Cluster
 from client.cluster_status import METADATA_TOPIC
 from client.connection import command_guard, explain

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import Request
+from broker.network.outgoing.blocking_client import Request
 from client.cluster_status import METADATA_TOPIC
 from client.refusals import Refused, why
 from console.quorum.metadata_folder import STEP_BYTES, Shown, shown_of

@@ -1,7 +1,7 @@
 """The memory for frames, as the readers of a node's connections see it.
 
-Owns nothing: `broker.network.request_memory` counts what clients' connections hold, and says who
-waits; responses of other nodes, of which few are under way, are not counted.
+Owns nothing: `broker.network.limits.request_memory` counts what clients' connections hold, and
+says who waits; responses of other nodes, of which few are under way, are not counted.
 """
 
 from __future__ import annotations

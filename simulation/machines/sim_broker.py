@@ -18,7 +18,7 @@ from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from broker.network.request_channel import ConnectionContext
+from broker.network.server.request_channel import ConnectionContext
 from broker.node.node import Node, NodePorts
 from broker.node.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager

@@ -1,9 +1,9 @@
 """Connections between nodes: `ground.ports.Network` over the simulator's wires.
 
-Each life of a node has its own. What it is told of runs in its process: not while it is paused, and
-never after its death. A connection is made by the first request and again after a failure, as with
-`broker.network.network_client`: REFUSED where nobody listens, LOST where the other end closed it or
-died, TIMED_OUT where no answer came in time.
+Each life of a node has its own. What it is told of runs in its process: not while it is paused,
+and never after its death. A connection is made by the first request and again after a failure, as
+with `broker.network.outgoing.network_client`: REFUSED where nobody listens, LOST where the other
+end closed it or died, TIMED_OUT where no answer came in time.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
-from broker.network.request_channel import ConnectionContext, ResponseParts
+from broker.network.server.request_channel import ConnectionContext, ResponseParts
 from broker.requests.interference import Reply
 from protocol.errors import ProtocolError
 from simulation.network.sim_links import Wire

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from broker.network.login import Refusal, Said
-from broker.network.request_channel import ConnectionContext
+from broker.network.server.login import Refusal, Said
+from broker.network.server.request_channel import ConnectionContext
 from broker.requests.context import Connection, RequestContext
 from broker.requests.interference import Meeting, Reply
 from controller.authorization.rights import UNLIMITED
@@ -33,7 +33,7 @@ _REASON = "asked for by a test"
 
 
 class LoginUnderWay(Protocol):
-    """`broker.network.login.Login`."""
+    """`broker.network.server.login.Login`."""
 
     @property
     def context(self) -> ConnectionContext: ...
@@ -60,7 +60,7 @@ class LoginFaults:
     def meet(
         self, login: LoginUnderWay, frame: memoryview, later: Callable[[Said], None]
     ) -> Said | None:
-        """See `broker.network.login.Login.check`."""
+        """See `broker.network.server.login.Login.check`."""
         reply = _Reply(later)
         meeting = (
             None if login.is_bare or not self._faults.rules() else self._of(login, frame, reply)

@@ -17,7 +17,7 @@ _OWN = (OFFSETS_TOPIC, TRANSACTION_TOPIC)
 
 
 class Sockets(Protocol):
-    """Those of the broker (`broker.network.socket_server.SocketServer`)."""
+    """Those of the broker (`broker.network.server.socket_server.SocketServer`)."""
 
     def close_connections(self, reason: str, spared: Callable[[str], bool]) -> int: ...
 

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from broker.network.network_client import NetworkClient
+from broker.network.outgoing.network_client import NetworkClient
 from ottla.testing.frames import Json
 from testbed.control import Arguments, operation
 from testbed.operation_error import OperationError

@@ -24,7 +24,7 @@ Address = tuple[str, int]
 
 
 class Channels(Protocol):
-    """Makes channels (`broker.network.network_client.NetworkClient`)."""
+    """Makes channels (`broker.network.outgoing.network_client.NetworkClient`)."""
 
     def channel(self, host: str, port: int, client_id: str) -> Channel: ...
 

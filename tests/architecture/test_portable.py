@@ -45,7 +45,7 @@ HOMES = {
         "pthread_getcpuclockid",
         "sendfile",
     },
-    "broker/network/memory_limit.py": {"proc"},
+    "broker/network/limits/memory_limit.py": {"proc"},
     "broker/process/port_holder.py": {"proc"},
     "testbed/parent_death.py": {"platform", "prctl"},
     "ottla/testing/host.py": {"platform"},

@@ -382,7 +382,7 @@ def second_messages(keys: Keys, now: int) -> dict[str, bytes]:
 
 def _answers(port: int, message: bytes, second: bytes = GO_ON) -> list[Any]:
     """[error code, text, challenge, whether there is a lifetime] of each SaslAuthenticate."""
-    from broker.network.blocking_client import BlockingClient
+    from broker.network.outgoing.blocking_client import BlockingClient
     from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
     from protocol.messages.sasl_handshake import SaslHandshakeRequest
 

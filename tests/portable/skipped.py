@@ -24,12 +24,12 @@ SKIPPED = {
     ),
     "tests/unit/broker/process/test_read_ahead.py::"
     "test_modules_out_of_the_page_cache_are_asked_for": _PAGE_CACHE,
-    "tests/unit/broker/network/test_local_congestion.py::"
+    "tests/unit/broker/network/server/test_local_congestion.py::"
     "test_a_connection_keeps_its_own_where_the_system_has_no_such_algorithm": _CONGESTION,
-    "tests/unit/broker/network/test_local_congestion.py::"
+    "tests/unit/broker/network/server/test_local_congestion.py::"
     "test_a_listener_that_does_not_pace_is_left_alone": _CONGESTION,
-    "tests/unit/broker/network/test_local_congestion.py::"
+    "tests/unit/broker/network/server/test_local_congestion.py::"
     "test_connections_of_a_pacing_listener_begin_without_it": _CONGESTION,
-    "tests/unit/broker/network/test_local_congestion.py::"
+    "tests/unit/broker/network/server/test_local_congestion.py::"
     "test_a_connection_is_given_what_the_system_has_chosen": _CONGESTION,
 }

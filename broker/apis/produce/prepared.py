@@ -164,10 +164,10 @@ class _Append:
 class ExpectedProduce:
     """The next request of a client that always asks again at once, before it is there.
 
-    Where the broker looks for it instead of sleeping (`broker.network.busy_poll`), it has time
-    until the request comes, and little after that: the client's core is at rest a few microseconds
-    after its send, and to wake it takes longer than all else. So where its batch goes is looked up
-    while nobody waits, and who waits for the append is woken behind its answer.
+    Where the broker looks for it instead of sleeping (`broker.network.server.busy_poll`), it has
+    time until the request comes, and little after that: the client's core is at rest a few
+    microseconds after its send, and to wake it takes longer than all else. So where its batch goes
+    is looked up while nobody waits, and who waits for the append is woken behind its answer.
     """
 
     __slots__ = ("_acks", "_log_start", "_message", "_partition", "_records", "_replicas", "_reply",

@@ -2,14 +2,14 @@
 // The names are those of broker/requests/request_trace.py, which says what each time means.
 
 const STATIONS = {
-  received: ["Received", "network", "broker/network/connection.py", "The network processor has the whole frame of the request."],
-  taken: ["Queued", "queue", "broker/network/request_channel.py", "It gets a handler slot; it waits here only if none is free."],
+  received: ["Received", "network", "broker/network/server/connection.py", "The network processor has the whole frame of the request."],
+  taken: ["Queued", "queue", "broker/network/server/request_channel.py", "It gets a handler slot; it waits here only if none is free."],
   decoded: ["Decoded", "handler", "broker/requests/request_handler.py", "The frame is read, and it is asked what its sender may do."],
   appended: ["Appended", "log", "storage/log/unified_log.py", "The leader checks the batch, gives it its offsets and writes it to the segment file."],
   refused: ["Refused", "log", "broker/replication/partition.py", "The leader does not take the batch."],
   read: ["Read", "log", "broker/replication/partition_reads.py", "The index leads to a slice of a segment file, up to the high watermark. No record is copied."],
   waits: ["Waits", "purgatory", "broker/purgatory/delayed_operations.py", "It waits in the purgatory, and holds no handler slot meanwhile."],
-  handled: ["Returned", "handler", "broker/network/request_channel.py", "The handler is free for other requests, though this one has no answer yet."],
+  handled: ["Returned", "handler", "broker/network/server/request_channel.py", "The handler is free for other requests, though this one has no answer yet."],
   follower_read: ["Given", "follower", "broker/apis/fetch/api.py", "The follower's Fetch, which waited at the leader, is answered with the batch."],
   copied: ["Copied", "follower", "broker/replication/replica_fetcher.py", "The follower has appended the batch to its own log, as it is."],
   follower_has: ["Acked", "follower", "broker/replication/partition.py", "The follower's next Fetch asks for what comes behind it: so the leader knows that it has it."],
@@ -17,7 +17,7 @@ const STATIONS = {
   woken: ["Woken", "purgatory", "broker/purgatory/purgatory.py", "What it waited for is there: it leaves the purgatory."],
   expired: ["Expired", "purgatory", "broker/purgatory/deadlines.py", "Its time is up: it leaves the purgatory with what there is."],
   answered: ["Answered", "handler", "broker/requests/request_handler.py", "The answer is made, and goes to its connection."],
-  sending: ["Sending", "network", "broker/network/connection.py", "The loop begins to send it."],
+  sending: ["Sending", "network", "broker/network/server/connection.py", "The loop begins to send it."],
   sent: ["Sent", "client", "broker/network/file_send.py", "The kernel has all of it, on its way to the client."],
 };
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from broker.network.request_channel import ConnectionContext
+from broker.network.server.request_channel import ConnectionContext
 from broker.quotas.client_quotas import RequestLimits
 from broker.quotas.limits import SetLimits
 from broker.quotas.measured import MeasuredRate, MeasuredTokens

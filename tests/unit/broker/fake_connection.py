@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.network.request_channel import ConnectionContext
+from broker.network.server.request_channel import ConnectionContext
 
 
 class Connection(ConnectionContext):

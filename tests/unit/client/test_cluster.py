@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import ApiNotServed
+from broker.network.outgoing.blocking_client import ApiNotServed
 from client import cluster as module
 from client.cluster import Cluster, partitions_of
 from client.refusals import Refused

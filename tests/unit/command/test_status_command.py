@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import ApiNotServed
+from broker.network.outgoing.blocking_client import ApiNotServed
 from broker.security.client_guard import ClientGuard
 from client import status as client_status
 from client.cluster_status import BrokerState, ClusterStatus, QuorumState, VoterState

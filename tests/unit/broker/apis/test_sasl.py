@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker.apis.sasl import SaslApi
-from broker.network.request_channel import ConnectionContext
+from broker.network.server.request_channel import ConnectionContext
 from broker.requests.context import RequestContext
 from broker.security.logins import Logins
 from controller.authorization.rights import UNLIMITED

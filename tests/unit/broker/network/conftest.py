@@ -11,11 +11,11 @@ import uvloop
 
 from broker.config.parse import single_node_config
 from broker.loop.scheduler import BlockingPool
-from broker.network.connection import Connection
-from broker.network.connection_quotas import UNLIMITED, ConnectionQuotas
-from broker.network.creation_rates import OpenedFrom, from_anywhere
-from broker.network.listening_socket import Listener
-from broker.network.request_channel import (
+from broker.network.limits.connection_quotas import UNLIMITED, ConnectionQuotas
+from broker.network.limits.creation_rates import OpenedFrom, from_anywhere
+from broker.network.server.connection import Connection
+from broker.network.server.listening_socket import Listener
+from broker.network.server.request_channel import (
     ConnectionContext,
     Expect,
     Handle,
@@ -26,7 +26,7 @@ from broker.network.request_channel import (
     never_at_once,
     never_expected,
 )
-from broker.network.socket_server import SocketServer
+from broker.network.server.socket_server import SocketServer
 from broker.requests.context import Answer, Later
 from tests.tools.waiting import LIMIT_S, wait_until_async
 

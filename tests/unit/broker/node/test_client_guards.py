@@ -72,7 +72,7 @@ def test_a_store_that_cannot_be_read_ends_the_start_with_its_key(tmp_path: Path)
 def test_without_security_nothing_of_it_is_loaded() -> None:
     script = """
 import sys
-import broker.network.network_client, broker.network.blocking_client
+import broker.network.outgoing.network_client, broker.network.outgoing.blocking_client
 from broker.config.parse import single_node_config
 from broker.node.client_guards import ClientGuards
 ClientGuards(single_node_config({}, []), None, None, None).start(list)

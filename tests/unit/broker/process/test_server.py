@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
-from broker.network.blocking_client import BlockingClient
+from broker.network.outgoing.blocking_client import BlockingClient
 from broker.node.lifecycle import BrokerLifecycle
 from broker.process import port_holder
 from broker.process import server as process_server
@@ -35,7 +35,7 @@ from protocol.messages.incremental_alter_configs import (
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_records import UserScramCredentialRecord
 from tests.tools.waiting import LIMIT_S, wait_until_async
-from tests.unit.broker.network.virtual_time import VirtualTime
+from tests.unit.broker.network.server.virtual_time import VirtualTime
 from tests.unit.broker.process.server_fixture import config
 
 

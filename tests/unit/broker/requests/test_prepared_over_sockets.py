@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from broker.apis.fetch.api import FetchApi
-from broker.network.listening_socket import Listener
-from broker.network.request_channel import ConnectionContext
+from broker.network.server.listening_socket import Listener
+from broker.network.server.request_channel import ConnectionContext
 from broker.requests.prepared import PreparedRequests, identity_of
 from controller.authorization.rights import Rights, Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource

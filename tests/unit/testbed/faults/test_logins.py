@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broker.network.login import Refusal, Said
+from broker.network.server.login import Refusal, Said
 from ground.sim_scheduler import SimScheduler
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -67,7 +67,7 @@ class Broker:
         self.at_once = 0
 
     def send(self, frame: bytes, connection: int = 0) -> Reply:
-        """One request, as `broker.network.connection` has it handled."""
+        """One request, as `broker.network.server.connection` has it handled."""
         reply = Reply()
         self.replies.append(reply)
         view, by = memoryview(bytearray(frame))[4:], self.connections[connection]

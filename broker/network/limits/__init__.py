@@ -1,0 +1,1 @@
+"""Limits on connections, their rate and the memory of their requests."""

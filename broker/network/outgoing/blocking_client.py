@@ -1,0 +1,240 @@
+"""One connection to a broker that sends requests and waits for their answers: for commands.
+
+What a person calls (`ottla status`) has nothing else to do meanwhile, and an event loop would cost
+more start-up than the question. Owns a socket. Never used by a node: nodes talk through
+`broker.network.outgoing.network_client`.
+
+Versions are agreed on by ApiVersions, as clients do (KIP-35, KIP-511). Where the listener wants it,
+the connection is over TLS and begins with a login; `broker.security.client_guard` knows how to get
+in, and has the words for what went wrong. Several requests may be on their way (`send`): a broker
+answers them in order.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from broker.network.readiness import readable
+from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
+from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin, SpeaksTls
+from protocol.api_keys import ApiKey, messages_of
+from protocol.errors import ErrorCode, ProtocolError
+from protocol.message import Message
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.headers import RequestHeader, ResponseHeader
+from protocol.primitives import MessageBuffer
+
+RESPONSE_BYTES_MAX = 100 * 1024 * 1024
+ACCEPTS_WITHIN_S = 1.0
+_API_VERSIONS_VERSION = 3
+_TLS_ALERT = b"\x15\x03"
+"""How an answer begins by which TLS refuses who came without."""
+
+
+M = TypeVar("M", bound=Message)
+
+
+class Request(Protocol):
+    """One of the generated requests."""
+
+    API_KEY: ClassVar[int]
+    MIN_VERSION: ClassVar[int]
+    MAX_VERSION: ClassVar[int]
+    FLEXIBLE_FROM: ClassVar[int]
+
+    def write(self, out: MessageBuffer, version: int) -> None:
+        """Put its bytes at the end of `out`."""
+
+
+class ApiNotServed(Exception):
+    """The broker does not name the API, or no version that is known here."""
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether something takes a connection there, at once."""
+    try:
+        socket.create_connection((host, port), timeout=ACCEPTS_WITHIN_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def wait_for_answers(clients: Sequence[BlockingClient], timeout_s: float) -> list[BlockingClient]:
+    """Those of `clients` where an answer begins, once there is one; none after `timeout_s`."""
+    begun = [one for one in clients if one.has_unread_bytes]
+    return begun or readable(clients, timeout_s)
+
+
+CLIENT_ID = "ottla"
+
+
+class BlockingClient:
+    """A connection; every call raises OSError or ProtocolError where the broker does not answer."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        timeout_s: float,
+        client_id: str = CLIENT_ID,
+        guard: ClientGuard = PLAINTEXT_GUARD,
+    ) -> None:
+        """Connect, get in and ask which APIs are served; each wait takes at most `timeout_s`."""
+        self._client_id = client_id
+        self._correlation_id = 0
+        self._sent: deque[tuple[int, int, int]] = deque()
+        """Of each request on its way: API key, version, correlation id."""
+        self._ranges: dict[int, tuple[int, int]] = {}
+        self._answered = False
+        """Whether it answered a request that wants one to be let in."""
+        self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if guard.tls_context is not None:
+                self._socket = guard.tls_context.wrap_socket(self._socket, server_hostname=host)
+            if guard.logs_in:
+                self._log_in(guard)
+            self._agree_on_versions()
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, request: Request, version_max: int | None = None) -> Any:
+        """The answer to `request`, in the highest version that both sides know.
+
+        Raises ApiNotServed where there is none.
+        """
+        self.send(request, version_max)
+        return self._received()
+
+    def send(self, request: Request, version_max: int | None = None) -> None:
+        """Send a request whose answer is waited for later, of a version up to `version_max`.
+
+        Raises ApiNotServed where there is none.
+        """
+        low, high = self._ranges.get(request.API_KEY, (0, -1))
+        version = min(high, request.MAX_VERSION)
+        if version_max is not None:
+            version = min(version, version_max)
+        if version < max(low, request.MIN_VERSION):
+            raise ApiNotServed(f"the broker does not serve {ApiKey(request.API_KEY).name}")
+        self._send(request, version)
+
+    def receive(self, kind: type[M]) -> M:
+        """The answer to the oldest request that was sent and has none yet."""
+        answer = self._received()
+        assert isinstance(answer, kind)
+        return answer
+
+    def skip_answers(self) -> None:
+        """Read the answers that are still owed, and forget them."""
+        while self._sent:
+            self._received()
+
+    def serves(self, api_key: int) -> bool:
+        """Whether the broker names the API."""
+        return api_key in self._ranges
+
+    @property
+    def waiting(self) -> int:
+        """How many requests were sent and are not answered."""
+        return len(self._sent)
+
+    @property
+    def has_unread_bytes(self) -> bool:
+        """Whether TLS has unpacked bytes that nobody has read: a socket does not show them."""
+        pending = getattr(self._socket, "pending", None)
+        return pending is not None and pending() > 0
+
+    def fileno(self) -> int:
+        """The descriptor of its socket, to wait for."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def __enter__(self) -> BlockingClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _log_in(self, guard: ClientGuard) -> None:
+        login = guard.login(self._client_id)
+        frame: bytes | None = login.begin()
+        while frame is not None:
+            self._socket.sendall(frame)
+            try:
+                answer = self._frame()
+            except SpeaksTls:
+                raise
+            except ConnectionError as error:
+                raise ClosedInLogin from error
+            frame = login.received(bytes(answer))
+
+    def _agree_on_versions(self) -> None:
+        answer = self._exchange(ApiVersionsRequest("ottla", "1"), _API_VERSIONS_VERSION)
+        if answer.error_code != ErrorCode.NONE:
+            raise ProtocolError(f"ApiVersions: {ErrorCode(answer.error_code).name}")
+        self._ranges = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
+
+    def _exchange(self, request: Request, version: int) -> Any:
+        self._send(request, version)
+        return self._answer()
+
+    def _send(self, request: Request, version: int) -> None:
+        self._correlation_id += 1
+        out = MessageBuffer()
+        header = RequestHeader(request.API_KEY, version, self._correlation_id, self._client_id)
+        header.write(out, 2 if version >= request.FLEXIBLE_FROM else 1)
+        request.write(out, version)
+        frame = out.joined()
+        self._sent.append((request.API_KEY, version, self._correlation_id))
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def _received(self) -> Any:
+        answer = self._answer()
+        self._answered = True
+        return answer
+
+    def _answer(self) -> Any:
+        """Of the oldest request on its way."""
+        api_key, version, correlation_id = self._sent.popleft()
+        response = messages_of(ApiKey(api_key)).response
+        view = memoryview(self._frame())
+        # ApiVersions keeps the old header in every version: the client does not know any yet.
+        flexible = version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS
+        try:
+            header, pos = ResponseHeader.read(view, 0, 1 if flexible else 0)
+            if header.correlation_id != correlation_id:
+                raise ProtocolError("an answer to another request")
+            return response.read(view, pos, version)[0]
+        except (IndexError, ValueError, struct.error) as error:
+            raise ProtocolError("an answer that cannot be read: is this a Kafka broker?") from error
+
+    def _frame(self) -> bytearray:
+        """The next frame, without its size."""
+        head = self._read(4)
+        (size,) = struct.unpack(">i", head)
+        if not 0 <= size <= RESPONSE_BYTES_MAX:
+            if head.startswith(_TLS_ALERT) and not self._answered:
+                raise SpeaksTls
+            raise ProtocolError(f"an answer of {size} bytes: is this a Kafka broker?")
+        return self._read(size)
+
+    def _read(self, size: int) -> bytearray:
+        data = bytearray(size)
+        view, read = memoryview(data), 0
+        while read < size:
+            count = self._socket.recv_into(view[read:])
+            if not count:
+                if not self._answered:
+                    raise ClosedBeforeAnswer
+                raise ConnectionError("the broker closed the connection")
+            read += count
+        return data

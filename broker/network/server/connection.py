@@ -1,0 +1,589 @@
+"""One client connection: frames in, one request at a time, answers out in order.
+
+Owns: the transport's calls, and the way of a request that is answered at once. Never: what the
+connection does next (`connection_state`: its states stand there), what requests mean, how bytes
+and files are sent (`file_send`), or deadlines (`processor`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, cast
+
+from broker.network.file_send import GONE, ResponseSender
+from broker.network.limits.request_memory import RequestMemory
+from broker.network.server.busy_poll import REQUEST_BYTES, BusyPoll
+from broker.network.server.connection_state import (
+    AUTHENTICATING,
+    CLOSING,
+    READY,
+    SEND,
+    ConnectionCore,
+    Step,
+)
+from broker.network.server.hang_ups import HangUps
+from broker.network.server.request_channel import (
+    ConnectionContext,
+    RequestChannel,
+    Responder,
+    ResponseParts,
+)
+from broker.network.server.unsent_answers import UnsentAnswers
+from broker.requests.context import Answer, Expected
+from ground.ports import Blocking
+from protocol.errors import ProtocolError
+from protocol.frames.framing import FrameReader, FrameSizeError
+
+if TYPE_CHECKING:
+    from broker.network.server.login import Login, Refusal, Said
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+_TLS = "TLS"
+_NO_TLS = "the listener has no TLS: its protocol is %s"
+
+
+class ConnectionOwner(Protocol):
+    """The processor, as its connections know it."""
+
+    loop: asyncio.AbstractEventLoop
+    memory: RequestMemory
+    busy_poll: BusyPoll
+    blocking: Blocking
+    unsent: UnsentAnswers
+    hang_ups: HangUps
+
+    def connection_opened(self, connection: Connection) -> None:
+        """Its transport is up."""
+
+    def connection_closed(self, connection: Connection) -> None:
+        """Its transport is gone."""
+
+    def connection_authenticated(self, connection: Connection) -> None:
+        """It is known who is there, where that was asked."""
+
+    def frame_incomplete(self, connection: Connection) -> None:
+        """The peer has begun a frame, or has gone on with it."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol of one connection's transport, and the channel's `Requester`."""
+
+    def __init__(
+        self,
+        owner: ConnectionOwner,
+        channel: RequestChannel,
+        context: ConnectionContext,
+        reader: FrameReader,
+        sock: socket.socket | None,
+        login: Login | None = None,
+    ) -> None:
+        """`sock` is the transport's own socket; None for TLS, whose bytes go through it. `login`
+        where it is asked who is there."""
+        self.context = context
+        self.reader = reader
+        self.login = login
+        asks_first = login is not None and login.by_sasl
+        self.core = ConnectionCore(reader, channel, AUTHENTICATING if asks_first else READY)
+        # The transport asks for a buffer before each read: without a call between.
+        self.get_buffer = reader.get_buffer  # type: ignore[method-assign, assignment]
+        self.socket = sock
+        self.last_active_s = monotonic()
+        self.received_bytes = 0
+        self.asked_bytes = 0
+        """Of the last request that was answered at once."""
+        self._owner = owner
+        self._channel = channel
+        self._times = context.times
+        self._busy_poll = owner.busy_poll
+        self._transport: asyncio.Transport  # both from `connection_made` on
+        self._sender: ResponseSender
+        self._running = False
+        self._flush_announced = False
+        self._later: Responder | None = None
+        self._may_expire = False  # its session ends some time
+
+    # --- called by the transport ---------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is up."""
+        # A cast: uvloop's transports are no subclasses of asyncio's.
+        tcp = cast(asyncio.Transport, transport)
+        self._transport = tcp
+        owner = self._owner
+        self._sender = ResponseSender(
+            owner.loop, self.socket, tcp, owner.blocking, self._drained, self._send_failed
+        )
+        owner.connection_opened(self)
+        if self.login is None:
+            return
+        if self.login.by_sasl:
+            self.login.shown(self._certificate())
+        else:
+            self._identify(self.login)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the transport is to put the next bytes."""
+        return self.reader.get_buffer(sizehint)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes have come."""
+        # Nearly all that comes is one request like the one before: its answer is known when the
+        # call returns, and there is nothing to keep in between. A client that waits for it has its
+        # core at rest a few microseconds later, so all else comes behind the answer.
+        tried = False
+        if self.core.state is READY and not self._may_expire:
+            frame = self.reader.only_frame(nbytes)
+            if frame is not None:
+                received_s = 0.0 if self._times is None else monotonic()
+                answer = self._channel.handle_at_once(self, frame)
+                if answer is not None:
+                    self._answered_at_once(answer, nbytes, received_s)
+                    return
+                tried = True
+        self.last_active_s = monotonic()
+        self.received_bytes += nbytes
+        self.core.received(nbytes)
+        self._go_on(tried)
+
+    def eof_received(self) -> bool:
+        """The peer will send no more. True: the transport is closed by us, in its turn."""
+        if self.socket is None:  # asyncio's TLS closes it now, whatever is said
+            self._hung_up()
+            return False
+        self._owner.hang_ups.add(self._hung_up)
+        return True
+
+    def _hung_up(self) -> None:
+        self.core.end_of_input()
+        self._go_on()
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone, whoever closed it."""
+        self.core.lost()
+        self._let_go()
+        self._sender.close()
+        self._channel.forget(self)
+        self._owner.connection_closed(self)
+        # No cycle is left of it.
+        self._transport = GONE
+        if self.login is not None:
+            self.login.close()
+
+    def pause_writing(self) -> None:
+        """Copying path: the transport's buffer is full."""
+        self._sender.transport_paused()
+
+    def resume_writing(self) -> None:
+        """Copying path: the transport's buffer has emptied."""
+        self._sender.transport_resumed()
+
+    # --- called by the channel and its responders ----------------------------------------------
+
+    def answer(self, parts: ResponseParts | None) -> None:
+        """The answer to the request under way has come, during the handler's call or later."""
+        mute_ms = self.context.take_mute_ms() if self.context.mute_ms else 0
+        if not self.core.answered(parts, mute_ms > 0):
+            return
+        if self._times is not None:
+            self._times.answered(monotonic(), mute_ms / 1000, leaves=parts is not None)
+        if mute_ms:
+            self._owner.loop.call_later(mute_ms / 1000, self._unmute)
+        if not self._running:
+            self._go_on_behind_handler()
+
+    def later(self) -> Responder:
+        """The request that is being tried at once is under way: its answer comes later."""
+        self.core.under_way()
+        if self._times is not None:
+            self._times.received(monotonic())
+        self._later = Responder(self)
+        return self._later
+
+    def close_after_answers(self, last: ResponseParts | None = None) -> None:
+        """Close once what has been answered is sent, and `last`, an answer or a part of one."""
+        self.core.leave()
+        self.core.answered(last)
+        self._go_on_behind_handler()
+
+    def fail(self, error: BaseException) -> None:
+        """Close at once; nothing that the peer sent after this can be understood.
+
+        Answers to the requests before it leave first, as far as the kernel takes them.
+        """
+        if self.core.abort():
+            _log.info("closing %s: %s", self.context.connection_id, error)
+            self._go_on()
+
+    def keep(self, frame: memoryview) -> memoryview:
+        """Return the frame of the request under way, or a copy, which is good until its answer."""
+        return self.reader.hold(frame)
+
+    def resume(self) -> None:
+        """The channel has room again."""
+        self.core.room()
+        self._go_on()
+
+    def leaves_queue(self) -> None:
+        """The request that waited in the channel's queue has its handler now."""
+        if self._times is not None:
+            self._times.begun(monotonic())
+
+    def handled(self) -> None:
+        """That handler has returned."""
+        if self._times is not None:
+            self._times.handled(monotonic())
+
+    def flush(self) -> None:
+        """No handler is on the stack any more: send the answers given meanwhile."""
+        self._flush_announced = False
+        self._go_on()
+
+    # --- called by the busy poll ---------------------------------------------------------------
+
+    @property
+    def can_receive(self) -> bool:
+        """Whether the peer's next bytes may be taken past the transport."""
+        core = self.core
+        if core.state is not READY or core.paused or self._may_expire:
+            return False
+        return self.socket is not None
+
+    def expect(self, message: memoryview) -> Expected | None:
+        """Prepare for a request like the last one, if it may be the next; see `RequestChannel`."""
+        return None if self.reader.in_progress else self._channel.expect(self, message)
+
+    def answer_expected(self, expected: Expected) -> bool:
+        """Answer a request that has come as it was expected. False: it goes the usual way."""
+        received_s = 0.0 if self._times is None else monotonic()
+        answer = self._channel.handle_expected(self, expected)
+        if answer is None:
+            return False
+        try:
+            self._answered_at_once(answer, self.asked_bytes, received_s)
+        finally:
+            self._channel.settle(expected)
+        return True
+
+    # --- called by the processor ---------------------------------------------------------------
+
+    def shut_down(self) -> None:
+        """Take no further request; close when the one under way is answered."""
+        self.core.leave()
+        self._go_on()
+
+    def abort(self, reason: str) -> None:
+        """Close now, whatever is under way."""
+        if self.core.abort():
+            _log.info("closing %s: %s", self.context.connection_id, reason)
+            self._go_on()
+
+    @property
+    def pending_bytes(self) -> int:
+        """Answer bytes that the peer has not taken yet."""
+        return self._sender.pending_bytes
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Of these, what is in memory; over TLS what is encrypted, too."""
+        held = self._sender.held_bytes
+        return held if self.socket is not None else held + self._transport.get_write_buffer_size()
+
+    @property
+    def sent_bytes(self) -> int:
+        """Answer bytes that it has taken, since it began."""
+        return self._sender.sent_bytes
+
+    # --- what the core says --------------------------------------------------------------------
+
+    def _go_on(self, tried: bool = False) -> None:
+        """Do what is to be done, until there is nothing more. `tried`: the first request cannot be
+        answered at once."""
+        core, channel = self.core, self._channel
+        outer = self._running
+        if outer and core.state is not CLOSING:
+            return  # from a handler's call, whose caller goes on
+        self._running = True
+        try:
+            while (todo := core.next()) is not None:
+                if isinstance(todo, memoryview):
+                    self._handle(todo, tried)
+                    tried = False
+                elif todo is SEND:
+                    self._send()
+                else:
+                    _DO[todo](self)
+        except ProtocolError as error:
+            self._running = outer
+            self._not_understood(error)
+        finally:
+            self._running = outer
+            if channel.answered and not channel.handling:
+                channel.flush_answered()
+
+    def _not_understood(self, error: ProtocolError) -> None:
+        """What the peer has sent is no request."""
+        context, how, reason = self.context, "", str(error)
+        if isinstance(error, FrameSizeError) and error.begins_tls and self.socket is not None:
+            how, reason = _TLS, _NO_TLS % context.security_protocol
+        if self.core.state is AUTHENTICATING and self.login is not None:
+            self._refuse(self.login, self.login.refusal(reason, how))
+            return
+        if how:
+            context.refused(how, reason)
+        self.fail(error)
+
+    def _go_on_behind_handler(self) -> None:
+        """Go on, but not on the stack of somebody else's request."""
+        if self._running:
+            return
+        if not self._channel.handling:
+            self._go_on()
+        elif not self._flush_announced:
+            self._flush_announced = True
+            self._channel.answered.append(self)
+
+    def _handle(self, frame: memoryview, tried: bool) -> None:
+        login, channel = self.login, self._channel
+        if login is not None:
+            if self.core.state is AUTHENTICATING:
+                self._check(login, frame)
+                return
+            if self._may_expire and self._minds_session(login, frame):
+                return
+        answer = None
+        if self._times is not None:
+            self._times.received(monotonic())
+        if not tried:
+            answer = channel.handle_at_once(self, frame)
+        if answer is None:
+            if channel.slot_free:
+                channel.handle_now(self, frame)
+                self.handled()
+            else:
+                channel.enqueue(self, frame, self.reader.keep)
+        elif self._later is None:
+            self.answer(answer or None)
+        else:
+            self.handled()
+            self._wait_for(answer)
+
+    # --- before it is known who is there -------------------------------------------------------
+
+    def _check(self, login: Login, frame: memoryview) -> None:
+        """A frame of one who logs in by SASL."""
+        self._channel.begin_turn()
+        said = login.check(frame, partial(self._checked, login))
+        if said is None:
+            self.core.asks()
+        else:
+            self._take_said(login, said)
+
+    def _checked(self, login: Login, said: Said) -> None:
+        """What was to be asked for that is known."""
+        if self.core.told():
+            self._take_said(login, said)
+            self._go_on()
+
+    def _take_said(self, login: Login, said: Said) -> None:
+        if not isinstance(said, bytes):
+            self._refuse(login, said)
+            return
+        if said:
+            self.core.said(said)
+        if login.complete:
+            self._may_expire = login.may_expire
+            self.core.authenticated()
+            self._owner.connection_authenticated(self)
+
+    def _minds_session(self, login: Login, frame: memoryview) -> bool:
+        """Whether the frame is one by which the client logs in again. Raises ProtocolError where
+        it did not do so in time."""
+        if not login.takes(frame):
+            if login.is_over:
+                raise ProtocolError("its login has ended, and it has not logged in again")
+            return False
+        said = login.check(frame, partial(self._take_renewal, login))
+        if said is not None:
+            self._take_renewal(login, said)
+        return True
+
+    def _take_renewal(self, login: Login, said: Said) -> None:
+        """What is said to one who logs in again, at once or later."""
+        if self.core.state is CLOSING:
+            return
+        if isinstance(said, bytes):
+            self._may_expire = login.may_expire
+            self.answer(said)
+        else:
+            self._refuse(login, said)
+
+    def _identify(self, login: Login) -> None:
+        """One that is known by its certificate, or by nothing."""
+        refusal = login.identify(self._certificate())
+        if refusal is None:
+            self._owner.connection_authenticated(self)
+        else:
+            self._refuse(login, refusal)
+
+    def _certificate(self) -> bytes | None:
+        """What the peer has shown to the TLS layer, in DER."""
+        tls = self._transport.get_extra_info("ssl_object")
+        if tls is None:
+            return None
+        shown: bytes | None = tls.getpeercert(True)
+        return shown
+
+    def _refuse(self, login: Login, refusal: Refusal) -> None:
+        login.failed(refusal)
+        self.core.refused()
+        if refusal.delayed and login.refusal_delay_s:
+            self._owner.loop.call_later(login.refusal_delay_s, self._say_refused, refusal)
+            self._go_on()
+        else:
+            self._say_refused(refusal)
+
+    def _say_refused(self, refusal: Refusal) -> None:
+        if self.core.state is not CLOSING:
+            if refusal.answer:
+                self.core.said(refusal.answer)
+            self.core.leave()
+            self._go_on()
+
+    def _answered_at_once(self, answer: Answer, request_bytes: int, received_s: float) -> None:
+        """Send the answer to a request that was never under way; empty: there is none, or later."""
+        times = self._times
+        answered_s = 0.0 if times is None else monotonic()
+        if self._later is not None:
+            now_s = monotonic()
+            if times is not None:
+                times.put_off(received_s, answered_s)
+            self._wait_for(answer)
+        else:
+            try:
+                if isinstance(answer, bytes):
+                    sent = not answer or self._sender.send(answer)
+                    now_s = monotonic()
+                    if sent and answer and request_bytes <= REQUEST_BYTES:
+                        self._busy_poll.answered(self, now_s)
+                else:
+                    sent = self._sender.send_parts(answer)
+                    now_s = monotonic()
+                if not sent:
+                    self._leaves_late(received_s, answered_s)
+                elif times is not None and (metrics := times.metrics) is not None:
+                    metrics.at_once(answered_s - received_s, now_s - received_s)
+            except (OSError, ValueError) as error:
+                now_s = monotonic()
+                self._send_failed(error)
+        self.last_active_s = now_s
+        self.received_bytes += request_bytes
+        self.asked_bytes = request_bytes
+        if self._channel.answered:
+            self._channel.flush_answered()
+
+    def _leaves_late(self, received_s: float, answered_s: float) -> None:
+        """The kernel does not take all of the answer to a request that was answered at once."""
+        if self._times is not None:
+            self._times.leaves_late(received_s, answered_s)
+        self._blocked()
+
+    def _wait_for(self, failure: Answer) -> None:
+        """The answer comes later; or it failed after it had begun to wait, and this says so."""
+        later, self._later = self._later, None
+        if failure and later is not None:
+            later(failure)
+
+    def _send(self) -> None:
+        sender, out = self._sender, self.core.take_answers()
+        times = self._times
+        if times is not None:
+            times.sending(monotonic())
+        try:
+            if len(out) > 1:
+                for parts in out:
+                    if isinstance(parts, (bytes, bytearray, memoryview)):
+                        sender.push(parts)
+                    else:
+                        for part in parts:
+                            sender.push(part)
+                sent = sender.flush()
+            elif isinstance(out[0], (bytes, bytearray, memoryview)):
+                sent = sender.send(out[0])
+            else:
+                sent = sender.send_parts(out[0])
+            if not sent:
+                self._blocked()
+            elif times is not None:
+                times.sent(monotonic())
+        except (OSError, ValueError) as error:
+            self._send_failed(error)
+
+    def _blocked(self) -> None:
+        self.core.blocked()
+        self._owner.unsent.add(self)
+
+    def _drained(self) -> None:
+        self.last_active_s = monotonic()
+        if self._times is not None:
+            self._times.sent(self.last_active_s)
+        self.core.drained()
+        self._go_on()
+
+    def _send_failed(self, error: Exception) -> None:
+        if self.core.abort():
+            name = self.context.connection_id
+            if isinstance(error, (ConnectionError, TimeoutError)):
+                _log.debug("%s is gone: %s", name, error)
+            else:
+                _log.warning("closing %s: cannot send: %s", name, error)
+            self._go_on()
+
+    def _turn(self) -> None:
+        self.core.turn()
+        self._go_on()
+
+    def _unmute(self) -> None:
+        self.core.unmuted()
+        self._go_on()
+
+    def _memory_granted(self) -> None:
+        self.core.memory_granted()
+        self._go_on()
+
+    def _await_rest(self) -> None:
+        self.core.rest_awaited(monotonic())
+        self._owner.frame_incomplete(self)
+
+    def _close(self) -> None:
+        self._let_go()
+        self._transport.close()
+
+    def _abort(self) -> None:
+        self._let_go()
+        self._sender.close()
+        self._transport.abort()
+
+    def _let_go(self) -> None:
+        self.context.ended()
+        self._owner.memory.forget(self._memory_granted)
+
+
+_DO: dict[Step, Callable[[Connection], object]] = {
+    Step.PAUSE: lambda self: self._transport.pause_reading(),
+    Step.RESUME: lambda self: self._transport.resume_reading(),
+    Step.YIELD: lambda self: self._owner.loop.call_soon(self._turn),
+    Step.STALL: lambda self: self._channel.stall(self),
+    Step.AWAIT_MEMORY: lambda self: self._owner.memory.wait(
+        self.reader.wanted_bytes, self._memory_granted
+    ),
+    Step.AWAIT_REST: Connection._await_rest,
+    Step.CLOSE: Connection._close,
+    Step.ABORT: Connection._abort,
+}

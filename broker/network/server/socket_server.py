@@ -1,0 +1,373 @@
+"""The server's sockets: an Acceptor per listener, its processors, and the request channel of all.
+
+Owns: listening sockets, the order of starting and stopping. Never: requests or their bytes.
+Follows Kafka's `SocketServer`: `num.network.threads` processors a listener, connections given to
+them in turn; limits of connections as in `connection_quotas` (KIP-402).
+
+    server = SocketServer(listeners, config, handle, io_pool)
+    await server.start()        # bound, not accepting yet: `ports` are known, and can be advertised
+    server.accept()
+    await server.stop(timeout_s)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import logging
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from broker.config.values import BrokerConfig
+from broker.loop.scheduler import BlockingPool
+from broker.network.limits.connection_quotas import UNLIMITED, ConnectionQuotas
+from broker.network.limits.creation_rates import OpenedFrom, from_anywhere
+from broker.network.limits.request_memory import RequestMemory
+from broker.network.server.acceptor import Acceptor
+from broker.network.server.busy_poll import BusyPoll
+from broker.network.server.delayed_closes import DelayedCloses
+from broker.network.server.handshakes import Handshakes
+from broker.network.server.listening_socket import Listener, bind, limited
+from broker.network.server.network_parts import NetworkParts
+from broker.network.server.processor import Processor
+from broker.network.server.request_channel import (
+    Expect,
+    Handle,
+    HandleAtOnce,
+    RequestChannel,
+    never_at_once,
+    never_expected,
+)
+from broker.network.server.unsent_answers import UnsentAnswers
+from broker.network.socket_calls import thread_cpu_clock
+from broker.quotas.sampled_rate import Window
+from broker.security.logins import Logins
+from protocol.frames.framing import SCRATCH_BYTES, SIZE_BYTES
+from protocol.ip_address import address_of_socket, without_zone
+
+_log = logging.getLogger(f"ottla.{__name__}")
+
+_ABORT_TIMEOUT_S = 5.0
+_CLOSES_PER_TURN = 64
+_OPENING_S = 0.3
+"""Connections that are not up yet cannot be given up: the time until the next look."""
+_CHANGEABLE = (
+    "max_connection_creation_rate",
+    "max_connections",
+    "max_connections_per_ip",
+    "max_connections_per_ip_overrides",
+    "num_network_threads",
+)
+
+
+class SocketServer:
+    """All listeners of one node: see the module."""
+
+    def __init__(
+        self,
+        listeners: Sequence[Listener],
+        config: BrokerConfig,
+        handle: Handle,
+        io_pool: BlockingPool,
+        loop: asyncio.AbstractEventLoop | None = None,
+        on_closed: Callable[[str], None] | None = None,
+        at_once: HandleAtOnce = never_at_once,
+        expect: Expect = never_expected,
+        room: Callable[[], int] = lambda: UNLIMITED,
+        opened_from: OpenedFrom = from_anywhere,
+    ) -> None:
+        """`config` has the real limits of `queued.max.request.bytes` and of
+        `ottla.queued.max.response.bytes`, not -1. Jobs of `io_pool` hold the handler slots.
+        `on_closed(connection id)`: one is gone. `room()`: how many more connections there are
+        descriptors for. `opened_from` knows how many connections an address may make."""
+        self.loop = loop or asyncio.get_running_loop()
+        self.config = config
+        self.memory = _memory(config, self.loop)
+        self.channel = RequestChannel(
+            handle,
+            io_pool,
+            config.queued_max_requests,
+            self.loop.call_soon,
+            at_once,
+            expect,
+            self.memory,
+            config.ottla_requests_turn_ms / 1000.0,
+            time.perf_counter,
+        )
+        self.unsent = UnsentAnswers(
+            config.ottla_queued_max_response_bytes, time.monotonic, self.loop.call_later
+        )
+        self.busy_poll = BusyPoll(self.loop.call_soon)
+        self.quotas = _quotas(config, room, opened_from)
+        self.throttled = DelayedCloses(self.loop, config.ottla_throttled_connections_max)
+        self._cpu_clock = thread_cpu_clock()  # the loop's
+        self.acceptors: list[Acceptor] = []
+        self._makers: dict[Acceptor, Callable[[], Processor]] = {}
+        self._processor_ids = itertools.count()
+        self._resolving: asyncio.Task[None] | None = None
+        self._shedding: asyncio.TimerHandle | None = None
+        self._listeners = listeners
+        self.io_pool = io_pool
+        self._parts = NetworkParts(
+            loop=self.loop,
+            config=config,
+            channel=self.channel,
+            busy_poll=self.busy_poll,
+            blocking=io_pool,
+            quotas=self.quotas,
+            memory=self.memory,
+            unsent=self.unsent,
+            scratch=bytearray(SCRATCH_BYTES),
+            on_closed=on_closed,
+        )
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Listener name → the port it is bound to; after `start`."""
+        return {acceptor.listener.name: acceptor.port for acceptor in self.acceptors}
+
+    @property
+    def processors(self) -> list[Processor]:
+        """Of all listeners; those that only keep what they have, too."""
+        return [p for one in self.acceptors for p in (*one.processors, *one.leaving)]
+
+    @property
+    def connection_count(self) -> int:
+        """Open connections of all listeners, those included that are not served."""
+        return self.quotas.total + len(self.throttled)
+
+    @property
+    def busy_s(self) -> float:
+        """CPU seconds that the loop has used: all its processors together."""
+        return self._cpu_clock()
+
+    @property
+    def unsent_answers(self) -> int:
+        """Connections with answers that their clients have not taken yet."""
+        return sum(one.unsent_answers for one in self.processors)
+
+    @property
+    def quiet_s(self) -> float:
+        """For how long nothing has come or left on any connection."""
+        last = max((p.last_active_s for p in self.processors), default=0.0)
+        return time.monotonic() - last
+
+    async def start(self, *, accept: bool = True) -> None:
+        """Bind all listeners, then accept; OSError, and nothing bound, if one cannot be bound.
+
+        With `accept` False, connections wait in the backlog until `accept()`.
+        """
+        try:
+            overrides = await self._per_ip_overrides(self.config)
+            self.quotas.limit_addresses(self.config.max_connections_per_ip, overrides)
+            for listener in self._listeners:
+                await self._add_listener(listener)
+        except BaseException:
+            for acceptor in self.acceptors:
+                acceptor.close()
+            self.acceptors.clear()
+            self._makers.clear()
+            raise
+        if accept:
+            self.accept()
+
+    def accept(self) -> None:
+        """Take connections from now on."""
+        for acceptor in self.acceptors:
+            acceptor.start()
+
+    def stop_accepting(self) -> None:
+        """Close the listening sockets; connections go on."""
+        for acceptor in self.acceptors:
+            acceptor.close()
+        self.throttled.close_all()
+        for pending in (self._resolving, self._shedding):
+            if pending is not None:
+                pending.cancel()
+
+    async def stop(self, timeout_s: float = 5.0) -> None:
+        """Stop accepting, answer the requests under way, close all connections.
+
+        What is not answered, or not taken by its peer, within `timeout_s` is cut off. The pool is
+        its owner's to close, after this.
+        """
+        self.stop_accepting()
+        for processor in self.processors:
+            processor.shut_down()
+        try:
+            async with asyncio.timeout(timeout_s):
+                for processor in self.processors:
+                    await processor.wait_empty()
+        except TimeoutError:
+            self.close_connections("the broker stops")
+            try:
+                async with asyncio.timeout(_ABORT_TIMEOUT_S):
+                    for processor in self.processors:
+                        await processor.wait_empty()
+            except TimeoutError:  # what else is to be stopped, the logs first of all, still is
+                _log.error("%d connection(s) did not close: this is a bug", self.connection_count)
+        for processor in self.processors:
+            processor.close()
+
+    def close_connections(
+        self, reason: str, spared: Callable[[str], bool] = lambda _: False
+    ) -> int:
+        """Close those that are open now, at once, but the `spared`, by their ids; new ones are
+        taken. How many there were."""
+        return sum(processor.abort(reason, spared) for processor in self.processors)
+
+    # --- limits that change --------------------------------------------------------------------
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Limits of connections and numbers of processors are those of `config` from now on, and
+        nothing else of it. What is open on a listener or from an address stays; what the broker
+        has too many is closed, the least recently used ones first."""
+        before = self.config
+        self.config = before._replace(**{key: getattr(config, key) for key in _CHANGEABLE})
+        self.quotas.limit_broker(config.max_connections, config.max_connection_creation_rate)
+        for acceptor in self.acceptors:
+            own = limited(acceptor.listener, config)
+            self.quotas.limit_listener(
+                own.name, own.max_connections, own.max_connection_creation_rate
+            )
+            self._resize(acceptor, own.num_network_threads or 1)
+        if _of_addresses(before) != _of_addresses(config):
+            if self._resolving is not None:
+                self._resolving.cancel()
+            self._resolving = self.loop.create_task(self._limit_addresses(config))
+        self.close_excess_connections()
+
+    async def _limit_addresses(self, config: BrokerConfig) -> None:
+        """A name may take a while to become addresses."""
+        try:
+            overrides = await self._per_ip_overrides(config)
+        except OSError as error:
+            _log.error("%s: the limits of addresses stay as they are", error.strerror)
+        else:
+            self.quotas.limit_addresses(config.max_connections_per_ip, overrides)
+
+    async def _per_ip_overrides(self, config: BrokerConfig) -> dict[str, int]:
+        return {
+            address: limit
+            for host, limit in config.max_connections_per_ip_overrides.items()
+            for address in await _addresses_of_override(self.loop, host)
+        }
+
+    def _resize(self, acceptor: Acceptor, count: int) -> None:
+        """Deal connections out to so many processors."""
+        kept = acceptor.processors[:count]
+        made = [self._makers[acceptor]() for _ in range(count - len(kept))]
+        acceptor.deal_out_to([*kept, *made])
+        acceptor.drop_empty()
+
+    def close_excess_connections(self) -> None:
+        """Of those over the broker's limit, unprotected listeners give up the least recently used
+        ones; a few a turn, for there may be many."""
+        if self.quotas.total <= self.quotas.max_connections:
+            return
+        held = [
+            (connection, bool(self.quotas.exceeded_by(acceptor.listener.name)))
+            for acceptor in self.acceptors
+            for processor in (*acceptor.processors, *acceptor.leaving)
+            for connection in processor.connections()
+        ]
+        closing = sum(connection.context.closed for connection, _ in held)
+        excess = self.quotas.total - self.quotas.max_connections - closing
+        given_up = heapq.nsmallest(
+            min(excess, _CLOSES_PER_TURN),
+            (one for one, may in held if may and not one.context.closed),
+            key=lambda connection: connection.last_active_s,
+        )
+        for connection in given_up:
+            connection.abort("max.connections is exceeded")
+        opening = self.quotas.total - len(held)
+        if excess > len(given_up) and (given_up or opening) and self._shedding is None:
+            delay_s = 0.0 if given_up else _OPENING_S
+            self._shedding = self.loop.call_later(delay_s, self._shed_more)
+
+    def _shed_more(self) -> None:
+        self._shedding = None
+        self.close_excess_connections()
+
+    def _shares_its_port(self, listener: Listener) -> bool:
+        """Whether another listener has the port too, on an address of the other family."""
+        return listener.port != 0 and any(
+            one.port == listener.port for one in self._listeners if one is not listener
+        )
+
+    async def _add_listener(self, listener: Listener) -> None:
+        self.quotas.add_listener(
+            listener.name, listener.max_connections, listener.max_connection_creation_rate
+        )
+        sock = await bind(self.loop, listener, self.config, self._shares_its_port(listener))
+        handshakes = Handshakes(self.loop, self.config.ottla_tls_handshakes_max)
+        logged = self.config.ottla_authentication_failures_logged_per_second
+        logins = Logins(listener.name, logged, time.monotonic)
+        if listener.guard is not None:
+            logins = listener.guard.logins
+        make = partial(self._make_processor, listener, handshakes, logins)
+        count = listener.num_network_threads or self.config.num_network_threads
+        acceptor = Acceptor(
+            self.loop,
+            listener,
+            sock,
+            [make() for _ in range(count)],
+            self.quotas,
+            self.close_excess_connections,
+            self.throttled,
+        )
+        self._makers[acceptor] = make
+        self.acceptors.append(acceptor)
+
+    def _make_processor(
+        self, listener: Listener, handshakes: Handshakes, logins: Logins
+    ) -> Processor:
+        return Processor(
+            self._parts,
+            next(self._processor_ids),
+            listener,
+            handshakes,
+            logins,
+            is_between_brokers=self._is_between_brokers(listener),
+        )
+
+    def _is_between_brokers(self, listener: Listener) -> bool:
+        """Whether no client uses it, as far as the configuration tells."""
+        return len(self._listeners) > 1 and listener.name == self.config.inter_broker_listener_name
+
+
+def _memory(config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> RequestMemory:
+    frame_max = config.socket_request_max_bytes + SIZE_BYTES
+    return RequestMemory(config.queued_max_request_bytes, frame_max, loop.call_soon)
+
+
+def _quotas(
+    config: BrokerConfig, room: Callable[[], int], opened_from: OpenedFrom
+) -> ConnectionQuotas:
+    return ConnectionQuotas(
+        config.max_connections,
+        config.max_connections_per_ip,
+        None,
+        config.inter_broker_listener_name,
+        room,
+        config.max_connection_creation_rate,
+        opened_from,
+        Window(config.quota_window_num, config.quota_window_size_seconds * 1000),
+    )
+
+
+def _of_addresses(config: BrokerConfig) -> tuple[int, Mapping[str, int]]:
+    return config.max_connections_per_ip, config.max_connections_per_ip_overrides
+
+
+async def _addresses_of_override(loop: asyncio.AbstractEventLoop, host: str) -> list[str]:
+    """What a host of `max.connections.per.ip.overrides` resolves to; OSError names the key."""
+    try:
+        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        text = f"max.connections.per.ip.overrides: {host}: {error.strerror}"
+        raise OSError(error.errno, text) from error
+    return [without_zone(address_of_socket(info[4])) for info in found]
