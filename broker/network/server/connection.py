@@ -1,8 +1,8 @@
 """One client connection: frames in, one request at a time, answers out in order.
 
 Owns: the transport's calls, and the way of a request that is answered at once. Never: what the
-connection does next (`connection_state`: its states stand there), what requests mean, how bytes
-and files are sent (`file_send`), or deadlines (`processor`).
+connection does next (`connection_state`: its states stand there), who is there (`login_flow`),
+what requests mean, how bytes and files are sent (`file_send`), or deadlines (`processor`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -40,7 +39,7 @@ from protocol.errors import ProtocolError
 from protocol.frames.framing import FrameReader, FrameSizeError
 
 if TYPE_CHECKING:
-    from broker.network.server.login import Login, Refusal, Said
+    from broker.network.server.login_flow import LoginFlow
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
@@ -81,7 +80,7 @@ class Connection(asyncio.BufferedProtocol):
         context: ConnectionContext,
         reader: FrameReader,
         sock: socket.socket | None,
-        login: Login | None = None,
+        login: LoginFlow | None = None,
     ) -> None:
         """`sock` is the transport's own socket; None for TLS, whose bytes go through it. `login`
         where it is asked who is there."""
@@ -120,12 +119,8 @@ class Connection(asyncio.BufferedProtocol):
             owner.loop, self.socket, tcp, owner.blocking, self._drained, self._send_failed
         )
         owner.connection_opened(self)
-        if self.login is None:
-            return
-        if self.login.by_sasl:
-            self.login.shown(self._certificate())
-        else:
-            self._identify(self.login)
+        if self.login is not None:
+            self.login.begin(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the transport is to put the next bytes."""
@@ -271,6 +266,30 @@ class Connection(asyncio.BufferedProtocol):
             self._channel.settle(expected)
         return True
 
+    # --- called by the login -------------------------------------------------------------------
+
+    def certificate(self) -> bytes | None:
+        """Return what the peer has shown to the TLS layer, in DER."""
+        tls = self._transport.get_extra_info("ssl_object")
+        if tls is None:
+            return None
+        shown: bytes | None = tls.getpeercert(True)
+        return shown
+
+    def logged_in(self, may_expire: bool) -> None:
+        """It is known who is there; `may_expire`: this login ends some time."""
+        self._may_expire = may_expire
+        self._owner.connection_authenticated(self)
+
+    def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
+        """The client has logged in again, or goes on with it; `answer` is for its frame."""
+        self._may_expire = may_expire
+        self.answer(answer)
+
+    def login_went_on(self) -> None:
+        """The core has heard from the login, outside of any frame's turn."""
+        self._go_on()
+
     # --- called by the processor ---------------------------------------------------------------
 
     def shut_down(self) -> None:
@@ -333,7 +352,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(error, FrameSizeError) and error.begins_tls and self.socket is not None:
             how, reason = _TLS, _NO_TLS % context.security_protocol
         if self.core.state is AUTHENTICATING and self.login is not None:
-            self._refuse(self.login, self.login.refusal(reason, how))
+            self.login.refuse(reason, how)
             return
         if how:
             context.refused(how, reason)
@@ -353,9 +372,9 @@ class Connection(asyncio.BufferedProtocol):
         login, channel = self.login, self._channel
         if login is not None:
             if self.core.state is AUTHENTICATING:
-                self._check(login, frame)
+                login.take(frame)
                 return
-            if self._may_expire and self._minds_session(login, frame):
+            if self._may_expire and login.takes_renewal(frame):
                 return
         answer = None
         if self._times is not None:
@@ -373,88 +392,6 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self.handled()
             self._wait_for(answer)
-
-    # --- before it is known who is there -------------------------------------------------------
-
-    def _check(self, login: Login, frame: memoryview) -> None:
-        """A frame of one who logs in by SASL."""
-        self._channel.begin_turn()
-        said = login.check(frame, partial(self._checked, login))
-        if said is None:
-            self.core.asks()
-        else:
-            self._take_said(login, said)
-
-    def _checked(self, login: Login, said: Said) -> None:
-        """What was to be asked for that is known."""
-        if self.core.told():
-            self._take_said(login, said)
-            self._go_on()
-
-    def _take_said(self, login: Login, said: Said) -> None:
-        if not isinstance(said, bytes):
-            self._refuse(login, said)
-            return
-        if said:
-            self.core.said(said)
-        if login.complete:
-            self._may_expire = login.may_expire
-            self.core.authenticated()
-            self._owner.connection_authenticated(self)
-
-    def _minds_session(self, login: Login, frame: memoryview) -> bool:
-        """Whether the frame is one by which the client logs in again. Raises ProtocolError where
-        it did not do so in time."""
-        if not login.takes(frame):
-            if login.is_over:
-                raise ProtocolError("its login has ended, and it has not logged in again")
-            return False
-        said = login.check(frame, partial(self._take_renewal, login))
-        if said is not None:
-            self._take_renewal(login, said)
-        return True
-
-    def _take_renewal(self, login: Login, said: Said) -> None:
-        """What is said to one who logs in again, at once or later."""
-        if self.core.state is CLOSING:
-            return
-        if isinstance(said, bytes):
-            self._may_expire = login.may_expire
-            self.answer(said)
-        else:
-            self._refuse(login, said)
-
-    def _identify(self, login: Login) -> None:
-        """One that is known by its certificate, or by nothing."""
-        refusal = login.identify(self._certificate())
-        if refusal is None:
-            self._owner.connection_authenticated(self)
-        else:
-            self._refuse(login, refusal)
-
-    def _certificate(self) -> bytes | None:
-        """What the peer has shown to the TLS layer, in DER."""
-        tls = self._transport.get_extra_info("ssl_object")
-        if tls is None:
-            return None
-        shown: bytes | None = tls.getpeercert(True)
-        return shown
-
-    def _refuse(self, login: Login, refusal: Refusal) -> None:
-        login.failed(refusal)
-        self.core.refused()
-        if refusal.delayed and login.refusal_delay_s:
-            self._owner.loop.call_later(login.refusal_delay_s, self._say_refused, refusal)
-            self._go_on()
-        else:
-            self._say_refused(refusal)
-
-    def _say_refused(self, refusal: Refusal) -> None:
-        if self.core.state is not CLOSING:
-            if refusal.answer:
-                self.core.said(refusal.answer)
-            self.core.leave()
-            self._go_on()
 
     def _answered_at_once(self, answer: Answer, request_bytes: int, received_s: float) -> None:
         """Send the answer to a request that was never under way; empty: there is none, or later."""

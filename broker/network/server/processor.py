@@ -273,9 +273,15 @@ class Processor:
         guard = self._listener.guard
         if guard is None:
             return Connection(self, self._channel, context, reader, sock)
-        from broker.network.server.login import Login  # not loaded where nobody is asked who it is
+        # Not loaded where nobody is asked who it is.
+        from broker.network.server.login import Login
+        from broker.network.server.login_flow import LoginFlow
 
-        login = Login(guard, context, self._channel, reader, _wall_ms)
+        login = LoginFlow(
+            Login(guard, context, self._channel, reader, _wall_ms),
+            self._channel,
+            self.loop.call_later,
+        )
         plain = sock if guard.tls_context is None else None
         return Connection(self, self._channel, context, reader, plain, login)
 
