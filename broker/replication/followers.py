@@ -1,8 +1,7 @@
 """What the leader of a partition knows of its followers: who is in sync, what all of them have.
 
-Owns the remote replicas of one leadership, the committed and the proposed ISR, and the rules over
-them: how far the high watermark may go, who may come into the ISR and who must leave it. It
-proposes; the controller decides (AlterPartition, KIP-497). Never appends, reads or sends anything.
+Owns the remote replicas of one leadership, which of them count as in sync, and how far the high
+watermark may go. Never proposes another ISR (`isr_proposals`), appends, reads or sends anything.
 
 A replica that is proposed counts as in sync until the controller has answered, and one whose
 leaving is proposed still counts: `maximal_isr` is the larger of both, so that whichever the
@@ -58,6 +57,11 @@ class LeaderView:
         """The metadata tells of these brokers now."""
         self.brokers = brokers
 
+    def isr_changed(self, before: tuple[int, ...], after: tuple[int, ...]) -> None:
+        """The controller has answered a proposal of a leader here."""
+        self.isr_shrinks += len(after) < len(before)
+        self.isr_expands += len(after) > len(before)
+
     def isr_update_failed(self) -> None:
         """A proposal was refused, or answered too late."""
         self.failed_isr_updates += 1
@@ -78,12 +82,6 @@ class Tail(NamedTuple):
     batch: bytes
 
 
-class IsrChange(NamedTuple):
-    """A proposed ISR. Identity tells the answer to this proposal from that to an older one."""
-
-    isr: tuple[int, ...]
-
-
 class Followers:
     """The remote replicas of a partition that this broker leads."""
 
@@ -93,7 +91,6 @@ class Followers:
         "isr",
         "log",
         "maximal_isr",
-        "pending",
         "replicas",
         "tail",
     )
@@ -104,7 +101,6 @@ class Followers:
         self.replicas: dict[int, Replica] = {}
         self.isr: tuple[int, ...] = ()
         self.maximal_isr: tuple[int, ...] = ()
-        self.pending: IsrChange | None = None
         self.epoch_start_offset = 0
         self.tail: Tail | None = None
         """Until all in sync have it, if it is a small one."""
@@ -130,12 +126,12 @@ class Followers:
             replica.reset(end, now_ms, in_sync=replica.broker_id in registration.isr)
 
     def commit(self, isr: tuple[int, ...]) -> None:
-        """What the controller has decided, or has left as it was."""
-        if self.pending is not None:
-            self._view.isr_shrinks += len(isr) < len(self.isr)
-            self._view.isr_expands += len(isr) > len(self.isr)
+        """Take the ISR that the controller has decided, or has left as it was."""
         self.isr = self.maximal_isr = isr
-        self.pending = None
+
+    def count(self, isr: tuple[int, ...]) -> None:
+        """Count this larger ISR as in sync until the controller has answered."""
+        self.maximal_isr = isr
 
     # --- the high watermark ----------------------------------------------------------------------
 
@@ -174,7 +170,7 @@ class Followers:
         view = self._view
         return replica.is_caught_up(
             leader_end, view.now_ms(), view.lag_max_ms
-        ) and self._is_eligible(replica)
+        ) and self.is_eligible(replica)
 
     def low_watermark(self, start: int) -> int:
         """The earliest log start of the leader, which is `start`, and all live followers."""
@@ -185,14 +181,14 @@ class Followers:
                 start = replica.log_start_offset
         return start
 
-    # --- who comes in and who leaves -------------------------------------------------------------
+    # --- whose fetches count ---------------------------------------------------------------------
 
     def is_stale(self, broker_id: int, broker_epoch: int) -> bool:
         """Whether a fetch of this broker epoch is from before the broker's last start (KIP-903)."""
         broker = self._view.brokers.get(broker_id)
         return broker is not None and NO_BROKER_EPOCH != broker_epoch < broker.epoch
 
-    def _is_eligible(self, replica: Replica) -> bool:
+    def is_eligible(self, replica: Replica) -> bool:
         """Whether the controller would let it in: alive, staying, and the one that fetched."""
         broker = self._view.brokers.get(replica.broker_id)
         return (
@@ -200,59 +196,3 @@ class Followers:
             and broker.active
             and replica.broker_epoch in (NO_BROKER_EPOCH, broker.epoch)
         )
-
-    def expansion(self, replica: Replica) -> IsrChange | None:
-        """Propose the ISR with `replica`, where that has all that is committed.
-
-        It must have reached this epoch's start, too: what lies below may be committed while the
-        high watermark does not know it yet.
-        """
-        if self.pending is not None or replica.broker_id in self.isr:
-            return None
-        if self._view.alter_partitions is None:
-            return None
-        end = replica.log_end_offset
-        if end < self.log.high_watermark or end < self.epoch_start_offset:
-            return None
-        if not self._is_eligible(replica):
-            return None
-        self.maximal_isr = (*self.isr, replica.broker_id)
-        self.pending = IsrChange(self.maximal_isr)
-        return self.pending
-
-    def has_time(self, replica: Replica) -> bool:
-        """Whether it had all that the leader had, no longer ago than it may lag."""
-        view = self._view
-        return view.now_ms() - replica.caught_up_ms <= view.lag_max_ms
-
-    def out_of_sync(self) -> tuple[int, ...]:
-        """Members of the ISR that miss what the leader had `replica.lag.time.max.ms` ago."""
-        if self.pending is not None or self._view.alter_partitions is None:
-            return ()
-        end, late = self.log.log_end_offset, []
-        for broker_id, replica in self.replicas.items():
-            if replica.log_end_offset != end and broker_id in self.isr:
-                now_ms = self._view.now_ms()
-                if not replica.is_caught_up(end, now_ms, self._view.lag_max_ms):
-                    late.append(broker_id)
-        return tuple(late)
-
-    def shrinking(self, without: tuple[int, ...]) -> IsrChange:
-        """Propose the ISR without these."""
-        assert self.pending is None, "one proposal at a time"
-        isr = tuple(one for one in self.isr if one not in without)
-        self.pending = IsrChange(isr)
-        return self.pending
-
-    def broker_epochs(self, isr: tuple[int, ...], own: tuple[int, int]) -> list[tuple[int, int]]:
-        """(broker, the epoch that it fetched with, or -1) for a proposal; `own` is ours."""
-        epochs = []
-        for broker_id in isr:
-            replica = self.replicas.get(broker_id)
-            if broker_id == own[0]:
-                epochs.append(own)
-            elif replica is None or replica.broker_epoch is None:
-                epochs.append((broker_id, NO_BROKER_EPOCH))
-            else:
-                epochs.append((broker_id, replica.broker_epoch))
-        return epochs

@@ -2,23 +2,23 @@
 
 Owns the leader's rules: who may append (the leader, with acks=all only while enough replicas are
 in sync, and to an internal topic its coordinator and Kafka's admin client alone), what an append
-counts as and when it is acknowledged, who is proposed for the ISR, which leader epoch a request
-must carry (KIP-320). Changes of leadership come from the metadata image only. Never does I/O
-itself; the log does. Follows Kafka's `Partition`, and `ReplicaManager` for internal topics.
+counts as and when it is acknowledged, which leader epoch a request must carry (KIP-320). Changes of
+leadership come from the metadata image only. Never says who is proposed for the ISR
+(`isr_proposals`), or does I/O itself; the log does. Follows Kafka's `Partition`, and
+`ReplicaManager` for internal topics.
 
 Fetch sessions and parked operations hear of every change through `on_change`.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 from broker.metrics import TopicMetrics
-from broker.replication.alter_partition_manager import Altered, Proposal
-from broker.replication.followers import Followers, IsrChange, LeaderView
+from broker.replication.followers import Followers, LeaderView
+from broker.replication.isr_proposals import IsrProposals
 from broker.replication.partition_reads import (
     NO_EPOCH,
     NO_OFFSET,
@@ -28,11 +28,10 @@ from broker.replication.partition_reads import (
     read_log,
     with_aborted,
 )
-from broker.replication.replica import Replica
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.request_trace import RequestTrace
 from broker.requests.traced_appends import PartitionWatch
-from controller.metadata.image import RECOVERED, PartitionRegistration
+from controller.metadata.image import PartitionRegistration
 from controller.metadata.topic_names import is_internal
 from protocol.errors import ErrorCode
 from storage.log.end_transaction import append_end_txn_marker
@@ -42,12 +41,6 @@ from storage.log.log_validator import Look, LookedAt, look_before_append
 from storage.log.plain_append import append_plain
 from storage.log.unified_log import UnifiedLog
 from storage.log.verification_state import VerificationGuard
-
-_log = logging.getLogger(f"ottla.{__name__}")
-
-# By these the controller says that nothing was changed, by this proposal nor by an earlier try of
-# it. After any other refusal the metadata alone tells what is so.
-NOT_APPLIED = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 
 
 class PartitionListener(Protocol):
@@ -63,6 +56,7 @@ class Partition:
     __slots__ = (
         "_alone",
         "_on_change",
+        "_proposals",
         "_view",
         "adding_replicas",
         "counts",
@@ -112,6 +106,7 @@ class Partition:
         self.removing_replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()  # as committed
         self.followers: Followers | None = None  # while it leads, and is not the only replica
+        self._proposals: IsrProposals | None = None  # beside the followers
         self._alone = False  # whether it leads, and is the only replica
         self.deleted = False
         self.listeners: dict[PartitionListener, None] = {}
@@ -148,19 +143,21 @@ class Partition:
             self._lead(registration, begins=begins, is_old=is_old)
         else:
             self.isr = registration.isr
-            self.followers, self._alone = None, False
+            self._forget_followers()
         self._on_change(self)
         return begins
 
     def _lead(self, registration: PartitionRegistration, *, begins: bool, is_old: bool) -> None:
         if begins:
             self._open(registration.leader_epoch)
-        self._alone = registration.replicas == (self.node_id,)
-        if self._alone:
-            self.followers = None
+        if registration.replicas == (self.node_id,):
+            self._forget_followers()
+            self._alone = True
         else:
+            self._alone = False
             if self.followers is None:
                 self.followers = Followers(self.log, self._view)
+                self._proposals = IsrProposals(self, self.followers, self._view)
             self.followers.assign(registration)
             if begins:
                 self.followers.begin_epoch(registration)
@@ -169,10 +166,15 @@ class Partition:
             self._commit_isr(registration.isr)
         self._advance_high_watermark()
 
+    def _forget_followers(self) -> None:
+        if self._proposals is not None:
+            self._proposals.end()
+        self.followers, self._proposals, self._alone = None, None, False
+
     def _commit_isr(self, isr: tuple[int, ...]) -> None:
         self.isr = isr
-        if self.followers is not None:
-            self.followers.commit(isr)
+        if self._proposals is not None:
+            self._proposals.commit(isr)
 
     def _open(self, leader_epoch: int) -> None:
         # A failed write took the log's directory offline; the metadata moves on all the same, and
@@ -192,80 +194,27 @@ class Partition:
         """The log is gone: whoever still holds this partition learns it here."""
         self.deleted = True
         self.is_leader = False
-        self.followers, self._alone = None, False
+        self._forget_followers()
         self._on_change(self)
 
     # --- the ISR -------------------------------------------------------------------------------
 
     def shrink_isr(self) -> None:
         """Propose an ISR without those that lag for longer than `replica.lag.time.max.ms`."""
-        followers = self.followers
-        if followers is None:
-            return
-        late = followers.out_of_sync()
-        if late:
-            lags = ", ".join(repr(followers.replicas[one]) for one in late)
-            _log.info("%r: out of sync (end %d): %s", self, self.log.log_end_offset, lags)
-            self._propose(followers, followers.shrinking(late))
+        if self._proposals is not None:
+            self._proposals.shrink()
 
     def brokers_changed(self) -> None:
         """The metadata says otherwise of brokers: one that was refused may come in sync now."""
-        if self.followers is not None:
-            self._expand_isr(self.followers)
+        if self._proposals is not None:
+            self._proposals.expand()
 
-    def _expand_isr(self, followers: Followers) -> None:
-        # Not at a fetch: so only who has fetched lately, lest one that was just found to lag
-        # comes back, as it would where the high watermark stands.
-        for replica in followers.replicas.values():
-            if followers.has_time(replica):
-                self._propose_expansion(followers, replica)
-
-    def _propose_expansion(self, followers: Followers, replica: Replica) -> None:
-        change = followers.expansion(replica)
-        if change is not None:
-            _log.info("%r: %r is in sync (ISR %s)", self, replica, self.isr)
-            self._propose(followers, change)
-
-    def _propose(self, followers: Followers, change: IsrChange) -> None:
-        manager = self._view.alter_partitions
-        assert manager is not None, "proposed without a way to the controller"
-        own = (self.node_id, manager.broker_epoch())
-        proposal = Proposal(
-            self.topic_id,
-            self.index,
-            self.leader_epoch,
-            self.partition_epoch,
-            followers.broker_epochs(change.isr, own),
-            RECOVERED,  # an unclean leader has recovered by leading
-        )
-        manager.submit(proposal, lambda answer: self._altered(change, answer))
-
-    def _altered(self, change: IsrChange, answer: Altered | ErrorCode) -> None:
-        followers = self.followers
-        if followers is None or followers.pending is not change:
-            return  # the metadata has told more since
-        if isinstance(answer, ErrorCode):
-            self._view.isr_update_failed()
-            if answer in NOT_APPLIED:
-                followers.commit(self.isr)
-                if self._advance_high_watermark():
-                    self._on_change(self)
-            else:
-                # It may have been applied: `change` counts until the metadata tells.
-                _log.info("%r: ISR %s refused: %s", self, change.isr, answer.name)
-            return
-        if (
-            answer.leader_epoch != self.leader_epoch
-            or answer.partition_epoch < self.partition_epoch
-        ):
-            self._view.isr_update_failed()
-            return
-        _log.info("%r: ISR %s is now %s", self, self.isr, answer.isr)
-        self.partition_epoch = answer.partition_epoch
-        self._commit_isr(answer.isr)
+    def take_isr(self, isr: tuple[int, ...], partition_epoch: int) -> None:
+        """Take the ISR by which the controller has answered a proposal, as of that epoch."""
+        self.partition_epoch = partition_epoch
+        self._commit_isr(isr)
         if self._advance_high_watermark():
             self._on_change(self)
-        self._expand_isr(followers)  # another may have waited for this answer
 
     def watch_by(self, watch: PartitionWatch | None) -> None:
         """Who hears of followers' fetches and of the high watermark; None: nobody does."""
@@ -561,8 +510,8 @@ class Partition:
         had, started = replica.log_end_offset, replica.log_start_offset
         end, now_ms = self.log.log_end_offset, self._view.now_ms()
         replica.fetched(fetch_offset, log_start_offset, end, broker_epoch, now_ms)
-        if replica_id not in followers.isr:
-            self._propose_expansion(followers, replica)
+        if replica_id not in followers.isr and self._proposals is not None:
+            self._proposals.expand_by(replica)
         moved = had != fetch_offset and followers.advance_high_watermark()
         if self.watch is not None:
             self.watch.held_by(replica_id, fetch_offset)

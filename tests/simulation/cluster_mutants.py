@@ -17,6 +17,7 @@ from broker.node.broker_server import BrokerServer
 from broker.replication import partition_reads
 from broker.replication.followed_partition import FollowedPartition
 from broker.replication.followers import Followers
+from broker.replication.isr_proposals import IsrProposals
 from broker.replication.partition import Partition
 from broker.replication.replica import Replica
 from controller.decisions.cluster_control import ClusterControl
@@ -167,15 +168,15 @@ def every_stop_is_clean() -> Iterator[None]:
 @contextmanager
 def isr_joined_below_the_epochs_start() -> Iterator[None]:
     """A follower is in sync as soon as it fetches."""
-    real = Followers.expansion
+    real = IsrProposals.expand_by
 
-    def expansion(self: Followers, replica: Replica) -> Any:
-        known, replica.log_end_offset = replica.log_end_offset, self.log.log_end_offset
-        change = real(self, replica)
+    def expand_by(self: IsrProposals, replica: Replica) -> None:
+        end = self._followers.log.log_end_offset
+        known, replica.log_end_offset = replica.log_end_offset, end
+        real(self, replica)
         replica.log_end_offset = known
-        return change
 
-    with patch.object(Followers, "expansion", expansion):
+    with patch.object(IsrProposals, "expand_by", expand_by):
         yield
 
 
