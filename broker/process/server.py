@@ -1,23 +1,21 @@
 """One node as a process: the real ports, the order of starting and stopping, signals.
 
 The composition root of the shell. Gives `broker.node.node` the disk, the event loop's time and
-threads for blocking work, puts sockets in front of it, and takes it down again. A clean stop
-finishes the requests under way, closes the logs and leaves the clean-shutdown marker. A broken
-invariant or the loss of the last log directory stops the process at once and leaves none.
+threads for blocking work, puts sockets in front of it (`node_sockets`), and takes it down again. A
+clean stop finishes the requests under way, closes the logs and leaves the clean-shutdown marker. A
+broken invariant or the loss of the last log directory stops the process at once and leaves none.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import faulthandler
 import logging
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broker.config.dynamic import SecurityValidator, nothing_to_load
@@ -28,12 +26,8 @@ from broker.config.values import BrokerConfig
 from broker.loop.loop_watch import LoopWatch
 from broker.loop.scheduler import BlockingPool, LoopScheduler
 from broker.metrics import STARTING
-from broker.network.limits.connection_quotas import UNLIMITED
-from broker.network.limits.memory_limit import memory_limit_bytes
 from broker.network.outgoing.network_client import NetworkClient
 from broker.network.server.frame_buffer import frame_buffer
-from broker.network.server.listening_socket import Listener, limited
-from broker.network.server.socket_server import SocketServer
 from broker.node.client_guards import ClientGuards
 from broker.node.metrics_table import register_login_metrics, register_node_metrics
 from broker.node.node import Node, NodePorts
@@ -42,6 +36,7 @@ from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
 from broker.process.descriptor_limit import open_files_max, raise_descriptor_limit
+from broker.process.node_sockets import NodeSockets
 from broker.process.standard_streams import is_heard
 from broker.process.trace_socket import TraceSocket, new_tracer, shown_traces
 from broker.requests.request_handler import Entrance, RequestHandler
@@ -168,7 +163,6 @@ class Server:
         self.background_pool = BlockingPool(
             loop, config.background_threads, "ottla-background", watch.call
         )
-        self._controller_pool: BlockingPool | None = None
         self.network, self.controller_network = self._networks(loop)
         self.cleaner = ProcessRunner(loop, config.log_cleaner_threads)
         filesystem = surroundings.filesystem(SPARES, private_folders(config))
@@ -197,8 +191,12 @@ class Server:
             validate_security=self._validator(),
         )
         self.node = _opened_node(config, ports)
-        self.sockets, self.controller_sockets = self._socket_servers(loop, surroundings)
-        register_node_metrics(self.node, self.sockets, self.controller_sockets)
+        self._all_sockets = NodeSockets(
+            self.node, self.io_pool, watch, self.guards, surroundings.entrance
+        )
+        self.sockets = self._all_sockets.brokers
+        """Those of the broker; None where this node is only a controller."""
+        register_node_metrics(self.node, self.sockets, self._all_sockets.controllers)
         if self.guards is not None:
             register_login_metrics(self.node.metrics, self.guards.logins())
             self.node.controller.add_listener(self.guards.metadata_changed)
@@ -223,62 +221,12 @@ class Server:
             return to_brokers, to_brokers
         return to_brokers, NetworkClient(loop, max_bytes, ways.to_controllers)
 
-    def _socket_servers(
-        self, loop: asyncio.AbstractEventLoop, surroundings: Surroundings
-    ) -> tuple[SocketServer | None, SocketServer | None]:
-        """Those of the broker and of the controller: neither's requests wait for the other's."""
-        node, config = self.node, self.config
-        of_requests = _request_memory_bytes(config)
-        config = config._replace(
-            queued_max_request_bytes=of_requests,
-            ottla_queued_max_response_bytes=_response_memory_bytes(config, of_requests),
-        )
-        brokers = controllers = None
-        if node.broker is not None:
-            requests = node.broker.requests
-            listeners = self._listeners(config.broker_listeners, requests)
-            entrance = surroundings.entrance(requests)
-            brokers = SocketServer(
-                listeners,
-                config,
-                self._watch.handle(entrance.handle),
-                self.io_pool,
-                at_once=entrance.handle_at_once,
-                expect=entrance.expect,
-                room=self._connections_left,
-                opened_from=node.shared.quotas.addresses.opened,
-            )
-        if node.controller_server is not None:
-            self._controller_pool = BlockingPool(loop, 1, "ottla-controller-io")
-            requests = node.controller_server.requests
-            controllers = SocketServer(
-                self._listeners(config.controller_listeners, requests),
-                of_controllers(config),
-                self._watch.handle(requests.handle),
-                self._controller_pool,
-                on_closed=node.controller_server.probe.connection_closed,
-                room=self._connections_left,
-            )
-        descriptors = node.shared.descriptors
-        descriptors.count_connections(lambda: sum(one.connection_count for one in self._both()))
-        return brokers, controllers
-
     def _reconfigure(self, config: BrokerConfig) -> None:
         """A dynamic config has changed, here or for all brokers."""
         self.io_pool.resize(config.num_io_threads)
         self.background_pool.resize(config.background_threads)
         self.cleaner.resize(config.log_cleaner_threads)
-        if self.sockets is not None:
-            self.sockets.reconfigure(config)
-        if self.controller_sockets is not None:
-            self.controller_sockets.reconfigure(of_controllers(config))
-
-    def _listeners(self, endpoints: Sequence[EndPoint], requests: RequestHandler) -> list[Listener]:
-        """Raises ConfigError, where a listener's stores cannot be loaded."""
-        made = [_listener(self.config, endpoint) for endpoint in endpoints]
-        if self.guards is None:
-            return made
-        return [replace(one, guard=self.guards.guard(one.name, requests.refusal)) for one in made]
+        self._all_sockets.reconfigure(config)
 
     def _load_plugins(
         self, loop: asyncio.AbstractEventLoop, scheduler: Scheduler
@@ -321,14 +269,11 @@ class Server:
             guards.validate(new, listeners) or ways.validate(new, listeners)
         )
 
-    def _connections_left(self) -> int:
-        descriptors = self.node.shared.descriptors
-        return descriptors.connections_max - descriptors.connections()
-
     @property
     def outstanding(self) -> int:
         """How many jobs in threads and processes are not done; plug-ins have their own time."""
-        workers = (self.io_pool, self.background_pool, self._controller_pool, self.cleaner)
+        controller_pool = self._all_sockets.controller_pool
+        workers = (self.io_pool, self.background_pool, controller_pool, self.cleaner)
         return sum(one.outstanding for one in workers if one is not None)
 
     async def start(self) -> Sequence[EndPoint]:
@@ -343,19 +288,7 @@ class Server:
         )
         self._start_metrics()
         self._trace_socket = await shown_traces(self.node)
-        bound: dict[str, int] = {}
-        try:
-            for sockets in self._both():
-                await sockets.start(accept=sockets is self.controller_sockets)
-                bound |= sockets.ports
-        except OSError as error:
-            raise _unusable_listener(self.config, error) from error
-        advertised = [_advertised(one, bound) for one in self._advertised_listeners()]
-        controllers = [
-            _advertised(one, bound)
-            for one in self.config.advertised_controller_listeners
-            if one.listener_name in bound
-        ]
+        advertised, controllers = await self._all_sockets.start()
         tokens: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ways.start(lambda: _settle(tokens, None))
         await tokens
@@ -364,12 +297,8 @@ class Server:
         self.node.start(advertised, lambda error: _settle(ready, error), controllers)
         await ready
         self._serving = True
-        if self.sockets is not None:
-            self.sockets.accept()
+        self._all_sockets.accept()
         return advertised or controllers
-
-    def _both(self) -> list[SocketServer]:
-        return [one for one in (self.controller_sockets, self.sockets) if one is not None]
 
     async def stop(self) -> None:
         """Answer what is under way, close the logs, give everything back."""
@@ -378,18 +307,18 @@ class Server:
             await self._run(self.node.hand_over_partitions)
             await self._let_clients_go()
             await self._run(self.node.leave_quorum)
-        for sockets in self._both():
-            sockets.stop_accepting()
+        self._all_sockets.stop_accepting()
         if self._started:
             self.node.begin_stop()
-        await asyncio.gather(*(sockets.stop(STOP_TIMEOUT_S) for sockets in self._both()))
+        await self._all_sockets.stop(STOP_TIMEOUT_S)
         self.network.close()
         self.controller_network.close()
         self._ways.close()
         if self.guards is not None:
             self.guards.close()
         self._show_nothing()
-        for pool in (self.io_pool, self._controller_pool, self._plugins_pool):
+        controller_pool = self._all_sockets.controller_pool
+        for pool in (self.io_pool, controller_pool, self._plugins_pool):
             if pool is not None:
                 own = pool is self._plugins_pool
                 await pool.close(PLUGINS_STOP_TIMEOUT_S if own else STOP_TIMEOUT_S)
@@ -428,10 +357,6 @@ class Server:
             if left_s <= 0:
                 return
             await asyncio.sleep(left_s)
-
-    def _advertised_listeners(self) -> Sequence[EndPoint]:
-        names = {one.listener_name for one in self.config.broker_listeners}
-        return [one for one in self.config.advertised_listeners if one.listener_name in names]
 
     def why_not_ready(self) -> str | None:
         """Why clients cannot use this node now; None where they can."""
@@ -488,21 +413,6 @@ def _unusable_folder(config: BrokerConfig, error: OSError) -> StartError:
     return StartError(f"cannot use the data folder {where}: {error.strerror or error} ({key})")
 
 
-def _unusable_listener(config: BrokerConfig, error: OSError) -> StartError:
-    reason = error.strerror or str(error)
-    if error.errno != errno.EADDRINUSE:
-        return StartError(reason)
-    from broker.process.port_holder import holder_of_port  # where it is needed alone
-
-    # In the order in which they are bound: of one that is ours by now no holder is told.
-    listeners = (*config.controller_listeners, *config.broker_listeners)
-    holders = [holder_of_port(one.port) for one in listeners if one.port]
-    holder = next((one for one in holders if one is not None), None)
-    who = "is another broker running?" if holder is None else f"it is held by {holder}."
-    other = "ottla serve --port PORT" if config.profile_name else "change the port in listeners"
-    return StartError(f"{reason}; {who} For another port: {other}")
-
-
 def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:
     if ready.done():
         return
@@ -510,36 +420,6 @@ def _settle(ready: asyncio.Future[None], error: Exception | None) -> None:
         ready.set_result(None)
     else:
         ready.set_exception(error)
-
-
-def _listener(config: BrokerConfig, endpoint: EndPoint) -> Listener:
-    name = endpoint.listener_name
-    plain = Listener(name, endpoint.host or "", endpoint.port, endpoint.security_protocol)
-    return limited(plain, config)
-
-
-def of_controllers(config: BrokerConfig) -> BrokerConfig:
-    """What the broker's limits of connections are for the listeners of controllers: none, so that
-    clients cannot keep the nodes from each other."""
-    return config._replace(max_connections=UNLIMITED, max_connection_creation_rate=UNLIMITED)
-
-
-def _advertised(endpoint: EndPoint, ports: dict[str, int]) -> EndPoint:
-    """Port 0 stands for the port that was bound, no host for this machine's name."""
-    port = endpoint.port or ports[endpoint.listener_name]
-    return replace(endpoint, host=endpoint.host or socket.getfqdn(), port=port)
-
-
-def _request_memory_bytes(config: BrokerConfig) -> int:
-    """`queued.max.request.bytes`; Kafka's default is no limit, ours a share of what there is."""
-    if config.queued_max_request_bytes > 0:
-        return config.queued_max_request_bytes
-    return memory_limit_bytes() * config.ottla_queued_max_request_memory_percent // 100
-
-
-def _response_memory_bytes(config: BrokerConfig, of_requests: int) -> int:
-    """`ottla.queued.max.response.bytes`; half of what requests may have, if it is not set."""
-    return max(config.ottla_queued_max_response_bytes, 0) or of_requests // 2
 
 
 def _halt(reason: str) -> None:

@@ -43,6 +43,7 @@ SHELL = (
     "broker/process/descriptor_limit.py",
     "broker/process/logging_setup.py",
     "broker/process/metrics_server.py",
+    "broker/process/node_sockets.py",
     "broker/process/port_holder.py",
     "broker/network/server/acceptor.py",
     "broker/network/outgoing/blocking_client.py",
