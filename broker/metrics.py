@@ -200,6 +200,10 @@ class Metrics:
         with its labels; they may go, and others may come, while they are read."""
         self._many.append((families, things))
 
+    def counter(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """A count without labels that somebody else keeps. `name` is without `_total`."""
+        self._read[name] = (Kind.COUNTER, help_text, lambda: ((_NO_LABELS, float(read())),))
+
     def counters(self, name: str, help_text: str, read: Read) -> None:
         """Counts with labels that somebody else keeps. `name` is without `_total`."""
         self._read[name] = (Kind.COUNTER, help_text, read)

@@ -48,7 +48,7 @@ def command_guard(command_config: str | None) -> ClientGuard:
     if command_config is None:
         return PLAINTEXT_GUARD
     from broker.config.file import load_client_security
-    from broker.node.client_guards import asking_guard
+    from broker.node.security.client_guards import asking_guard
     from ground.config_def import ConfigError
 
     security, warnings = load_client_security(command_config)

@@ -21,7 +21,7 @@ from pathlib import Path
 from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from broker.node.storage_folders import format_storage, is_formatted
+from broker.node.preparation.storage_folders import format_storage, is_formatted
 from broker.process.data_folders import private_folders
 from command.cluster_credentials import (
     FILES,

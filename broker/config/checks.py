@@ -70,7 +70,7 @@ def _check_roles(config: BrokerConfig) -> None:
         "or controller.quorum.voters must contain a parseable set of controllers.",
     )
     if not voters:
-        return  # `broker.node.quorum_discovery` finds them
+        return  # `broker.node.preparation.quorum_discovery` finds them
     shown = ",".join(map(str, voters))
     if config.is_controller:
         _require(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from broker.config.endpoints import EndPoint
 from broker.config.values import BrokerConfig
-from broker.node.lifecycle import BrokerIdentity
+from broker.node.control.lifecycle import BrokerIdentity
 from broker.node.parts import BrokerParts
 from broker.node.settings import cleaner_settings
 from broker.requests.request_handler import RequestHandler

@@ -20,7 +20,7 @@ from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
 from broker.apis.sasl import SaslApi
 from broker.config.endpoints import SECURITY_PROTOCOLS, EndPoint
-from broker.node.broker_probe import BrokerProbe
+from broker.node.control.broker_probe import BrokerProbe
 from broker.node.shared_server import SharedServer
 from broker.quotas.client_quotas import MutationQuotas
 from broker.requests.context import Api, RequestContext, Respond
@@ -65,7 +65,7 @@ class ControllerServer:
         self.requests.read_by(shared.answers)
         self.requests.limit_by(MutationQuotas(shared.quotas))
         self._to_controller = shared.to_controller(self.requests.refusal)
-        self.probe = BrokerProbe(shared)
+        self.probe = BrokerProbe(shared.config, shared.ports, shared.controller)
         self.requests.serve(self._apis())
 
     def _apis(self) -> list[Api]:

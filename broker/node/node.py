@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 from broker.config.endpoints import EndPoint
 from broker.config.values import BrokerConfig
 from broker.node.apis import assemble
-from broker.node.authorization import authorize
 from broker.node.broker_server import BrokerServer, Started
+from broker.node.node_ports import NodePorts
 from broker.node.parts import broker_parts
-from broker.node.shared_server import NodePorts, SharedServer
+from broker.node.security.authorization import authorize
+from broker.node.shared_server import SharedServer
 from broker.requests.context import Connection
 from broker.requests.interference import Reply
 from broker.requests.request_handler import RequestHandler
@@ -30,8 +31,6 @@ from storage.log_config import LogConfig
 
 if TYPE_CHECKING:
     from broker.node.controller_server import ControllerServer
-
-__all__ = ["Node", "NodePorts"]
 
 
 class Node:

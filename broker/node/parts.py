@@ -22,10 +22,10 @@ from broker.groups.consumer.surroundings import Surroundings
 from broker.groups.consumer.topic_names import TopicNames
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.consumer_assignors import assignors_of_node
-from broker.node.lifecycle import BrokerLifecycle
+from broker.node.control.lifecycle import BrokerLifecycle
+from broker.node.control.to_controller import NodeToController
 from broker.node.settings import cleaner_settings
 from broker.node.shared_server import SharedServer
-from broker.node.to_controller import NodeToController
 from broker.node.transactions import NodeTransactions
 from broker.replication.alter_partition_manager import AlterPartitionManager
 from broker.replication.assignments_manager import AssignmentsManager

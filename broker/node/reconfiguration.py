@@ -1,9 +1,9 @@
 """Dynamic configs of a running node: what is in force, and who is told when it changes.
 
 Owns the configuration in force. Never: knows what a key does: each part of the node says what it
-makes of the whole. The security of listeners has a way of its own (`broker.node.guards`), and so do
-the defaults of topics (`broker.replication.replica_manager`). Follows Kafka's `DynamicBrokerConfig`
-(KIP-226).
+makes of the whole. The security of listeners has a way of its own (`broker.node.security.guards`),
+and so do the defaults of topics (`broker.replication.replica_manager`). Follows Kafka's
+`DynamicBrokerConfig` (KIP-226).
 """
 
 from __future__ import annotations

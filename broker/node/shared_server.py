@@ -11,96 +11,41 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from broker.config.dynamic import SecurityValidator, nothing_to_load
 from broker.config.own_principal import own_principal
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.metrics import Metrics
+from broker.node.control.to_controller import ControllerAddress, NodeToController, Refuse
 from broker.node.news import News
+from broker.node.node_ports import NodePorts
 from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
-from broker.node.to_controller import ControllerAddress, NodeToController, Refuse
 from broker.quotas.client_quotas import NodeQuotas
 from broker.quotas.limits import SetLimits
 from broker.quotas.sampled_rate import Window
 from broker.requests.context import RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
-from broker.requests.tracer import Tracer
 from controller.controller_node import ControllerNode
 from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
 from controller.storage_format import LogDirectories, read_bootstrap
-from ground.filesystem import Filesystem
-from ground.ports import Blocking, Look, Network, Scheduler
 from protocol.api_keys import ApiKey
-from protocol.frames.frame_memory import Allocate
-from storage.cleaning.cleaner_ports import CleanerRunner
 from storage.directories.log_manager import LogManager, LogManagerSettings
-from storage.log.closed_files import UNLIMITED
 from storage.log.log_dir_failure import LogDirFailureChannel, advice
 from storage.log.log_environment import LogEnvironment
 from storage.log.producer_rules import ProducerRules
 from storage.log_config import LogConfig
 
 if TYPE_CHECKING:
-    from broker.plugins.node_plugins import NodePlugins
     from controller.policies import Policies
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
 LACK_TOLD_MS = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class NodePorts:
-    """What is outside a node."""
-
-    filesystem: Filesystem
-    scheduler: Scheduler
-    io: Blocking
-    """For requests: cold reads, loading of coordinators. Its jobs hold handler slots."""
-    background: Blocking
-    """For flushing, deleting, recovering."""
-    random_bytes: Callable[[int], bytes]
-    halt: Callable[[str], None]
-    """End the process at once, for this reason; nothing after it runs."""
-    peers: Scheduler | None = None
-    """The time in which nodes wait for each other; None: that of `scheduler`."""
-    network: Network | None = None
-    """The way to other brokers; None where there are no other nodes."""
-    controller_network: Network | None = None
-    """The way to controllers; None: the same as to brokers."""
-    why_no_connection: Callable[[str, int], str] = lambda _host, _port: ""
-    """See `ControllerSettings.why_no_connection`."""
-    look: Look | None = None
-    """Looks whether a broker is there to which this node has no way; None: it has one."""
-    open_files_max: int = UNLIMITED
-    """What the process may open (RLIMIT_NOFILE)."""
-    cleaner: CleanerRunner | None = None
-    """Where compaction runs; None for among the background's jobs."""
-    allocate: Allocate = bytearray
-    """Makes large buffers."""
-    plugins: NodePlugins | None = None
-    """What the configuration names of somebody's own; None: nothing."""
-    tracer: Tracer | None = None
-    """Who follows requests that ask for it; None: nobody does."""
-    validate_security: SecurityValidator = nothing_to_load
-    """Whether the stores that a change to a listener names can be loaded."""
-
-    @property
-    def between_nodes(self) -> Scheduler:
-        """The time of heartbeats, elections and replication."""
-        return self.scheduler if self.peers is None else self.peers
-
-    @property
-    def to_controllers(self) -> Network | None:
-        """The way to controllers; None where there are no other nodes."""
-        return self.network if self.controller_network is None else self.controller_network
 
 
 class SharedServer:

@@ -19,7 +19,7 @@ from broker.config.own_principal import own_principal
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
-from broker.node.shared_server import NodePorts
+from broker.node.node_ports import NodePorts
 from broker.replication.replica_fetcher_manager import EndpointOf
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.sliced_answers import SlicedAnswers

@@ -30,7 +30,7 @@ from broker.requests.request_handler import Entrance, RequestHandler
 
 if TYPE_CHECKING:
     from broker.node.controller_server import ControllerServer
-    from broker.node.guards import Guards
+    from broker.node.security.guards import Guards
 
 
 class NodeSockets:

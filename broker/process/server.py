@@ -28,10 +28,17 @@ from broker.loop.scheduler import BlockingPool, LoopScheduler
 from broker.metrics import STARTING
 from broker.network.outgoing.network_client import NetworkClient
 from broker.network.server.frame_buffer import frame_buffer
-from broker.node.client_guards import ClientGuards
-from broker.node.metrics_table import register_login_metrics, register_node_metrics
-from broker.node.node import Node, NodePorts
-from broker.node.storage_folders import RandomBytes, format_storage, is_formatted, open_storage
+from broker.node.metrics.node_metrics import register_node_metrics
+from broker.node.metrics.socket_metrics import register_login_metrics
+from broker.node.node import Node
+from broker.node.node_ports import NodePorts
+from broker.node.preparation.storage_folders import (
+    RandomBytes,
+    format_storage,
+    is_formatted,
+    open_storage,
+)
+from broker.node.security.client_guards import ClientGuards
 from broker.process import garbage
 from broker.process.cleaner_process import ProcessRunner
 from broker.process.data_folders import private_folders, warn_of_readers
@@ -50,7 +57,7 @@ from storage.directories.log_dirs import LogDirLocked
 from storage.log.descriptors import SPARES
 
 if TYPE_CHECKING:
-    from broker.node.guards import Guards
+    from broker.node.security.guards import Guards
     from broker.plugins.node_plugins import NodePlugins
     from broker.process.metrics_server import MetricsServer
 
@@ -106,7 +113,9 @@ async def _serve(
             loop.add_signal_handler(number, stopping.set)
     asked_to_stop = asyncio.create_task(stopping.wait())
     if not config.controller_quorum_voters:
-        from broker.node.quorum_discovery import find_voters  # not loaded where they are set
+        from broker.node.preparation.quorum_discovery import (
+            find_voters,  # not loaded where they are set
+        )
 
         found = await find_voters(config, LocalFilesystem(), asked_to_stop)
         if found is None:
@@ -249,7 +258,9 @@ class Server:
             for one in self.config.listener_security.values()
         ):
             return None
-        from broker.node.guards import Guards  # nothing of it is loaded where nothing is secured
+        from broker.node.security.guards import (
+            Guards,  # nothing of it is loaded where nothing is secured
+        )
 
         return Guards(
             self.config,
@@ -448,7 +459,7 @@ def format_folders(
     first_users = [make(os.urandom) for make in users]
     filesystem = LocalFilesystem(private=private_folders(config))
     if not config.controller_quorum_voters:
-        from broker.node.quorum_discovery import with_known_voters
+        from broker.node.preparation.quorum_discovery import with_known_voters
 
         config = with_known_voters(config, filesystem) or config
     folders = ", ".join(config.log_dirs)

@@ -1,6 +1,6 @@
 """How the parts of a broker ask the active controller, wherever it is.
 
-`broker.node.to_controller` is what they are given; they know only this callable.
+`broker.node.control.to_controller` is what they are given; they know only this callable.
 """
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.server.request_channel import ConnectionContext
-from broker.node.node import Node, NodePorts
-from broker.node.storage_folders import format_storage, is_formatted, open_storage
+from broker.node.node import Node
+from broker.node.node_ports import NodePorts
+from broker.node.preparation.storage_folders import format_storage, is_formatted, open_storage
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.interference import Reply
 from controller.metadata.image import MetadataImage

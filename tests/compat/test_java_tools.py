@@ -185,7 +185,7 @@ def test_configs_of_the_broker_refuses_what_is_read_only(tools: KafkaTools) -> N
 
 def test_levels_of_the_brokers_loggers(tools: KafkaTools) -> None:
     """As docs/operations.md says: a logger is named after its file."""
-    name = "ottla.broker.replication.partition"
+    name = "ottla.broker.replication.isr_proposals"
     entity = ("--entity-type", "broker-loggers", "--entity-name", "1")
     before = config_lines(tools, *entity)
     tools("kafka-configs", "--alter", *entity, "--add-config", f"{name}=DEBUG")

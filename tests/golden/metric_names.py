@@ -3,7 +3,7 @@
 `python -m tests.golden.metric_names` records `metric_names_kafka_4_3_0.json` anew: Kafka's own
 JmxTool lists them on a broker whose clients are over each kind of quota. One row each: domain,
 type, the name or else the attribute, and the tags. Each is looked for in `/metrics` by
-`tests/unit/broker/node/test_metrics_table_kafka.py`.
+`tests/unit/broker/node/metrics/test_node_metrics_kafka.py`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import yaml
 from broker.config.file import load_config
 from broker.config.properties import parse_properties
 from broker.config.values import BrokerConfig
-from broker.node.storage_folders import check_cluster_id
+from broker.node.preparation.storage_folders import check_cluster_id
 from command.cluster_layout import new_layout
 from tests.tools.java_tools import PROJECT_DIR
 

@@ -17,7 +17,7 @@ from broker.apis.fetch.reading import ConsumerFetch
 from broker.apis.fetch.rights import ConsumerRights
 from broker.apis.produce import api as produce_api
 from broker.node import node as node_module
-from broker.node.authorization import authorize
+from broker.node.security.authorization import authorize
 from broker.requests.admission import Admission
 from broker.requests.context import RequestContext
 from broker.requests.prepared import PreparedRequests

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from broker.config.values import BrokerConfig
-from broker.node.node import Node, NodePorts
+from broker.node.node import Node
+from broker.node.node_ports import NodePorts
 from controller.storage_format import LogDirectories
 from ground.ports import Scheduler, Timer
 

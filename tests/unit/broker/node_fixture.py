@@ -8,8 +8,9 @@ from typing import Any
 from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
 from broker.config.plugins import names_python_class
-from broker.node.node import Node, NodePorts
-from broker.node.storage_folders import open_storage
+from broker.node.node import Node
+from broker.node.node_ports import NodePorts
+from broker.node.preparation.storage_folders import open_storage
 from broker.plugins.node_plugins import NodePlugins
 from broker.requests.context import ANONYMOUS
 from controller.authorization.rights import Judge

@@ -6,8 +6,9 @@ from typing import Any
 from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
 from broker.groups.group_records import offset_tombstone
-from broker.node.node import Node, NodePorts
-from broker.node.storage_folders import open_storage
+from broker.node.node import Node
+from broker.node.node_ports import NodePorts
+from broker.node.preparation.storage_folders import open_storage
 from broker.transactions.transaction_log import transaction_tombstone
 from controller.metadata.image import BrokerRegistration, Endpoint
 from ground.filesystem import LocalFilesystem

@@ -11,7 +11,7 @@ import pytest
 
 from broker.config.parse import single_node_config
 from broker.config.values import BrokerConfig
-from broker.node.storage_folders import format_storage
+from broker.node.preparation.storage_folders import format_storage
 from broker.process.data_folders import private_folders, warn_of_readers
 from ground.filesystem import LocalFilesystem
 

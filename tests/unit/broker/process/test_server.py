@@ -16,7 +16,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient
-from broker.node.lifecycle import BrokerLifecycle
+from broker.node.control.lifecycle import BrokerLifecycle
 from broker.process import port_holder
 from broker.process import server as process_server
 from broker.process.server import CLIENTS_QUIET_S, Server, _serve, format_folders

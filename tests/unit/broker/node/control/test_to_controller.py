@@ -8,7 +8,7 @@ import pytest
 
 from broker.apis.envelope import EnvelopeApi
 from broker.apis.forwarded import ForwardedApis
-from broker.node.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
+from broker.node.control.to_controller import RETRY_BACKOFF_MS, ControllerAddress, NodeToController
 from broker.requests.context import RequestContext
 from controller.authorization.rights import UNLIMITED
 from ground.ports import Answered, ChannelFailure

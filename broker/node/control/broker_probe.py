@@ -22,7 +22,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from broker.node.shared_server import SharedServer
+from broker.config.values import BrokerConfig
+from broker.node.node_ports import NodePorts
+from controller.controller_node import ControllerNode
 from controller.metadata.image import BrokerRegistration, Endpoint
 from ground.ports import Channel, ChannelFailure
 from protocol.messages.api_versions import ApiVersionsRequest
@@ -41,11 +43,15 @@ _PLAINTEXT = 0
 class BrokerProbe:
     """Looks whether brokers are there, for the active controller."""
 
-    def __init__(self, shared: SharedServer) -> None:
-        self._shared = shared
+    def __init__(self, config: BrokerConfig, ports: NodePorts, node: ControllerNode) -> None:
+        """`node` is this controller, whose metadata has the brokers."""
+        self._config = config
+        self._ports = ports
+        self._metadata = node
+        self._controller = node.controller
         # Connection → (broker id, broker epoch) of the heartbeats that came over it.
         self._brokers: dict[str, tuple[int, int]] = {}
-        shared.controller.controller.add_claim_listener(self._claimed)
+        node.controller.add_claim_listener(self._claimed)
 
     def heard(self, connection_id: str, heartbeat: BrokerHeartbeatRequest) -> None:
         """A heartbeat came over this connection."""
@@ -54,23 +60,23 @@ class BrokerProbe:
     def connection_closed(self, connection_id: str) -> None:
         """A connection to the controller listener is gone."""
         known = self._brokers.pop(connection_id, None)
-        if known is not None and self._shared.controller.controller.is_active:
+        if known is not None and self._controller.is_active:
             self._look(*known, tries=_TRIES)
 
     def _claimed(self, unfenced: Sequence[BrokerRegistration]) -> None:
         """This node is the active controller from now on."""
         for broker in unfenced:
-            if broker.id != self._shared.config.node_id:
+            if broker.id != self._config.node_id:
                 self._look(broker.id, broker.epoch, tries=1)
 
     def _look(self, broker_id: int, epoch: int, tries: int) -> None:
-        network, broker = self._shared.ports.network, self._shared.image.brokers.get(broker_id)
+        network, broker = self._ports.network, self._metadata.image.brokers.get(broker_id)
         if network is None or broker is None or broker.epoch != epoch or broker.fenced:
             return
         listener = self._listener(broker)
         if listener is None:
             return
-        look = self._shared.ports.look
+        look = self._ports.look
         if look is not None and listener.security_protocol != _PLAINTEXT:
             connected = partial(self._connected, broker_id, epoch, tries)
             look(listener.host, listener.port, connected, _TIMEOUT_MS)
@@ -82,7 +88,7 @@ class BrokerProbe:
         )  # fmt: skip
 
     def _listener(self, broker: BrokerRegistration) -> Endpoint | None:
-        name = self._shared.config.inter_broker_listener_name
+        name = self._config.inter_broker_listener_name
         return broker.endpoints.get(name)
 
     def _seen(
@@ -108,7 +114,7 @@ class BrokerProbe:
     ) -> None:
         if failure is ChannelFailure.REFUSED:
             _log.warning("broker %d is gone: nobody listens at its address", broker_id)
-            self._shared.controller.controller.broker_gone(broker_id, epoch)
+            self._controller.broker_gone(broker_id, epoch)
         elif failure is ChannelFailure.LOST and tries > 1:
             again = partial(self._look, broker_id, epoch, tries - 1)
-            self._shared.ports.scheduler.call_later(_AGAIN_MS, again)
+            self._ports.scheduler.call_later(_AGAIN_MS, again)

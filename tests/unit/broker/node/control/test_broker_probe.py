@@ -3,7 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from broker.node.broker_probe import BrokerProbe
+from broker.node.control.broker_probe import BrokerProbe
 from controller.metadata.image import BrokerRegistration, Endpoint
 from ground.ports import Answered, ChannelFailure, Looked
 from ground.sim_scheduler import SimScheduler
@@ -53,15 +53,12 @@ class World:
             broker_gone=lambda *broker: self.gone.append(broker),
             add_claim_listener=self._listen,
         )
-        shared: Any = SimpleNamespace(
-            config=SimpleNamespace(node_id=ME, inter_broker_listener_name="IN"),
-            ports=SimpleNamespace(
-                network=self, scheduler=self.scheduler, look=self._look if looks else None
-            ),
-            image=self,
-            controller=SimpleNamespace(controller=controller),
+        config: Any = SimpleNamespace(node_id=ME, inter_broker_listener_name="IN")
+        ports: Any = SimpleNamespace(
+            network=self, scheduler=self.scheduler, look=self._look if looks else None
         )
-        self.probe = BrokerProbe(shared)
+        node: Any = SimpleNamespace(image=self, controller=controller)
+        self.probe = BrokerProbe(config, ports, node)
 
     def _listen(self, listener: Any) -> None:
         self.claimed = listener

@@ -57,13 +57,13 @@ def _register(metrics: Metrics, audit: AuditLog, acl_count: Callable[[], int]) -
     minute."""
     name = "kafka_server_plugins"
     metrics.gauge(f"{name}_acls_total_count", "ACLs that there are", lambda: float(acl_count()))
-    metrics.counters(
+    metrics.counter(
         f"{name}_authorization_allowed",
         "Operations on resources that were allowed",
-        lambda: (({}, float(audit.allowed)),),
+        lambda: audit.allowed,
     )
-    metrics.counters(
+    metrics.counter(
         f"{name}_authorization_denied",
         "Operations on resources that were denied",
-        lambda: (({}, float(audit.denied)),),
+        lambda: audit.denied,
     )

@@ -10,7 +10,7 @@ import pytest
 
 from broker.groups.offset_table import PartitionOffset
 from broker.metrics import SAMPLES_A_SLICE, Metrics
-from broker.node.partition_metrics import (
+from broker.node.metrics.partition_metrics import (
     _shown,
     register_lag_metrics,
     register_partition_metrics,

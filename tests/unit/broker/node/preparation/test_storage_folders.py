@@ -8,7 +8,7 @@ import pytest
 from broker.config.parse import single_node_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from broker.node.storage_folders import format_storage, is_formatted, open_storage
+from broker.node.preparation.storage_folders import format_storage, is_formatted, open_storage
 from ground.filesystem import LocalFilesystem
 
 FILESYSTEM = LocalFilesystem()

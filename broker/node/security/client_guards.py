@@ -4,8 +4,8 @@ Made once at the start, so that a store that cannot be read ends the start. Owns
 a node logs in with OAUTHBEARER. Never: a socket. Without security nothing is loaded.
 
 Dynamic configs of this node (KIP-226) change this half of a listener with the server half
-(`broker.node.guards`): connections that are made then use the new stores, and logins the new JAAS
-text. Open connections stay, also where somebody else's certificate is no longer trusted.
+(`broker.node.security.guards`): connections that are made then use the new stores, and logins the
+new JAAS text. Open connections stay, also where somebody else's certificate is no longer trusted.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
 from broker.network.outgoing.blocking_client import ApiNotServed, BlockingClient
 from broker.network.outgoing.peer_warnings import PeerWarnings
-from broker.node.client_guards import asking_guard, controller_prefix
-from broker.node.storage_folders import is_formatted
+from broker.node.preparation.storage_folders import is_formatted
+from broker.node.security.client_guards import asking_guard, controller_prefix
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from controller.raft.quorum_silence import QuorumSilence
 from controller.raft.quorum_state import QuorumStateError, decode_static_voters

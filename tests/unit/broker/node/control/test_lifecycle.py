@@ -7,7 +7,7 @@ import pytest
 
 from broker.config.endpoints import EndPoint
 from broker.config.parse import single_node_config
-from broker.node.lifecycle import (
+from broker.node.control.lifecycle import (
     REGISTRATION_RETRY_MS,
     SHUT_DOWN_POLL_MS,
     SHUT_DOWN_SILENCE_MS,

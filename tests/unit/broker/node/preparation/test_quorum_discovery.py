@@ -11,8 +11,8 @@ from broker.config.endpoints import QuorumVoter
 from broker.config.parse import parse_config
 from broker.config.start_error import StartError
 from broker.config.values import BrokerConfig
-from broker.node.quorum_discovery import ask_for_voters, with_known_voters
-from broker.node.storage_folders import format_storage, open_storage
+from broker.node.preparation.quorum_discovery import ask_for_voters, with_known_voters
+from broker.node.preparation.storage_folders import format_storage, open_storage
 from controller.raft.quorum_state import ElectionState, encode_quorum_state
 from ground.config_def import ConfigError
 from ground.filesystem import LocalFilesystem

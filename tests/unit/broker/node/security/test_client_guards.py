@@ -14,7 +14,7 @@ import pytest
 
 from broker.config.parse import parse_config, with_overrides
 from broker.config.values import BrokerConfig
-from broker.node.client_guards import ClientGuards, asking_guard
+from broker.node.security.client_guards import ClientGuards, asking_guard
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage, ResourceType
 from ground.config_def import ConfigError
@@ -74,7 +74,7 @@ def test_without_security_nothing_of_it_is_loaded() -> None:
 import sys
 import broker.network.outgoing.network_client, broker.network.outgoing.blocking_client
 from broker.config.parse import single_node_config
-from broker.node.client_guards import ClientGuards
+from broker.node.security.client_guards import ClientGuards
 ClientGuards(single_node_config({}, []), None, None, None).start(list)
 wrong = [one for one in sys.modules if one.startswith("broker.security.")]
 print(sorted(wrong), "cryptography" in sys.modules)

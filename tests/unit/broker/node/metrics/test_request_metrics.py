@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker.metrics import Metrics
-from broker.node.request_metrics import register_request_metrics
+from broker.node.metrics.request_metrics import register_request_metrics
 from broker.requests.context import Api
 from broker.requests.request_handler import RequestHandler
 from broker.requests.request_times import BOUNDS_S, RequestMetrics

@@ -12,7 +12,7 @@ import pytest
 from broker.config.parse import parse_config, with_overrides
 from broker.config.security.changes import changed_listeners
 from broker.config.values import BrokerConfig
-from broker.node.guards import Guards
+from broker.node.security.guards import Guards
 from broker.plugins.node_plugins import NodePlugins
 from broker.security.listener_guard import ListenerGuard
 from broker.security.sasl.server_mechanism import Question

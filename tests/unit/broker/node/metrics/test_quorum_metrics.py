@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from broker.metrics import Metrics
-from broker.node.quorum_metrics import register_quorum_metrics
+from broker.node.metrics.quorum_metrics import register_quorum_metrics
 from controller.raft.quorum_state import Role
 
 NAME = "kafka_server_raft_metrics"

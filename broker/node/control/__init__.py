@@ -1,0 +1,1 @@
+"""How a node and the active controller reach each other, wherever that is."""

@@ -1,0 +1,84 @@
+"""What is shown of groups: how many in which state, commits, rebalances, what is loaded.
+
+Follows Kafka's `group-coordinator-metrics` and the MBeans of its `GroupMetadataManager`. Committed
+offsets and lags are the matter of `partition_metrics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from broker.coordinator.coordinator_runtime import ShardState
+from broker.groups.classic.group import CLASSIC
+from broker.groups.classic.group_state import ClassicGroupState
+from broker.groups.consumer.state.group import CONSUMER
+from broker.groups.consumer.state.group_state import ConsumerGroupState
+from broker.metrics import Sample
+
+if TYPE_CHECKING:
+    from broker.groups.group_coordinator import GroupCoordinator
+    from broker.groups.group_metrics import GroupMetrics
+    from broker.metrics import Metrics
+
+_GROUPS = "kafka_server_group_coordinator_metrics"
+_CLASSIC_GROUPS = "kafka_coordinator_group_groupmetadatamanager"
+_GROUP_COUNTS: tuple[tuple[str, str, Callable[[GroupMetrics], int]], ...] = (
+    ("offset_commit", "Offsets that were committed", lambda one: one.offset_commits),
+    ("offset_deletion", "Offsets that OffsetDelete took away", lambda one: one.offset_deletions),
+    ("offset_expiration", "Offsets that expired", lambda one: one.offset_expirations),
+    (
+        "group_completed_rebalance",
+        "Generations of classic groups that their leaders assigned",
+        lambda one: one.completed_rebalances,
+    ),
+    (
+        "consumer_group_rebalance",
+        "Epochs of consumer groups that heartbeats began",
+        lambda one: one.consumer_rebalances,
+    ),
+)
+
+
+def register_group_metrics(metrics: Metrics, groups: GroupCoordinator) -> None:
+    """Register what is shown of the groups that this broker coordinates."""
+    for word, help_text, read in _GROUP_COUNTS:
+        metrics.counter(f"{_GROUPS}_{word}", help_text, partial(read, groups.metrics))
+
+    def by_protocol() -> Iterator[Sample]:
+        counts = groups.group_counts()
+        for protocol in (CLASSIC, CONSUMER):
+            of_it = (count for (kind, _), count in counts.items() if kind == protocol)
+            yield {"protocol": protocol}, float(sum(of_it))
+
+    def by_state() -> Iterator[Sample]:
+        counts = groups.group_counts()
+        for state in ConsumerGroupState:
+            yield {"state": state.value}, float(counts[CONSUMER, state.value])
+
+    def in_state(state: str) -> float:
+        return groups.group_counts()[CLASSIC, state]
+
+    def by_load() -> Iterator[Sample]:
+        counts = groups.partition_counts()
+        for state in (ShardState.ACTIVE, ShardState.FAILED, ShardState.LOADING):
+            yield {"state": state.value.lower()}, float(counts[state])
+
+    metrics.gauges(f"{_GROUPS}_group_count", "Groups by protocol", by_protocol)
+    metrics.gauges(f"{_GROUPS}_consumer_group_count", "Consumer groups by state", by_state)
+    metrics.gauges(
+        f"{_GROUPS}_num_partitions", "Partitions of __consumer_offsets led here", by_load
+    )
+    metrics.gauge(f"{_CLASSIC_GROUPS}_numoffsets", "Committed offsets", groups.offset_count)
+    metrics.gauge(
+        f"{_CLASSIC_GROUPS}_numgroups",
+        "Classic groups",
+        lambda: sum(count for (kind, _), count in groups.group_counts().items() if kind == CLASSIC),
+    )
+    for one in ClassicGroupState:
+        metrics.gauge(
+            f"{_CLASSIC_GROUPS}_numgroups{one.value.lower()}",
+            f"Classic groups that are {one.value}",
+            partial(in_state, one.value),
+        )

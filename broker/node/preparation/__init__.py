@@ -1,0 +1,1 @@
+"""What is done before there is a node: its folders are made or opened, its voters found."""
