@@ -96,7 +96,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
     """All APIs of a broker, each with what it uses; `served()` is all of them, once they are."""
     shared, metadata, replicas = parts.shared, parts.metadata, parts.replicas
     groups, transactions = parts.groups, parts.transactions
-    config, controller = shared.config, shared.controller
+    config = shared.config
     auto_creation = AutoTopicCreation(config, parts.forwarding.forward, parts.forwarding.send)
     answers = shared.answers
     families: list[ApiFamily] = [
@@ -104,7 +104,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         FetchApi(config, replicas, answers),
         ListOffsetsApi(config, replicas, answers),
         OffsetForLeaderEpochApi(replicas, answers),
-        InitProducerIdApi(parts.producer_ids, lambda: transactions.coordinator),
+        InitProducerIdApi(parts.producer_ids, transactions.begun_coordinator),
         MetadataApi(
             metadata,
             shared.storage.cluster_id,
@@ -129,7 +129,7 @@ def assemble(parts: BrokerParts, served: Callable[[], Sequence[Api]]) -> list[Ap
         DeferredApis(TRANSACTION_KEYS, partial(transaction_apis, parts)),
         DeferredApis(ADMIN_KEYS, partial(admin_apis, parts)),
         DeferredApis(SASL_KEYS, sasl_apis),
-        ApiVersionsApi(metadata, served, DEFAULT_FEATURES, lambda: controller.kraft_version),
+        ApiVersionsApi(metadata, served, DEFAULT_FEATURES, shared.kraft_version),
     ]
     return _all(families)
 

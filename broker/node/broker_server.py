@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from broker.config.endpoints import EndPoint
 from broker.config.values import BrokerConfig
@@ -68,13 +69,13 @@ class BrokerServer:
             previous_broker_epoch=self.logs.read_previous_broker_epoch(),
         )
         self._shared.failures.listen(self._log_dir_failed)
-        self.parts.lifecycle.register(identity, lambda error: self._registered(error, done))
+        self.parts.lifecycle.register(identity, partial(self._registered, done=done))
 
     def _registered(self, error: Exception | None, done: Started) -> None:
         if error is not None:
             done(error)
             return
-        self._when_registered = lambda: self._load(done)
+        self._when_registered = partial(self._load, done)
         self._shared.controller.add_listener(self._metadata_changed)
 
     def _metadata_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
@@ -86,12 +87,7 @@ class BrokerServer:
     def _load(self, done: Started) -> None:
         """What was decided before the registration is in the image: a log that it does not name is
         nobody's."""
-        self.logs.load(
-            self._is_stray,
-            lambda error: self._loaded(error, done),
-            lambda line: _log.warning("%s", line),
-            self._home_of,
-        )
+        self.logs.load(self._is_stray, partial(self._loaded, done=done), _warn, self._home_of)
 
     def holdings(self) -> tuple[int, int]:
         """Topics with a replica here, internal ones left out, and the bytes of all logs."""
@@ -107,20 +103,20 @@ class BrokerServer:
             _, size = self.holdings()
             _log.info("opened %d log(s) with %d bytes", len(self.logs.logs), size)
         for line in self.logs.report:
-            _log.warning("%s", line)
+            _warn(line)
         try:
             # One that fails later keeps none of the others from following.
             self._shared.controller.add_listener(
                 self.parts.replicas.follow,
                 self._topics_changed,
-                lambda _delta, _image: self.parts.transactions.metadata_changed(),
+                self._leaders_changed,
             )
         except Exception as failure:  # noqa: BLE001  whoever starts the node decides on it
             done(failure)
             return
         self.logs.start()
         self.parts.cleaner.start()
-        self.parts.lifecycle.unfence(lambda: done(None))
+        self.parts.lifecycle.unfence(partial(done, None))
 
     def _is_stray(self, partition: TopicPartition, topic_id: bytes | None) -> bool:
         topics, (name, index) = self.image.topics, partition
@@ -150,6 +146,9 @@ class BrokerServer:
         deleted = [topic.name for topic in delta.topics.deleted.values()]
         if deleted:
             self.parts.groups.on_topics_deleted(deleted)
+
+    def _leaders_changed(self, _delta: MetadataDelta, _image: MetadataImage) -> None:
+        self.parts.transactions.metadata_changed()
 
     # --- while up --------------------------------------------------------------------------------
 
@@ -181,3 +180,7 @@ class BrokerServer:
         parts.groups.shutdown()
         parts.transactions.shutdown()
         parts.replicas.complete_waiting()
+
+
+def _warn(line: str) -> None:
+    _log.warning("%s", line)

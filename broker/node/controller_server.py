@@ -25,6 +25,8 @@ from broker.node.shared_server import SharedServer
 from broker.quotas.client_quotas import MutationQuotas
 from broker.requests.context import Api, RequestContext, Respond
 from broker.requests.request_handler import RequestHandler
+from controller.metadata.delta import MetadataDelta
+from controller.metadata.image import MetadataImage
 from controller.requests.controller_apis import API_KEYS, FORWARDED_KEYS
 from controller.requests.scram_requests import refuse_describe_user_scram_credentials
 from controller.settings import DEFAULT_FEATURES
@@ -97,7 +99,7 @@ class ControllerServer:
                 shared,
                 self.requests.served,
                 DEFAULT_FEATURES,
-                lambda: shared.controller.kraft_version,
+                shared.kraft_version,
             ).apis(),
         ]
 
@@ -116,7 +118,10 @@ class ControllerServer:
     def start(self, endpoints: Sequence[EndPoint]) -> None:
         """Register with the quorum, as soon as it has a leader. `endpoints`: where we listen."""
         self._endpoints = endpoints
-        self._shared.controller.add_listener(lambda _delta, _image: self._register_if_needed())
+        self._shared.controller.add_listener(self._metadata_changed)
+
+    def _metadata_changed(self, _delta: MetadataDelta, _image: MetadataImage) -> None:
+        self._register_if_needed()
 
     def _register_if_needed(self) -> None:
         mine = self._shared.image.controllers.get(self._shared.config.node_id)

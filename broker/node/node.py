@@ -1,17 +1,28 @@
 """The cores of one node, put together: what runs the same in a process and in the simulator.
 
-A node has the roles of `process.roles`: broker, controller, or both. Owns the order in which they
-come up and go down: the metadata log is opened and the node takes part in the quorum, then the
-broker registers and serves; at the end the broker hands its leaders over, and the quorum is left
-last.
+A node has the roles of `process.roles`: broker, controller, or both. To read from the top down how
+it is made, follow `Node.__init__`:
 
-Everything outside comes in through `NodePorts`. Never touches a socket, a clock or a file itself.
-Follows Kafka's `KafkaRaftServer`.
+1. `node_ports`: everything outside, which whoever makes a node gives it;
+2. `shared_server`: what a node of any role has: folders, logs, metadata, the controller's core;
+3. of a broker `parts`: replicas, coordinators, the ways to the controller; then `apis`, the table
+   of what clients can ask; `broker_server` brings all that up and down;
+4. of a controller that others can reach `controller_server`: the table of what nodes can ask;
+5. `security.authorization`: who judges what both are asked.
+
+What a process puts around a node (sockets, guards of listeners, threads) is in
+`broker.process.server`; what of a node is shown, in `metrics`.
+
+Owns the order in which the roles come up and go down: the metadata log is opened and the node takes
+part in the quorum, then the broker registers and serves; at the end the broker hands its leaders
+over, and the quorum is left last. Never touches a socket, a clock or a file itself. Follows Kafka's
+`KafkaRaftServer`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.config.endpoints import EndPoint
@@ -50,13 +61,11 @@ class Node:
         self.logs = shared.logs
         self.metrics = shared.metrics
         self.broker = _broker(shared) if config.is_broker else None
-        self.controller_server: ControllerServer | None = None
-        if config.opens_controller_listeners:
-            from broker.node.controller_server import ControllerServer
-
-            self.controller_server = ControllerServer(self.shared)
-        served = (self.broker, self.controller_server)
-        authorize(shared, [one.requests for one in served if one is not None])
+        self.controller_server = (
+            _controller_server(shared) if config.opens_controller_listeners else None
+        )
+        servers = (self.broker, self.controller_server)
+        authorize(shared, [server.requests for server in servers if server is not None])
 
     @property
     def image(self) -> MetadataImage:
@@ -109,7 +118,7 @@ class Node:
     def hand_over(self, done: Callable[[], None]) -> None:
         """Before the stop, while everything still runs: others take over what is led here, first
         the partitions, then the quorum."""
-        self.hand_over_partitions(lambda: self.leave_quorum(done))
+        self.hand_over_partitions(partial(self.leave_quorum, done))
 
     def hand_over_partitions(self, done: Callable[[], None]) -> None:
         """The first half of `hand_over`: clients can be served on after it."""
@@ -138,7 +147,7 @@ class Node:
 
 
 def _broker(shared: SharedServer) -> BrokerServer:
-    """The broker's part. Its APIs are made of parts that use the table of them."""
+    """Make the broker: its APIs are made of parts that use the table of them."""
     requests = RequestHandler((), shared.config.ottla_prepared_requests_max_bytes)
     requests.read_by(shared.answers)
     requests.limit_by(shared.quotas)
@@ -147,3 +156,10 @@ def _broker(shared: SharedServer) -> BrokerServer:
     parts = broker_parts(shared, requests)
     requests.serve(assemble(parts, requests.served))
     return BrokerServer(parts, requests)
+
+
+def _controller_server(shared: SharedServer) -> ControllerServer:
+    # Not loaded where no other node can reach this one.
+    from broker.node.controller_server import ControllerServer
+
+    return ControllerServer(shared)

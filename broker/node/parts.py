@@ -1,15 +1,16 @@
 """The parts of a broker, each with what it uses: the one place where they meet.
 
-Owns the order in which they are made. Since the coordinators of a broker also send requests to
-itself, the table of its APIs is there first, and filled last (`broker.node.apis`). Never begins
-anything: that is `broker.node.broker_server`.
+`broker_parts` names them in the order in which they are made, since each uses those before it; the
+functions below it make one each. Since the coordinators of a broker also send requests to itself,
+the table of its APIs is there first, and filled last (`broker.node.apis`). Never begins anything:
+that is `broker.node.broker_server`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker.apis.auto_topic_creation import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker.apis.cluster_view import ImageSource
@@ -23,7 +24,7 @@ from broker.groups.consumer.topic_names import TopicNames
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.node.consumer_assignors import assignors_of_node
 from broker.node.control.lifecycle import BrokerLifecycle
-from broker.node.control.to_controller import NodeToController
+from broker.node.control.to_controller import NodeToController, Refuse
 from broker.node.settings import cleaner_settings
 from broker.node.shared_server import SharedServer
 from broker.node.transactions import NodeTransactions
@@ -65,21 +66,22 @@ class BrokerParts:
     """Looks among names for those that clients' expressions match: its jobs wait for no others."""
 
 
+class _ToController(NamedTuple):
+    """The ways to the controller: one for each kind of traffic, so that none waits behind another
+    kind."""
+
+    alter_partitions: NodeToController
+    assignments: NodeToController
+    producer_ids: NodeToController
+    forwarding: NodeToController
+    heartbeats: NodeToController
+
+
 def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
-    """All parts of a broker; `requests` is to serve its APIs."""
-    config, ports, refuse = shared.config, shared.ports, requests.refusal
-    ways = [shared.to_controller(refuse) for _ in range(4)]
-    lifecycle = BrokerLifecycle(
-        config,
-        # A controller that does not hear a heartbeat for twice as long fences this broker (Kafka's
-        # BrokerServer): the next one is sent before that.
-        shared.to_controller(refuse, config.broker_session_timeout_ms // 2).send,
-        ports.between_nodes,
-        lambda: shared.image.offset,
-        shared.offline_log_dir_ids,
-        ports.halt,
-        lambda: _incarnation(shared, config.node_id),
-    )
+    """Make all parts of a broker; `requests` is to serve its APIs."""
+    config, ports = shared.config, shared.ports
+    to_controller = _to_controller(shared, requests.refusal)
+    lifecycle = _lifecycle(shared, to_controller.heartbeats)
     replicas = ReplicaManager(
         config,
         shared.logs,
@@ -88,12 +90,12 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
         shared.metrics,
         ports.between_nodes,
     )
-    fetchers = _replicate(shared, replicas, lifecycle, ways[0], ways[1])
+    fetchers = _replicate(shared, replicas, lifecycle, to_controller)
     producer_ids = ProducerIdManager(
         ports.between_nodes,
         config.node_id,
-        lambda: lifecycle.epoch,
-        ways[2].send,
+        partial(_broker_epoch, lifecycle),
+        to_controller.producer_ids.send,
         config.queued_max_requests,
     )
     transactions = _transactions(shared, requests, replicas, producer_ids)
@@ -104,19 +106,99 @@ def broker_parts(shared: SharedServer, requests: RequestHandler) -> BrokerParts:
     groups = _groups(shared, replicas, verification, names)
     replicas.on_leadership(partial(_leadership_changed, groups, transactions))
     return BrokerParts(
-        shared,
-        shared.controller,
-        lifecycle,
-        replicas,
-        fetchers,
-        groups,
-        transactions,
-        verification,
-        producer_ids,
-        ways[3],
-        _cleaner(shared),
-        names,
+        shared=shared,
+        metadata=shared.controller,
+        lifecycle=lifecycle,
+        replicas=replicas,
+        fetchers=fetchers,
+        groups=groups,
+        transactions=transactions,
+        verification=verification,
+        producer_ids=producer_ids,
+        forwarding=to_controller.forwarding,
+        cleaner=_cleaner(shared),
+        names=names,
     )
+
+
+# --- with the controller ---------------------------------------------------------------------
+
+
+def _to_controller(shared: SharedServer, refuse: Refuse) -> _ToController:
+    # A controller that does not hear a heartbeat for twice as long fences this broker (Kafka's
+    # BrokerServer): the next one is sent before that.
+    heartbeat_ms = shared.config.broker_session_timeout_ms // 2
+    return _ToController(
+        alter_partitions=shared.to_controller(refuse),
+        assignments=shared.to_controller(refuse),
+        producer_ids=shared.to_controller(refuse),
+        forwarding=shared.to_controller(refuse),
+        heartbeats=shared.to_controller(refuse, heartbeat_ms),
+    )
+
+
+def _lifecycle(shared: SharedServer, heartbeats: NodeToController) -> BrokerLifecycle:
+    return BrokerLifecycle(
+        shared.config,
+        heartbeats.send,
+        shared.ports.between_nodes,
+        shared.metadata_offset,
+        shared.offline_log_dir_ids,
+        shared.ports.halt,
+        shared.incarnation_of_broker,
+    )
+
+
+def _broker_epoch(lifecycle: BrokerLifecycle) -> int:
+    return lifecycle.epoch
+
+
+# --- replication -----------------------------------------------------------------------------
+
+
+def _replicate(
+    shared: SharedServer,
+    replicas: ReplicaManager,
+    lifecycle: BrokerLifecycle,
+    to_controller: _ToController,
+) -> ReplicaFetcherManager | None:
+    """Give replicas what they need of the controller; return what copies from other brokers."""
+    config, ports = shared.config, shared.ports
+    broker_epoch = partial(_broker_epoch, lifecycle)
+    replicas.leader_view.propose_to(
+        AlterPartitionManager(
+            ports.between_nodes, to_controller.alter_partitions.send, config.node_id, broker_epoch
+        )
+    )
+    directory_ids = {path: shared.storage.directory_ids[path] for path in config.log_dirs}
+    assignments = AssignmentsManager(
+        ports.between_nodes,
+        to_controller.assignments.send,
+        config.node_id,
+        broker_epoch,
+        directory_ids,
+    )
+    homes = ReplicaHomes(config.node_id, shared.logs, directory_ids, assignments)
+    replicas.assign_with(assignments, homes)
+    if ports.network is None:
+        return None
+    refusals = NodeRefusals(
+        own_principal(config.inter_broker_security), ports.between_nodes.monotonic_ms
+    )
+    return ReplicaFetcherManager(
+        config,
+        ports.network,
+        ports.between_nodes,
+        replicas,
+        shared.endpoint_of,
+        shared.metrics,
+        broker_epoch,
+        refusals.refused,
+        ports.tracer,
+    )
+
+
+# --- coordinators ----------------------------------------------------------------------------
 
 
 def _transactions(
@@ -138,7 +220,7 @@ def _transactions(
             TRANSACTION_TOPIC,
             config.transaction_state_log_num_partitions,
         ),
-        lambda group_id: partition_for(group_id, _offsets_partitions(shared)),
+        partial(_offsets_partition, shared),
         shared.endpoint_of,
         partial(_ask_itself, config, requests),
     )
@@ -171,78 +253,37 @@ def _groups(
 
 
 def _consumer_surroundings(shared: SharedServer, names: SlicedWork) -> Surroundings:
-    config, work = shared.config, shared.logs.sliced
-
-    def image() -> MetadataImage:
-        return shared.image
-
-    assignors = assignors_of_node(config, shared.ports.plugins, work, image)
+    config, image = shared.config, partial(_image, shared)
+    assignors = assignors_of_node(config, shared.ports.plugins, shared.logs.sliced, image)
     topic_names = TopicNames(names, config.ottla_regex_max_steps)
     return Surroundings(config, image, assignors, topic_names)
+
+
+def _image(shared: SharedServer) -> MetadataImage:
+    return shared.image
 
 
 def _ask_itself(
     config: BrokerConfig, requests: RequestHandler, request: Any, respond: Respond
 ) -> None:
+    """Answer a request of a coordinator here, as another broker's would be."""
     key = ApiKey(request.API_KEY)
     context = RequestContext(
-        key,
-        STABLE_VERSIONS[key][1],
-        0,
-        f"broker-{config.node_id}",
-        "",
-        config.inter_broker_listener_name,
-        "",
-        UNLIMITED,
+        api_key=key,
+        api_version=STABLE_VERSIONS[key][1],
+        correlation_id=0,
+        client_id=f"broker-{config.node_id}",
+        client_host="",
+        listener_name=config.inter_broker_listener_name,
+        connection_id="",
+        rights=UNLIMITED,
     )
     requests.apis[key].handle(context, request, respond)
 
 
-def _replicate(
-    shared: SharedServer,
-    replicas: ReplicaManager,
-    lifecycle: BrokerLifecycle,
-    alter_partitions: NodeToController,
-    assign: NodeToController,
-) -> ReplicaFetcherManager | None:
-    """What replication needs of other nodes."""
-    config, ports = shared.config, shared.ports
-
-    def broker_epoch() -> int:
-        return lifecycle.epoch
-
-    replicas.leader_view.propose_to(
-        AlterPartitionManager(
-            ports.between_nodes, alter_partitions.send, config.node_id, broker_epoch
-        )
-    )
-    directory_ids = {path: shared.storage.directory_ids[path] for path in config.log_dirs}
-    assignments = AssignmentsManager(
-        ports.between_nodes, assign.send, config.node_id, broker_epoch, directory_ids
-    )
-    homes = ReplicaHomes(config.node_id, shared.logs, directory_ids, assignments)
-    replicas.assign_with(assignments, homes)
-    if ports.network is None:
-        return None
-    return ReplicaFetcherManager(
-        config,
-        ports.network,
-        ports.between_nodes,
-        replicas,
-        shared.endpoint_of,
-        shared.metrics,
-        broker_epoch,
-        NodeRefusals(
-            own_principal(config.inter_broker_security), ports.between_nodes.monotonic_ms
-        ).refused,
-        ports.tracer,
-    )
-
-
-def _incarnation(shared: SharedServer, broker_id: int) -> bytes | None:
-    """Which process is registered under that id."""
-    broker = shared.image.brokers.get(broker_id)
-    return None if broker is None else broker.incarnation_id
+def _offsets_partition(shared: SharedServer, group_id: str) -> int:
+    """The partition of `__consumer_offsets` that holds a group."""
+    return partition_for(group_id, _offsets_partitions(shared))
 
 
 def _offsets_partitions(shared: SharedServer) -> int:
@@ -269,6 +310,9 @@ def _leadership_changed(
         coordinator.on_elected(partition.index, partition.leader_epoch)
     else:
         coordinator.on_resigned(partition.index)
+
+
+# --- compaction ------------------------------------------------------------------------------
 
 
 def _cleaner(shared: SharedServer) -> LogCleaner:

@@ -1,9 +1,13 @@
 """What a node has in any role: its folders, its part in the quorum, its way to the controller.
 
-Owns the locks on the folders, the failure channel of the disks, and the metadata side
-(`controller.controller_node`), which every node has: a controller votes, a node that is only a
-broker follows as an observer. What is decided when a disk fails stands here too, since it ends the
-process. Never serves a client. Follows Kafka's `SharedServer`.
+In the order in which it is made: the logs, whose folders are locked and refused where they cannot
+be used; the metadata side (`controller.controller_node`), which every node has: a controller votes,
+a node that is only a broker follows as an observer; dynamic configs and quotas, which follow the
+metadata; the way to whoever is the active controller.
+
+Owns the locks on the folders, and the failure channel of the disks. What is decided when a disk
+fails stands here too, since it ends the process. Never serves a client. Follows Kafka's
+`SharedServer`.
 """
 
 from __future__ import annotations
@@ -23,12 +27,14 @@ from broker.node.news import News
 from broker.node.node_ports import NodePorts
 from broker.node.reconfiguration import Reconfiguration
 from broker.node.settings import controller_settings, divided
+from broker.quotas.client_quota_manager import QuotaKind
 from broker.quotas.client_quotas import NodeQuotas
 from broker.quotas.limits import SetLimits
 from broker.quotas.sampled_rate import Window
 from broker.requests.context import RequestContext, Respond
 from broker.requests.sliced_answers import SlicedAnswers
 from controller.controller_node import ControllerNode
+from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 from controller.node_refusals import NodeRefusals
 from controller.storage_format import LogDirectories, read_bootstrap
@@ -91,7 +97,7 @@ class SharedServer:
             environment,
             ports.random_bytes,
             read_bootstrap(ports.filesystem, config.metadata_log_dir),
-            lambda error: ports.halt(f"the metadata log failed: {error}{advice(error)}"),
+            self._metadata_log_failed,
             network=ports.to_controllers,
             between_nodes=ports.between_nodes,
             sliced=self.logs.sliced,
@@ -121,16 +127,16 @@ class SharedServer:
 
     def _follow_settings(self) -> None:
         """Dynamic configs and quotas, as the committed metadata sets them."""
-        quotas = self.quotas
-        self.controller.add_listener(
-            self.reconfiguration.metadata_changed,
-            lambda _delta, image: quotas.follow(image.client_quotas),
-        )
-        self.reconfiguration.add(
-            lambda new: self.logs.set_recovery_threads(new.num_recovery_threads_per_data_dir),
-            lambda new: self.environment.producers.change(
-                new.producer_id_expiration_ms, new.transaction_partition_verification_enable
-            ),
+        self.controller.add_listener(self.reconfiguration.metadata_changed, self._quotas_changed)
+        self.reconfiguration.add(self._reconfigure)
+
+    def _quotas_changed(self, _delta: MetadataDelta, image: MetadataImage) -> None:
+        self.quotas.follow(image.client_quotas)
+
+    def _reconfigure(self, config: BrokerConfig) -> None:
+        self.logs.set_recovery_threads(config.num_recovery_threads_per_data_dir)
+        self.environment.producers.change(
+            config.producer_id_expiration_ms, config.transaction_partition_verification_enable
         )
 
     def _log_environment(self) -> LogEnvironment:
@@ -151,6 +157,19 @@ class SharedServer:
     def image(self) -> MetadataImage:
         """The newest committed metadata."""
         return self.controller.image
+
+    def metadata_offset(self) -> int:
+        """The offset up to which the metadata is committed and replayed here."""
+        return self.image.offset
+
+    def kraft_version(self) -> int:
+        """The finalized `kraft.version`, which is a matter of the quorum and in no image."""
+        return self.controller.kraft_version
+
+    def incarnation_of_broker(self) -> bytes | None:
+        """Which process is registered as the broker of this node's id, if any."""
+        broker = self.image.brokers.get(self.config.node_id)
+        return None if broker is None else broker.incarnation_id
 
     def endpoint_of(self, broker_id: int) -> tuple[str, int] | None:
         """Where a broker takes other brokers' requests."""
@@ -208,6 +227,9 @@ class SharedServer:
 
     # --- disks ---------------------------------------------------------------------------------
 
+    def _metadata_log_failed(self, error: Exception) -> None:
+        self.ports.halt(f"the metadata log failed: {error}{advice(error)}")
+
     def _refuse_without_folders(self) -> None:
         """Nothing runs yet: a folder without which it cannot is the person's to mend."""
         for log_dir, reason in self.failures.offline_dirs().items():
@@ -256,9 +278,13 @@ def _quotas(config: BrokerConfig, ports: NodePorts) -> NodeQuotas:
             config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
         ),
         ports.scheduler.monotonic_ms,
-        own or (lambda _kind: SetLimits()),
+        own or _limits_that_are_set,
         config.ottla_quota_clients_max,
     )
+
+
+def _limits_that_are_set(_kind: QuotaKind) -> SetLimits:
+    return SetLimits()
 
 
 def _log_manager_settings(config: BrokerConfig) -> LogManagerSettings:

@@ -90,9 +90,16 @@ class NodeTransactions:
             self._markers(),
             self._next_producer_id,
             self._partition_count,
-            lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
+            self._transaction_version,
             self._replicas.log_manager.sliced,
         )
+
+    def begun_coordinator(self) -> TransactionCoordinator:
+        """Return the coordinator, which is made with the first call."""
+        return self.coordinator
+
+    def _transaction_version(self) -> int:
+        return self._metadata.image.features.get(TRANSACTION_VERSION, 0)
 
     def _markers(self) -> MarkerSender:
         from broker.transactions.marker_sender import MarkerSender

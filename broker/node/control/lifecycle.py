@@ -74,9 +74,9 @@ class BrokerLifecycle:
         to_controller: ToController,
         scheduler: Scheduler,
         metadata_offset: Callable[[], int],
-        offline_log_dirs: Callable[[], Sequence[bytes]] = tuple,
-        give_up: Callable[[str], None] = lambda reason: None,
-        registered_incarnation: Callable[[], bytes | None] = lambda: None,
+        offline_log_dirs: Callable[[], Sequence[bytes]],
+        give_up: Callable[[str], None],
+        registered_incarnation: Callable[[], bytes | None],
     ) -> None:
         """`metadata_offset()` is the offset up to which this broker has applied the metadata,
         `offline_log_dirs()` the ids of the registered log directories that failed since;
@@ -203,7 +203,7 @@ class BrokerLifecycle:
             want_shut_down=self._on_shut_down is not None,
             offline_log_dirs=offline,
         )
-        self._to_controller(request, lambda response: self._heard(response, offline))
+        self._to_controller(request, partial(self._heard, offline=offline))
 
     def _bound_untold(self, offline: Sequence[bytes]) -> None:
         for directory in offline:
@@ -220,9 +220,7 @@ class BrokerLifecycle:
             if timer is not None:
                 timer.cancel()
 
-    def _heard(
-        self, response: BrokerHeartbeatResponse | None, offline: Sequence[bytes] = ()
-    ) -> None:
+    def _heard(self, response: BrokerHeartbeatResponse | None, offline: Sequence[bytes]) -> None:
         if self._stopped:
             return
         error = NO_ANSWER if response is None else ErrorCode(response.error_code)
@@ -271,8 +269,11 @@ class BrokerLifecycle:
         Two live brokers with one id do not contend in this way for long: as long as one of them has
         a session, the other is a duplicate.
         """
-        self._on_registered = lambda _: self._again(REGISTRATION_RETRY_MS, self._send_heartbeat)
+        self._on_registered = self._registered_again
         self._again(REGISTRATION_RETRY_MS, self._send_registration)
+
+    def _registered_again(self, _error: Exception | None) -> None:
+        self._again(REGISTRATION_RETRY_MS, self._send_heartbeat)
 
     def _fencing_changed(self, fenced: bool) -> None:
         self.fenced = fenced

@@ -53,7 +53,7 @@ class ControllerAddress:
         local: Handle,
         endpoints: Mapping[int, tuple[str, int]],
         network: Network | None,
-        refused_by: Callable[[int, str], None] = lambda _node_id, _request: None,
+        refused_by: Callable[[int, str], None],
     ) -> None:
         """`local` answers on this node; `endpoints` are host and port of every voter; `refused_by`
         is told of a controller that does not take a kind of request of this node."""

@@ -8,13 +8,14 @@ authorizer of somebody's own. Never judges (`controller.authorization.standard_a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from broker.config.authorizer import parse_super_users
-from broker.metrics import Metrics
 from broker.node.shared_server import SharedServer
 from broker.requests.audit_log import AuditLog
 from broker.requests.request_handler import RequestHandler
+from controller.metadata.acl import AclsImage
 from controller.metadata.delta import MetadataDelta
 from controller.metadata.image import MetadataImage
 
@@ -32,18 +33,18 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
             handler.admission.changed()
 
     standard = StandardAuthorizer(
-        lambda: shared.image.acls if shared.controller.is_loaded else None,
+        partial(_known_acls, shared),
         parse_super_users(config.super_users),
         config.allow_everyone_if_no_acl_found,
     )
-    scheduler, logged = shared.ports.scheduler, config.ottla_authorizer_denials_logged_per_second
-    audit = AuditLog(logged, lambda: scheduler.monotonic_ms() / 1000)
+    logged = config.ottla_authorizer_denials_logged_per_second
+    audit = AuditLog(logged, partial(_now_s, shared))
     own = None if plugins is None else plugins.judge(changed, standard)
     for handler in handlers:
         handler.admission.judge_by(standard if own is None else own, audit)
         if own is not None and not own.remembered:
             handler.admission.prepare_nothing()
-    _register(shared.metrics, audit, lambda: len(shared.image.acls.by_id))
+    _register(shared, audit)
 
     def metadata_changed(delta: MetadataDelta, _image: MetadataImage) -> None:
         if delta.changed_acls:
@@ -52,11 +53,24 @@ def authorize(shared: SharedServer, handlers: Sequence[RequestHandler]) -> None:
     shared.controller.add_listener(metadata_changed)
 
 
-def _register(metrics: Metrics, audit: AuditLog, acl_count: Callable[[], int]) -> None:
+def _known_acls(shared: SharedServer) -> AclsImage | None:
+    """None before the metadata is loaded: until then nobody knows who may do what."""
+    return shared.image.acls if shared.controller.is_loaded else None
+
+
+def _now_s(shared: SharedServer) -> float:
+    return shared.ports.scheduler.monotonic_ms() / 1000
+
+
+def _register(shared: SharedServer, audit: AuditLog) -> None:
     """What was judged, under the names of Kafka's plug-ins; counts in place of its rates a
     minute."""
-    name = "kafka_server_plugins"
-    metrics.gauge(f"{name}_acls_total_count", "ACLs that there are", lambda: float(acl_count()))
+    metrics, name = shared.metrics, "kafka_server_plugins"
+    metrics.gauge(
+        f"{name}_acls_total_count",
+        "ACLs that there are",
+        lambda: float(len(shared.image.acls.by_id)),
+    )
     metrics.counter(
         f"{name}_authorization_allowed",
         "Operations on resources that were allowed",
