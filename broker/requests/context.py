@@ -1,8 +1,8 @@
 """What an API handler is given beside the request, and how it is registered.
 
 A handler is `handle(context, request, respond)`: it answers through `respond(response)`, now or
-later, exactly once; `respond(None)` where the protocol wants no answer (acks=0). It never raises
-for a request that it refuses: refusals are error codes in the response.
+later, exactly once, with a `Response`. It never raises for a request that it refuses: refusals are
+error codes in the response.
 
 Also the words that the network, the request handler and the APIs share for what goes between them.
 """
@@ -18,10 +18,13 @@ from broker.requests.request_times import RequestTimes
 from broker.requests.request_trace import RequestTrace
 from controller.authorization.rights import Rights
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.frame_shape import Shape, Values
 from protocol.message import M, Message
 
+Response = Message | ProtocolError | None
+"""What a request comes to. None: the protocol wants no answer to it (acks=0). An error: it has the
+connection closed instead."""
 Respond = Callable[[Any], None]
 Answer = bytes | list[Any]
 """A whole response, in one piece or in parts; empty where there is to be none."""

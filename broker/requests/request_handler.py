@@ -43,6 +43,7 @@ from broker.requests.context import (
     RequestContext,
     RequestQuota,
     Respond,
+    Response,
     ResponseWriter,
 )
 from broker.requests.interference import Interference, Meeting, Reply
@@ -395,7 +396,10 @@ class RequestHandler:
         if api is None:
             raise ProtocolError(f"API key {api_key} is not served")
         if api.refuse is not None:
-            return api.refuse(request, error)
+            refused = api.refuse(request, error)
+            if isinstance(refused, ProtocolError):
+                raise refused
+            return refused
         response = messages_of(api.key).response()
         if not hasattr(response, "error_code"):
             raise ProtocolError(f"{api.key.name} has no way to say that it failed")
@@ -429,8 +433,9 @@ class _First:
     def respond(self, response: Any) -> None:
         """Answer the request."""
         self._respond(response)
-        self._response = response
-        self._remember()
+        if not isinstance(response, ProtocolError):
+            self._response = response
+            self._remember()
 
     def prepare(self, kind: Kind, prepared: PreparedRequest) -> None:
         """The request is handled, and this is for those that follow."""
@@ -533,9 +538,9 @@ def _respond_limited(
     quota: RequestQuota,
     connection: Connection,
     respond: Respond,
-    response: Message | None,
+    response: Response,
 ) -> None:
-    wait_ms = quota.answered(response)
+    wait_ms = quota.answered(None if isinstance(response, ProtocolError) else response)
     if wait_ms:
         connection.throttled(wait_ms)
     respond(response)
@@ -551,9 +556,11 @@ def _write_limited(
     _respond_limited(quota, connection, partial(_respond, context, reply), response)
 
 
-def _respond(context: RequestContext, reply: Reply, response: Message | None) -> None:
+def _respond(context: RequestContext, reply: Reply, response: Response) -> None:
     if response is None:
         reply(None)
+    elif isinstance(response, ProtocolError):
+        reply.fail(response)
     elif context.writer is None:
         _write(context, reply, response)
     else:
@@ -561,7 +568,7 @@ def _respond(context: RequestContext, reply: Reply, response: Message | None) ->
 
 
 def _respond_to_long(
-    writer: ResponseWriter, request: Message, respond: Respond, response: Message | None
+    writer: ResponseWriter, request: Message, respond: Respond, response: Response
 ) -> None:
     respond(response)
     writer.let_go(request)

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar, cast
 
-from broker.requests.context import RequestContext, Respond
+from broker.requests.context import RequestContext, Respond, Response
 from ground.ordered_work import raise_error
 from ground.sliced_work import Pace, SlicedWork, Steps, each
 from protocol.api_keys import ApiKey
@@ -84,7 +84,7 @@ class SlicedAnswers:
         steps: Steps[T],
         judged: Callable[[T], None],
         respond: Respond,
-        refuse: Callable[[Q, ErrorCode], Message],
+        refuse: Callable[[Q, ErrorCode], Response],
     ) -> None:
         """Call `judged`, which answers, with what comes of `steps`.
 
@@ -112,7 +112,7 @@ class SlicedAnswers:
         ask: Callable[[T, Callable[[U], None]], None],
         gathered: Callable[[list[U]], None],
         respond: Respond,
-        refuse: Callable[[Q, ErrorCode], Message],
+        refuse: Callable[[Q, ErrorCode], Response],
         at_once: int = ASKED_AT_ONCE,
     ) -> None:
         """Ask for the answer to each item, `at_once` of them a slice, which may come later; call

@@ -46,22 +46,24 @@ class InProcess:
     async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
         """The answer, whenever it comes."""
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-
-        def respond(response: Response) -> None:
-            if not answer.done():
-                answer.set_result(spelled_out(response, version))
-
         api = self._requests.apis.get(message.API_KEY)
         if api is None:
             raise OperationError(
                 "not possible", f"the broker does not serve {type(message).__name__}"
             )
+        name = api.key.name
+
+        def respond(response: Response | ProtocolError) -> None:
+            if answer.done():
+                return
+            if isinstance(response, ProtocolError):
+                answer.set_exception(OperationError("failed", f"{name}: {response}"))
+            else:
+                answer.set_result(spelled_out(response, version))
+
         rights = _ALL_RIGHTS if message.API_KEY in _ABOUT_ACLS else UNLIMITED
         context = RequestContext(
             message.API_KEY, version, 0, CLIENT_ID, "", self._listener_name, "", rights
         )
-        try:
-            api.handle(context, message, respond)
-        except ProtocolError as error:
-            raise OperationError("failed", f"{api.key.name}: {error}") from error
+        api.handle(context, message, respond)
         return await answer

@@ -13,7 +13,8 @@ from typing import Any
 from unittest.mock import patch
 
 from broker.apis import list_offsets
-from broker.apis.produce.api import ProduceApi, refuse_produce
+from broker.apis.produce.answers import refuse_produce
+from broker.apis.produce.api import ProduceApi
 from broker.apis.producer_id_manager import ProducerIdManager
 from broker.coordinator.coordinator_runtime import ShardContext
 from broker.groups.classic.group import ClassicGroup

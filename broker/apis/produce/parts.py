@@ -10,11 +10,10 @@ Owns the answers of the parts until then. Never: what a part means (`broker.apis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from ground.sliced_work import Pace, Steps
-from protocol.errors import ProtocolError
+from ground.sliced_work import Pace, Steps, in_one_go
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -25,8 +24,23 @@ from protocol.messages.produce import (
 
 PARTITIONS_AT_ONCE = 256
 
-Answer = Callable[[ProduceResponse | None], None]
-"""Takes a response; None where there is none (acks=0)."""
+Answer = Callable[[ProduceResponse], None]
+"""Takes the response, also of a request that wants none (acks=0)."""
+
+
+def each_once_in_one_go(topics: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Return what `each_once` does, of a request that is short."""
+    for topic in topics:
+        count = len(topic.partition_data)
+        if count != 1 and (
+            not count or count != len({data.index for data in topic.partition_data})
+        ):
+            break
+    else:
+        count = len(topics)
+        if count == 1 or count == len({topic.name or topic.topic_id for topic in topics}):
+            return topics
+    return in_one_go(each_once(topics, Pace()))
 
 
 def each_once(topics: list[TopicProduceData], pace: Pace) -> Steps[list[TopicProduceData]]:
@@ -54,10 +68,7 @@ def in_parts(
     """Have `handle` answer each part, and `respond` with all answers."""
     gathered = _Gathered(respond)
     for part in _parts(request):
-        try:
-            handle(part, gathered.expect())
-        except ProtocolError:  # acks=0 was refused, and there is no way to say so any more
-            gathered.refused()
+        handle(part, gathered.expect())
         yield None
     gathered.complete()
 
@@ -96,27 +107,22 @@ class _Gathered:
         self._awaited += 1
         return partial(self._take, len(self._responses) - 1)
 
-    def refused(self) -> None:
-        """Note that the part that was expected last has no answer."""
-        self._awaited -= 1
-
     def complete(self) -> None:
         """Note that there is no further part."""
         self._awaited -= 1
         self._answer_when_all_are_there()
 
-    def _take(self, number: int, response: ProduceResponse | None) -> None:
+    def _take(self, number: int, response: ProduceResponse) -> None:
         self._responses[number] = response
         self._awaited -= 1
         self._answer_when_all_are_there()
 
     def _answer_when_all_are_there(self) -> None:
         if not self._awaited:
-            responses = [response for response in self._responses if response is not None]
-            self._respond(_joined(responses) if responses else None)
+            self._respond(_joined(filter(None, self._responses)))
 
 
-def _joined(responses: list[ProduceResponse]) -> ProduceResponse:
+def _joined(responses: Iterable[ProduceResponse]) -> ProduceResponse:
     topics: list[TopicProduceResponse] = []
     nodes = {}
     for response in responses:

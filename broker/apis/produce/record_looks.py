@@ -1,4 +1,4 @@
-"""The look at a request's records before they are appended, where a topic asks for one.
+"""The station of looks at records before they are appended, where a topic asks for one.
 
 Most topics ask for none, and most looks are over with their first slice. Else the request waits,
 with its records copied out of the frame, and the loop goes on with others between the slices. What
@@ -10,82 +10,50 @@ Never: appends, or answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
 
-from broker.replication.partition import Partition
+from broker.apis.produce.passage import Passage
+from broker.apis.produce.records import keep_records, partition_of
 from broker.replication.replica_manager import ReplicaManager
 from ground.sliced_work import LOOKS_AT_ONCE, Steps, first_slice
-from protocol.frames.framing import KEPT_BYTES
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import PartitionProduceData
 from storage.log.log_validator import Look, LookedAt
-
-Looked: TypeAlias = dict[int, LookedAt]
-"""By the identity of the partition's part of the request."""
 
 
 class RecordLooks:
-    """See the module."""
+    """The station."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
 
-    def look(
-        self,
-        request: ProduceRequest,
-        by_topic_id: bool,
-        internal_allowed: bool,
-        now_ms: int,
-        done: Callable[[Looked | None, Exception | None], None],
-    ) -> Looked | None:
-        """What came of the looks that the request needs; None where they take longer: `done` has
-        it then, later, or the bug that was met."""
-
-        def looks() -> Iterator[tuple[PartitionProduceData, Look]]:
-            for topic in request.topic_data:
-                for data in topic.partition_data:
-                    partition = self._partition(topic, data.index, by_topic_id)
-                    if partition is None or not partition.log.looks_at_records:
-                        continue
-                    if not isinstance(data.records, memoryview):
-                        continue
-                    look = partition.look_before_append(data.records, now_ms, internal_allowed)
-                    if look is not None:
-                        yield data, look
-
-        looked: Looked = {}
-        for data, look in looks():
-            outcome = first_slice(look.steps) if len(looked) < LOOKS_AT_ONCE else []
+    def look(self, passage: Passage) -> bool:
+        """Look at all records that are to be looked at; what came of it is in `passage.looked`."""
+        for data, look in self._looks(passage):
+            outcome = first_slice(look.steps) if len(passage.looked) < LOOKS_AT_ONCE else []
             if not outcome:
-                keep_records(request)
-                self._replicas.log_manager.sliced.run(_all_of(looks()), done)
-                return None
-            looked[id(data)] = LookedAt(look.config, outcome[0])
-        return looked
+                passage.looked.clear()
+                keep_records(passage.request)
+                steps = self._look_in_slices(passage)
+                self._replicas.log_manager.sliced.run(steps, passage.after_slices)
+                return False
+            passage.looked[id(data)] = LookedAt(look.config, outcome[0])
+        return True
 
-    def _partition(
-        self, topic: TopicProduceData, index: int, by_topic_id: bool
-    ) -> Partition | None:
-        if by_topic_id:
-            return self._replicas.partition_by_id(topic.topic_id, index)
-        return self._replicas.partition(topic.name, index)
+    def _look_in_slices(self, passage: Passage) -> Steps[None]:
+        for data, look in self._looks(passage):
+            outcome = yield from look.steps
+            passage.looked[id(data)] = LookedAt(look.config, outcome)
+            yield None
 
-
-def _all_of(looks: Iterator[tuple[PartitionProduceData, Look]]) -> Steps[Looked]:
-    looked: Looked = {}
-    for data, look in looks:
-        outcome = yield from look.steps
-        looked[id(data)] = LookedAt(look.config, outcome)
-        yield None
-    return looked
-
-
-def keep_records(request: ProduceRequest) -> None:
-    """Copy the records: they lie in a buffer that is used for the next request. A large one is not
-    (`protocol.frames.framing`), and to copy it would take long."""
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            if isinstance(data.records, memoryview):
-                buffer: Any = data.records.obj
-                if len(buffer) <= KEPT_BYTES:
-                    data.records = memoryview(bytearray(data.records))
+    def _looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, Look]]:
+        now_ms = self._replicas.scheduler.wall_ms()
+        for topic in passage.request.topic_data:
+            for data in topic.partition_data:
+                partition = partition_of(self._replicas, passage, topic, data.index)
+                if partition is None or not partition.log.looks_at_records:
+                    continue
+                if not isinstance(data.records, memoryview):
+                    continue
+                look = partition.look_before_append(data.records, now_ms, passage.internal_allowed)
+                if look is not None:
+                    yield data, look

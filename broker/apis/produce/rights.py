@@ -1,4 +1,4 @@
-"""What a Produce may not do: use its transactional id, then write to each topic.
+"""The station of rights: a Produce may use its transactional id, and write to each topic.
 
 Owns: which parts of a request are refused before anything else is looked at. Follows
 `handleProduceRequest` of Kafka's `KafkaApis` 4.3.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.apis.produce.answers import not_appended
+from broker.apis.produce.passage import Passage
+from broker.replication.replica_manager import ReplicaManager
 from controller.authorization.rights import Rights
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.produce import (
-    PartitionProduceResponse,
     ProduceRequest,
     TopicProduceData,
     TopicProduceResponse,
@@ -23,6 +25,34 @@ LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 
 NameOf = Callable[[TopicProduceData], str | None]
 """Of a topic, also where the request has its id alone; None: there is no such topic."""
+
+
+class WriteRights:
+    """The station."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        self._replicas = replicas
+
+    def judge(self, passage: Passage) -> bool:
+        """Take from the passage what its sender may not write."""
+        rights, request = passage.context.rights, passage.request
+        if rights.unlimited:
+            return True
+        if not may_use_transaction(rights, request):
+            return passage.refuse(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        name_of = self._name_by_id if passage.by_topic_id else _name
+        allowed, denied = parted(rights, request.topic_data, name_of)
+        if denied:
+            passage.deny(denied, allowed)
+        return True
+
+    def _name_by_id(self, topic: TopicProduceData) -> str | None:
+        known = self._replicas.image.topics.get_by_id(topic.topic_id)
+        return None if known is None else known.name
+
+
+def _name(topic: TopicProduceData) -> str:
+    return topic.name
 
 
 def may_use_transaction(rights: Rights, request: ProduceRequest) -> bool:
@@ -67,8 +97,6 @@ def parted(
 
 
 def _denied(topic: TopicProduceData) -> TopicProduceResponse:
-    code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    answers = [
-        PartitionProduceResponse(data.index, code, -1, -1, -1) for data in topic.partition_data
-    ]
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answers = [not_appended(data.index, code) for data in topic.partition_data]
     return TopicProduceResponse(topic.name, topic.topic_id, answers)

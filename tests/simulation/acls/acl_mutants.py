@@ -15,7 +15,7 @@ from unittest.mock import patch
 from broker.apis import group_offsets, transactions
 from broker.apis.fetch.reading import ConsumerFetch
 from broker.apis.fetch.rights import ConsumerRights
-from broker.apis.produce import api as produce_api
+from broker.apis.produce import rights as produce_rights
 from broker.node import node as node_module
 from broker.node.security.authorization import authorize
 from broker.requests.admission import Admission
@@ -63,7 +63,7 @@ def _prepared_stays(key: ApiKey) -> Iterator[None]:
 @contextmanager
 def produce_unchecked() -> Iterator[None]:
     """Everybody may write."""
-    with patch.object(produce_api, "parted", lambda _rights, topics, _name_of: (topics, [])):
+    with patch.object(produce_rights, "parted", lambda _rights, topics, _name_of: (topics, [])):
         yield
 
 

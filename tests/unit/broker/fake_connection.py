@@ -28,6 +28,7 @@ class Reply(list[Any]):
 
     def fail(self, error: BaseException) -> None:
         self.error = error
+        self.closed = True
 
     def close(self) -> None:
         self.closed = True

@@ -91,6 +91,8 @@ class Running:
         frame = memoryview(bytearray(encode_request(request, version, 5, client_id)))[4:]
         self.node.handle(connection, frame, reply)
         self.scheduler.run_until(lambda: bool(reply) or reply.closed)
+        if reply.error is not None:
+            raise reply.error
         (parts,) = reply  # empty: the connection was closed
         parts = parts if isinstance(parts, list) else [parts]
         data = b"".join(

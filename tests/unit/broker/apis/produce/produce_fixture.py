@@ -39,7 +39,8 @@ class Broker:
         transactions = TransactionalProduce(
             self.replicas.manager, AppendVerification(None, True), 20, 100
         )
-        (api,) = ProduceApi(self.replicas.manager, transactions, Turns().answers).apis()
+        self.turns = Turns()
+        (api,) = ProduceApi(self.replicas.manager, transactions, self.turns.answers).apis()
         self.handled: list[Any] = []
         handle = api.handle
 
@@ -71,6 +72,8 @@ class Client:
             handler.handle(self.connection, memoryview(bytearray(frame)), reply)
         except ProtocolError as error:
             return str(error)
+        if reply.error is not None:
+            return str(reply.error)
         return bytes(reply[0]) if reply[0] is not None else None
 
 
@@ -164,6 +167,12 @@ class Produce:
         data = [TopicProduceData(topic, partition_data=[PartitionProduceData(index, records)])]
         self.send(ProduceRequest(None, acks, 1000, data))
         return self.last()
+
+    def refusal(self) -> str:
+        """Why the last request closes its connection."""
+        error = self.answers[-1]
+        assert isinstance(error, ProtocolError)
+        return str(error)
 
     def last(self) -> PartitionProduceResponse:
         response: ProduceResponse = self.answers[-1]

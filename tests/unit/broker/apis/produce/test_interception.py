@@ -119,16 +119,14 @@ def test_a_long_batch_is_looked_at_in_slices_and_then_appended(produce: Produce,
 
 
 def test_without_an_answer_a_refusal_ends_the_connection(produce: Produce) -> None:
-    """At once where the look is; later, nobody is there to be closed."""
     data = memoryview(bytearray(produce.replicas.batch(b"no")))
     topics = [TopicProduceData("t", topic_id_of("t"), [PartitionProduceData(0, data)])]
     context = RequestContext(0, 12, 1, "me", "here", "PLAINTEXT", "c", UNLIMITED)
     answers: list[Any] = []
-    try:
-        produce.api.handle(context, ProduceRequest(None, 0, 1000, topics), answers.append)
-        produce.replicas.scheduler.run_until(lambda: bool(answers))
-    except ProtocolError as error:
-        assert "INVALID_RECORD" in str(error)
+    produce.api.handle(context, ProduceRequest(None, 0, 1000, topics), answers.append)
+    produce.replicas.scheduler.run_until(lambda: bool(answers))
+    (error,) = answers
+    assert isinstance(error, ProtocolError) and "INVALID_RECORD" in str(error)
     assert produce.end("t", 0) == 0
     assert produce.send(("t", 0, b"yes"), acks=0) == {}
     assert produce.end("t", 0) == 1

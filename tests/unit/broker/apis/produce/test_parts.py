@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from broker.apis.produce.parts import PARTITIONS_AT_ONCE, Answer, each_once, in_parts
 from ground.sliced_work import Pace, in_one_go
-from protocol.errors import ProtocolError
 from protocol.messages.produce import (
     NodeEndpoint,
     PartitionProduceData,
@@ -21,22 +20,19 @@ COUNTS = {"a": 1, "b": 2 * PARTITIONS_AT_ONCE, "c": 1}
 class Parts:
     """A handler of parts that answers each of them when a test says so."""
 
-    def __init__(self, acks: int = 1) -> None:
+    def __init__(self) -> None:
         topics = [
             TopicProduceData(name, partition_data=[PartitionProduceData(n) for n in range(count)])
             for name, count in COUNTS.items()
         ]
         self.parts: list[tuple[ProduceRequest, Answer]] = []
-        self.answers: list[ProduceResponse | None] = []
-        self.refuses = False
-        self.steps = in_parts(ProduceRequest("id", acks, 900, topics), self.handle, self.answer)
+        self.answers: list[ProduceResponse] = []
+        self.steps = in_parts(ProduceRequest("id", 1, 900, topics), self.handle, self.answer)
 
     def handle(self, part: ProduceRequest, answer: Answer) -> None:
-        if self.refuses:
-            raise ProtocolError("acks=0 is refused")
         self.parts.append((part, answer))
 
-    def answer(self, response: ProduceResponse | None) -> None:
+    def answer(self, response: ProduceResponse) -> None:
         self.answers.append(response)
 
 
@@ -70,21 +66,9 @@ def test_the_answer_has_all_partitions_in_order_when_the_last_part_is_answered()
         assert not parts.answers
         answer(response_to(part))
     (response,) = parts.answers
-    assert response is not None
     indexes = {t.name: [one.index for one in t.partition_responses] for t in response.responses}
     assert indexes == {name: list(range(count)) for name, count in COUNTS.items()}
     assert [node.node_id for node in response.node_endpoints] == [7]
-
-
-def test_nothing_is_answered_where_no_part_is_whether_it_is_refused_or_not() -> None:
-    parts = Parts(acks=0)
-    next(parts.steps)
-    parts.refuses = True
-    in_one_go(parts.steps)
-    ((_, answer),) = parts.parts
-    assert not parts.answers
-    answer(None)
-    assert parts.answers == [None]
 
 
 def test_of_a_partition_that_is_named_twice_the_last_batch_counts() -> None:

@@ -113,13 +113,6 @@ def test_a_look_by_another_config_does_not_count(produce: Produce) -> None:
     assert read_header(read_all(partition.log)).compression == Codec.ZSTD
 
 
-def test_without_an_answer_a_refusal_ends_the_wait(produce: Produce) -> None:
-    produce.replicas.create("t", **COMPACT)
-    produce.send(request(large(key=None), acks=0))
-    answered(produce, 1)
-    assert produce.answers == [None]
-
-
 def test_a_bug_of_ours_is_answered(produce: Produce, monkeypatch: pytest.MonkeyPatch) -> None:
     produce.replicas.create("t", **COMPACT)
     produce.send(request(large()))

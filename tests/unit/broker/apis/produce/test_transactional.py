@@ -10,6 +10,7 @@ import pytest
 
 from broker.apis.produce.api import ProduceApi
 from broker.apis.produce.transactional import TransactionalProduce
+from broker.replication.partition import Partition
 from broker.replication.transaction_marker import TransactionMarkerRequest
 from broker.requests.context import RequestContext
 from broker.verification.append_verification import AppendVerification
@@ -216,13 +217,24 @@ def test_an_addition_is_given_up_after_a_while(tx: Transactions) -> None:
     assert len(tx.answers) == 1
 
 
-def test_without_acks_an_error_that_comes_later_is_not_told(tx: Transactions) -> None:
+def test_without_acks_an_error_closes_the_connection_at_once_or_later(tx: Transactions) -> None:
     tx.send(tx.batch(), acks=0)
     tx.coordinator.waiting[0]({ZERO: ErrorCode.INVALID_TXN_STATE})
-    assert tx.answers == [None]
     tx.coordinator.at_once = {ZERO: ErrorCode.INVALID_TXN_STATE}
-    with pytest.raises(ProtocolError, match="INVALID_TXN_STATE"):
-        tx.send(tx.batch(), acks=0)
+    tx.send(tx.batch(), acks=0)
+    assert len(tx.answers) == 2
+    assert all(isinstance(one, ProtocolError) for one in tx.answers)
+    assert all("INVALID_TXN_STATE" in str(one) for one in tx.answers)
+
+
+def test_a_bug_behind_a_wait_is_answered(tx: Transactions, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **_more: object) -> None:
+        raise RuntimeError("a bug")
+
+    tx.send(tx.batch())
+    monkeypatch.setattr(Partition, "append_as_leader", fails)
+    tx.coordinator.waiting[0]({})
+    assert tx.errors() == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
 def test_two_producers_in_one_request_are_refused_whole(tx: Transactions) -> None:
@@ -287,9 +299,10 @@ def test_a_denial_without_an_answer_closes_though_its_transaction_is_asked_about
         for name in ("u", "t")
     ]
     context = RequestContext(0, 12, 1, "me", "here", "PLAINTEXT", "c", tx.rights)
-    with pytest.raises(ProtocolError, match="TOPIC_AUTHORIZATION_FAILED"):
-        tx.api.handle(context, ProduceRequest("tx", 0, 1000, data), tx.answers.append)
+    tx.api.handle(context, ProduceRequest("tx", 0, 1000, data), tx.answers.append)
     (answer,) = tx.coordinator.waiting
+    assert tx.answers == []
     answer({})
-    assert tx.answers == []  # nobody is there any more
+    (error,) = tx.answers
+    assert isinstance(error, ProtocolError) and "TOPIC_AUTHORIZATION_FAILED" in str(error)
     assert tx.partition.log.log_end_offset == 1
