@@ -19,7 +19,7 @@ from broker.requests.request_trace import RequestTrace
 from controller.authorization.rights import Rights
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.frames.frame_shape import Shape, Values
+from protocol.frames.frame_shape import Fixed, Shape, Values
 from protocol.message import M, Message
 
 Response = Message | ProtocolError | None
@@ -30,18 +30,21 @@ Answer = bytes | list[Any]
 """A whole response, in one piece or in parts; empty where there is to be none."""
 Later = Callable[[], Callable[[Any], None]]
 """Gives the way back of an answer that comes later; asked for once."""
+Match = Callable[[memoryview], tuple[Fixed, Values] | None]
+"""Takes a frame apart; None for one of another shape."""
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN_SOFTWARE = "unknown"
 
 
 class LastAsker:
-    """Who asked last on a connection, so that it is not looked up for each request.
+    """Who asked last on a connection, and what kind of request that was, so that it is not looked
+    up for each request.
 
     Good as long as the connection has that `principal`, and a frame that client id.
     """
 
-    __slots__ = ("client_id", "header", "identity", "principal", "size")
+    __slots__ = ("api", "client_id", "entries", "header", "identity", "match", "principal", "size")
 
     def __init__(self) -> None:
         self.principal = ""
@@ -53,6 +56,11 @@ class LastAsker:
         """Of a header."""
         self.header: Callable[[memoryview], tuple[int, bytes]] = Struct(">i4x0s").unpack_from
         """API key and version as one number, and the client id, of a frame."""
+        self.api = -1
+        self.match: Match = _matches_nothing
+        self.entries: dict[Fixed, Any] = {}
+        """What is prepared for requests of that API that `match`. Entries that are gone are not in
+        here either."""
 
     def keep(self, principal: str, client_id: bytes, identity: Any) -> None:
         """It was this one."""
@@ -62,6 +70,15 @@ class LastAsker:
         self.principal = principal
         self.client_id = client_id
         self.identity = identity
+        self.api = -1
+
+    def keep_kind(self, api: int, match: Match, entries: dict[Fixed, Any]) -> None:
+        """It was a request of this kind."""
+        self.api, self.match, self.entries = api, match, entries
+
+
+def _matches_nothing(_frame: memoryview) -> None:
+    return None
 
 
 class Asker(Protocol):

@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Iterator
 from struct import Struct
 
 from broker.requests.admission import Admission
-from broker.requests.context import Asker, AskingConnection, PreparedRequest
+from broker.requests.context import Asker, AskingConnection, LastAsker, PreparedRequest
 from broker.requests.request_times import RequestMetrics
 from protocol.frames.frame_shape import Fixed, Shape, Values
 
@@ -131,7 +131,13 @@ class PreparedRequests:
         # One without entries is not the table's any more, and another may have its place.
         if client_id != last.client_id or not last.identity.size:
             return self._find_anew(asker, frame)
-        return self._find_of(last.identity, api, frame)
+        # Nearly all that comes is of the kind of the request before.
+        if api == last.api and (matched := last.match(frame)) is not None:
+            entry: Entry | None = last.entries.get(matched[0])
+            if entry is not None and entry.epoch == self._admission.epoch:
+                entry.uses += 1
+                return entry, matched[1]
+        return self._find_of(last, last.identity, api, frame)
 
     def _find_anew(self, asker: AskingConnection, frame: memoryview) -> tuple[Entry, Values] | None:
         if len(frame) < _HEADER_BYTES:
@@ -142,10 +148,10 @@ class PreparedRequests:
         if identity is None:
             return None
         asker.last.keep(asker.principal, client_id, identity)
-        return self._find_of(identity, api, frame)
+        return self._find_of(asker.last, identity, api, frame)
 
     def _find_of(
-        self, identity: _Identity, api: int, frame: memoryview
+        self, last: LastAsker, identity: _Identity, api: int, frame: memoryview
     ) -> tuple[Entry, Values] | None:
         for shape, entries in identity.by_api.get(api, ()):
             matched = shape.match(frame)
@@ -161,6 +167,7 @@ class PreparedRequests:
                     del self._identities[identity.key]
                 return None
             entry.uses += 1
+            last.keep_kind(api, shape.match, entries)
             return entry, values
         return None
 

@@ -85,6 +85,16 @@ def test_the_next_one_of_a_kind_is_answered() -> None:
     assert len(table.requests) == 7
 
 
+def test_requests_of_several_kinds_are_found_in_turns() -> None:
+    table = Table()
+    kinds = [frame_of(), frame_of(b"topic b"), frame_of(b"a longer topic"), frame_of(api=13)]
+    for kind in kinds:
+        table.remember(kind)
+    assert all(table.knows(kind) for kind in (*kinds, *kinds, *reversed(kinds)))
+    table.requests.forget(table.me, kinds[0])
+    assert [table.knows(kind) for kind in kinds] == [False, True, True, True]
+
+
 def test_what_is_no_frame_is_not_known() -> None:
     table = Table()
     table.remember(frame_of())
