@@ -135,6 +135,13 @@ class ReplicaManager:
         """The local replica of a partition named by topic id, or None."""
         return self._by_topic_id.get((topic_id, index))
 
+    def finder(self, topic: str | bytes, index: int) -> Callable[[], Partition | None]:
+        """Return what gives the local replica of a partition, named or by topic id, or None: as it
+        is when that is called."""
+        if isinstance(topic, str):
+            return partial(self._partitions.get, (topic, index))
+        return partial(self._by_topic_id.get, (topic, index))
+
     def why_absent(self, topic: str, index: int) -> ErrorCode:
         """Why `partition(topic, index)` is None: there is none, it is offline, or elsewhere."""
         known = self._image.topics.get(topic) if self._image else None

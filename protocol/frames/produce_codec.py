@@ -7,7 +7,10 @@ answers differ in the correlation id and in what was appended. Never does I/O.
 
 from __future__ import annotations
 
-from protocol.frames.frame_shape import RecordsShape, Reply, header_bytes
+from collections.abc import Callable
+from struct import Struct
+
+from protocol.frames.frame_shape import RecordsShape, header_bytes
 from protocol.frames.message_codec import encode_response
 from protocol.messages.produce import (
     PartitionProduceResponse,
@@ -25,7 +28,7 @@ _LENGTH_BYTES = 4
 # throttle time, and tags. Three int64 lie before that.
 _AFTER_OFFSETS = {7: 4, 8: 10}
 _AFTER_OFFSETS_FLEXIBLE = 9
-_AFTER_THROTTLE_FLEXIBLE = 1
+_NO_APPEND_TIME = -1
 _OLDEST = 7  # what may be sent depends on the version until then
 
 
@@ -49,16 +52,39 @@ def produce_shape(frame: memoryview, version: int, records: memoryview) -> Recor
     return RecordsShape(head_bytes, header_bytes(frame), compact, tail)
 
 
-def produce_reply(version: int, name: str, topic_id: bytes, index: int) -> Reply | None:
-    """The answer of one partition without an error: `fill(correlation id, base offset, log append
-    time, log start offset, throttle time)`. None in versions
-    that nobody repeats."""
+class ProduceReply:
+    """Answers of one partition whose batch was appended as it came, to a client that no quota
+    holds up: the same but for three numbers."""
+
+    __slots__ = ("_after", "_before", "_pack", "_size")
+
+    def __init__(self, frame: bytes, offset_at: int) -> None:
+        """`frame` is one of them, its size first; `offset_at`: where its base offset is."""
+        self._size = frame[:4]
+        self._before = frame[8:offset_at]
+        self._after = frame[offset_at + 24 :]
+        form = Struct(f">4si{len(self._before)}sqqq{len(self._after)}s")
+        self._pack: Callable[..., bytes] = form.pack
+
+    def fill(self, correlation_id: int, base_offset: int, log_start_offset: int) -> bytes:
+        """The answer with these values in its holes."""
+        return self._pack(
+            self._size,
+            correlation_id,
+            self._before,
+            base_offset,
+            _NO_APPEND_TIME,
+            log_start_offset,
+            self._after,
+        )
+
+
+def produce_reply(version: int, name: str, topic_id: bytes, index: int) -> ProduceReply | None:
+    """The answer of one partition without an error. None in versions that nobody repeats."""
     if version < _OLDEST:
         return None
     partition = PartitionProduceResponse(index, 0, 0, 0, 0)
     response = ProduceResponse([TopicProduceResponse(name, topic_id, [partition])])
     frame = encode_response(response, version, 0).joined()
     after = len(frame) - _AFTER_OFFSETS.get(version, _AFTER_OFFSETS_FLEXIBLE)
-    throttle = len(frame) - 4 - (_AFTER_THROTTLE_FLEXIBLE if version >= _FLEXIBLE_FROM else 0)
-    holes = (4, "i"), (after - 24, "q"), (after - 16, "q"), (after - 8, "q"), (throttle, "i")
-    return Reply(frame, holes)
+    return ProduceReply(frame, after - 24)

@@ -88,7 +88,16 @@ def append_plain(
         or flags not in attributes
         or delta < 0
         or not leader_epoch >= epoch == log.leader_epochs.latest
-        or not (copied or _may_come(log, size, length, delta, count, max_timestamp))
+        # Whether a client's batch is as its topic takes it.
+        or (
+            not copied
+            and (
+                size > log.max_message_bytes
+                or count != delta + 1
+                or count * _RECORD_BYTES_MIN > length - _HEADER_LENGTH  # unless it is compressed
+                or max_timestamp > log.timestamp_max
+            )
+        )
         # What `is_full` finds first, and nearly always; it is asked where this is not so.
         or (
             (
@@ -117,15 +126,3 @@ def append_plain(
     if producer:
         producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
     return offset
-
-
-def _may_come(
-    log: PlainLog, size: int, length: int, delta: int, count: int, timestamp: int
-) -> bool:
-    """Whether a client's batch is as its topic takes it, by its header."""
-    return (
-        size <= log.max_message_bytes
-        and count == delta + 1
-        and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH  # unless it is compressed
-        and timestamp <= log.timestamp_max
-    )

@@ -19,14 +19,13 @@ from broker.replication.partition import Partition
 from broker.replication.replica_manager import ReplicaManager
 from broker.requests.context import Answer, Later
 from protocol.errors import ErrorCode
-from protocol.frames.frame_shape import RecordsShape, Reply, Values
+from protocol.frames.frame_shape import RecordsShape, Values
 from protocol.frames.framing import SIZE_BYTES
-from protocol.frames.produce_codec import produce_reply, produce_shape
+from protocol.frames.produce_codec import ProduceReply, produce_reply, produce_shape
 from protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
 
 _ALL_REPLICAS = -1
 _NOBODY = 0
-_NO_THROTTLE_MS = 0
 
 Refuse = Callable[[int, PartitionProduceResponse], bytes]
 """Correlation id, and what is said of the partition → the whole answer."""
@@ -58,7 +57,7 @@ def prepare_produce(
 class PreparedProduce:
     """Batches of one partition from one client."""
 
-    __slots__ = ("_acks", "_find", "_index", "_refuse", "_replicas", "_timeout_ms", "_topic",
+    __slots__ = ("_acks", "_find", "_index", "_refuse", "_replicas", "_timeout_ms",
                  "reply", "shape")  # fmt: skip
 
     def __init__(
@@ -67,16 +66,15 @@ class PreparedProduce:
         shape: RecordsShape,
         place: tuple[str | bytes, int],
         acks_and_timeout_ms: tuple[int, int],
-        reply: Reply,
+        reply: ProduceReply,
         refuse: Refuse,
     ) -> None:
         """`place`: a topic's name or id, and a partition's index."""
         self.shape = shape
         self.reply = reply
         self._replicas = replicas
-        self._topic, self._index = place
-        by_name = isinstance(self._topic, str)
-        self._find: Any = replicas.partition if by_name else replicas.partition_by_id
+        topic, self._index = place
+        self._find = replicas.finder(topic, self._index)
         self._acks, self._timeout_ms = acks_and_timeout_ms
         self._refuse = refuse
 
@@ -89,15 +87,15 @@ class PreparedProduce:
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
         """Append and answer; see `PreparedRequest`."""
         correlation_id, start, end = values
-        partition: Partition | None = self._find(self._topic, self._index)
+        acks, partition = self._acks, self._find()
         if partition is None:
             return None
-        offset = partition.append_plain(frame[start:end], self._acks)
+        offset = partition.append_plain(frame[start:end], acks)
         if offset < 0:
             return None
         log = partition.log
         # Without followers, acks=all is as soon answered as acks=1.
-        if self._acks == _ALL_REPLICAS and partition.followers is not None:
+        if acks == _ALL_REPLICAS and partition.followers is not None:
             append = _Append(self, correlation_id, offset, log.log_start_offset)
             ack = PendingAck(log.log_end_offset, append.settle)
             waiting = DelayedProduce({partition: ack}, append.respond)
@@ -105,12 +103,10 @@ class PreparedProduce:
                 append.reply = later()
                 return b""
             answer = append.answer()
-        elif self._acks == _NOBODY:
+        elif acks == _NOBODY:
             answer = b""
         else:
-            answer = self.reply.fill(
-                correlation_id, offset, -1, log.log_start_offset, _NO_THROTTLE_MS
-            )
+            answer = self.reply.fill(correlation_id, offset, log.log_start_offset)
         self._replicas.partition_changed(partition)
         return answer
 
@@ -121,7 +117,7 @@ class PreparedProduce:
 
     def expect(self, message: memoryview, values: Values) -> ExpectedProduce | None:
         """See `PreparedRequest`. Only where the answer does not wait for others."""
-        partition: Partition | None = self._find(self._topic, self._index)
+        partition = self._find()
         if self._acks == _NOBODY or partition is None or not partition.is_leader:
             return None
         if partition.followers is not None:
@@ -155,7 +151,7 @@ class _Append:
         what = self._correlation_id, self._offset
         if self._error:
             return self._prepared.refuse(*what, self._log_start, self._error)
-        return self._prepared.reply.fill(*what, -1, self._log_start, _NO_THROTTLE_MS)
+        return self._prepared.reply.fill(*what, self._log_start)
 
     def respond(self) -> None:
         self.reply(self.answer())
@@ -180,7 +176,7 @@ class ExpectedProduce:
         acks: int,
         message: memoryview,
         records: tuple[int, int],
-        reply: Reply,
+        reply: ProduceReply,
     ) -> None:
         """`message` holds the last request of the same kind, and will hold the next one: a frame's
         size, and the frame. `records`: from where to where they lie in the frame."""
@@ -206,7 +202,7 @@ class ExpectedProduce:
         offset = self._partition.append_plain(self._records, self._acks)
         if offset < 0:
             return None
-        return self._reply.fill(correlation_id, offset, -1, self._log_start, _NO_THROTTLE_MS)
+        return self._reply.fill(correlation_id, offset, self._log_start)
 
     def settle(self) -> None:
         """The answer is on its way: who waits for the append hears of it."""

@@ -61,6 +61,6 @@ def test_an_answer_is_filled_as_the_generated_class_writes_it(version: int, name
         assert reply is None
         return
     one = PartitionProduceResponse(7, 0, 123_456, -1, 9)
-    response = ProduceResponse([TopicProduceResponse(name, TOPIC_ID, [one])], 77)
+    response = ProduceResponse([TopicProduceResponse(name, TOPIC_ID, [one])])
     assert reply is not None
-    assert reply.fill(5, 123_456, -1, 9, 77) == encode_response(response, version, 5).joined()
+    assert reply.fill(5, 123_456, 9) == encode_response(response, version, 5).joined()
