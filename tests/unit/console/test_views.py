@@ -36,12 +36,6 @@ def test_what_changes_something_is_a_write() -> None:
     }
 
 
-def test_vendored_files_have_their_licences() -> None:
-    names = {one.name for one in (STATIC / "vendor").iterdir()}
-    assert {"LICENSE-preact", "LICENSE-htm", "LICENSE-uplot"} <= names
-    assert all((STATIC / "vendor" / one).stat().st_size for one in names)
-
-
 def test_the_page_asks_nobody_else() -> None:
     """No address of another host in any file of ours; what was vendored was looked at."""
     ours = [one for one in STATIC.rglob("*") if one.suffix in (".js", ".css", ".html")]
