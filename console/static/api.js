@@ -38,7 +38,9 @@ export async function post(path, body = {}) {
 export function path(form, ...values) {
   const query = typeof values.at(-1) === "object" ? values.pop() : {};
   const filled = form.replace(/\{\}/g, () => encodeURIComponent(values.shift()));
-  const pairs = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const pairs = Object.entries(query).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   return pairs.length ? `${filled}?${new URLSearchParams(pairs)}` : filled;
 }
 
@@ -105,7 +107,8 @@ export function useStream(what, onEvent) {
       source.onmessage = (event) => heard.current(JSON.parse(event.data));
       source.addEventListener("done", () => end({ error: null, done: true, open: false }));
       source.addEventListener("failed", (event) =>
-        end({ error: JSON.parse(event.data).error, done: true, open: false }));
+        end({ error: JSON.parse(event.data).error, done: true, open: false }),
+      );
       source.onerror = async () => {
         if (source.readyState !== EventSource.CLOSED) return;
         let reason = "the console does not answer: is ottla console still running?";

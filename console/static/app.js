@@ -50,9 +50,15 @@ function App() {
     <${Side} here=${here} isOpen=${isOpen} about=${about.data} />
     <main class="main">
       <${ErrorLine} error=${about.error} />
-      <${Safe} key=${key}>${view
-        ? html`<${view} params=${params} about=${about.data ?? {}} />`
-        : html`<${Page} title="Nothing here"><${Empty} title="The console has no such page"><a href="#/">To the overview</a><//><//>`}<//>
+      <${Safe} key=${key}>
+        ${
+          view
+            ? html`<${view} params=${params} about=${about.data ?? {}} />`
+            : html`<${Page} title="Nothing here">
+                <${Empty} title="The console has no such page"><a href="#/">To the overview</a><//>
+              <//>`
+        }
+      <//>
     </main>
     <${Bar} here=${here} isOpen=${isOpen} onMore=${() => setOpen(!isOpen)} />
   </div>`;
@@ -67,16 +73,29 @@ function skip(event) {
 function Safe({ children }) {
   const [error, reset] = useErrorBoundary((failure) => console.error(failure));
   if (!error) return children;
-  return html`<${Page} title="This view failed"><${ErrorLine} error=${String(error.message ?? error)}>
-    <button type="button" onClick=${reset}>Try again</button><//><//>`;
+  return html`<${Page} title="This view failed">
+    <${ErrorLine} error=${String(error.message ?? error)}>
+      <button type="button" onClick=${reset}>Try again</button>
+    <//>
+  <//>`;
 }
 
 function Side({ here, isOpen, about }) {
   return html`<nav class="side ${isOpen ? "open" : ""}" aria-label="Views" id="views">
     <a class="brand" href="#/"><img src="icon.svg" alt="" />Ottla</a>
-    ${SECTIONS.map(([title, items]) => html`<h2>${title}</h2>${items.map(([address, name, sign, letter]) =>
-      html`<a class="item" href="#${address}" aria-current=${address === here ? "page" : undefined}
-        title="g ${letter}"><${Sign} name=${sign} />${name}</a>`)}`)}
+    ${SECTIONS.map(
+      ([title, items]) => html`
+        <h2>${title}</h2>
+        ${items.map(
+          ([address, name, sign, letter]) =>
+            html`<a class="item" href="#${address}"
+                aria-current=${address === here ? "page" : undefined} title="g ${letter}">
+              <${Sign} name=${sign} />
+              ${name}
+            </a>`,
+        )}
+      `,
+    )}
     <div class="foot">
       ${about && html`<span>${about.bootstrap}${about.writes ? "" : " · read only"}</span>`}
       <${Theme} />
@@ -100,18 +119,37 @@ function Theme() {
     night.addEventListener("change", follow);
     return () => night.removeEventListener("change", follow);
   }, []);
-  return html`<label class="field"><span class="hidden-text">Colours</span>
+  return html`<label class="field">
+    <span class="hidden-text">Colours</span>
     <select value=${theme} onChange=${(event) => choose(event.target.value)}>
-      ${THEMES.map((one) => html`<option value=${one}>${{ system: "As the system", light: "Light", dark: "Dark" }[one]}</option>`)}
-    </select></label>`;
+      ${THEMES.map(
+        (one) =>
+          html`<option value=${one}>
+            ${{ system: "As the system", light: "Light", dark: "Dark" }[one]}
+          </option>`,
+      )}
+    </select>
+  </label>`;
 }
 
 function Bar({ here, isOpen, onMore }) {
-  const shown = [["/", "Overview", "overview"], ["/topics", "Topics", "topics"], ["/groups", "Groups", "groups"], ["/segments", "Segments", "segments"]];
+  const shown = [
+    ["/", "Overview", "overview"],
+    ["/topics", "Topics", "topics"],
+    ["/groups", "Groups", "groups"],
+    ["/segments", "Segments", "segments"],
+  ];
   return html`<nav class="bar" aria-label="Main views">
-    ${shown.map(([address, name, sign]) => html`<a href="#${address}" aria-current=${address === here ? "page" : undefined}>
-      <${Sign} name=${sign} />${name}</a>`)}
-    <button type="button" aria-expanded=${isOpen} aria-controls="views" onClick=${onMore}><${Sign} name="more" />More</button>
+    ${shown.map(
+      ([address, name, sign]) =>
+        html`<a href="#${address}" aria-current=${address === here ? "page" : undefined}>
+          <${Sign} name=${sign} />
+          ${name}
+        </a>`,
+    )}
+    <button type="button" aria-expanded=${isOpen} aria-controls="views" onClick=${onMore}>
+      <${Sign} name="more" />More
+    </button>
   </nav>`;
 }
 
@@ -131,7 +169,9 @@ function useKeys() {
         return;
       }
       if (event.timeStamp - since < KEY_WITHIN_MS) {
-        const item = SECTIONS.flatMap(([, items]) => items).find(([, , , letter]) => letter === event.key);
+        const item = SECTIONS.flatMap(([, items]) => items).find(
+          ([, , , letter]) => letter === event.key,
+        );
         since = 0;
         if (item) {
           event.preventDefault();

@@ -31,21 +31,30 @@ export const ROUTES = [
 
 // [title, [[address, name, sign, key after g]]]
 export const SECTIONS = [
-  ["Look", [
-    ["/", "Overview", "overview", "o"],
-    ["/topics", "Topics", "topics", "t"],
-    ["/groups", "Groups", "groups", "g"],
-  ]],
-  ["See it work", [
-    ["/segments", "Segments on disk", "segments", "s"],
-    ["/flow", "How a record flows", "flow", "f"],
-    ["/replicas", "Replicas", "replicas", "r"],
-    ["/quorum", "Quorum", "quorum", "q"],
-  ]],
-  ["Settings", [
-    ["/configs", "Configs", "configs", "c"],
-    ["/access", "Users and ACLs", "access", "a"],
-  ]],
+  [
+    "Look",
+    [
+      ["/", "Overview", "overview", "o"],
+      ["/topics", "Topics", "topics", "t"],
+      ["/groups", "Groups", "groups", "g"],
+    ],
+  ],
+  [
+    "See it work",
+    [
+      ["/segments", "Segments on disk", "segments", "s"],
+      ["/flow", "How a record flows", "flow", "f"],
+      ["/replicas", "Replicas", "replicas", "r"],
+      ["/quorum", "Quorum", "quorum", "q"],
+    ],
+  ],
+  [
+    "Settings",
+    [
+      ["/configs", "Configs", "configs", "c"],
+      ["/access", "Users and ACLs", "access", "a"],
+    ],
+  ],
 ];
 
 /** The view of an address, and its parameters; `q` is the query. */

@@ -31,11 +31,16 @@ export function Chart({ x, lines, show = rate, height = 200, label, marks = [] }
   useLayoutEffect(() => {
     function made() {
       chart.current?.destroy();
-      chart.current = new uPlot(options(place.current, lines, latest, height), [x, ...lines.map((one) => one.values)], place.current);
+      chart.current = new uPlot(
+        options(place.current, lines, latest, height),
+        [x, ...lines.map((one) => one.values)],
+        place.current,
+      );
     }
     made();
     const sized = new ResizeObserver(() =>
-      chart.current.setSize({ width: place.current.clientWidth, height }));
+      chart.current.setSize({ width: place.current.clientWidth, height }),
+    );
     sized.observe(place.current);
     document.addEventListener("themechange", made);
     return () => {
@@ -52,7 +57,12 @@ export function Chart({ x, lines, show = rate, height = 200, label, marks = [] }
 function options(place, lines, latest, height) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const axis = { stroke: colour("--ink-3"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+  const axis = {
+    stroke: colour("--ink-3"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+    font: "11px system-ui",
+  };
   return {
     width: Math.max(place.clientWidth, 100),
     height,
@@ -60,13 +70,20 @@ function options(place, lines, latest, height) {
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     legend: { show: lines.length > 0 },
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
-    axes: [{ ...axis, values: TIMES, space: 64 }, { ...axis, size: 64, values: (_, all) => all.map((one) => latest.current.show(one)) }],
+    axes: [
+      { ...axis, values: TIMES, space: 64 },
+      { ...axis, size: 64, values: (_, all) => all.map((one) => latest.current.show(one)) },
+    ],
     series: [
       { value: (_, at) => (at === null ? "–" : time(at * 1000, { millis: false })), label: "Time" },
       ...lines.map((one, index) => {
         const stroke = colour(one.colour ?? COLOURS[index % COLOURS.length]);
         return {
-          label: one.name, stroke, width: 1.6, spanGaps: false, points: { show: false },
+          label: one.name,
+          stroke,
+          width: 1.6,
+          spanGaps: false,
+          points: { show: false },
           fill: lines.length === 1 ? `${stroke}1f` : undefined,
           value: (_, value) => (value === null ? "–" : latest.current.show(value)),
         };
@@ -98,14 +115,19 @@ function drawMarks(plot, marks, stroke) {
 
 /** Numbers as a line without axes; `label` says them in words. Nulls are left out. */
 export function Spark({ values, width = 96, height = 24, label }) {
-  const known = values.map((one, at) => [at, one]).filter(([, one]) => one !== null && one !== undefined);
+  const known = values
+    .map((one, at) => [at, one])
+    .filter(([, one]) => one !== null && one !== undefined);
   if (known.length < 2) return html`<span class="quiet" aria-label=${label}>–</span>`;
   const most = Math.max(...known.map(([, one]) => one), 1e-9);
-  const points = known.map(([at, one]) =>
-    `${((at / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (one / most) * (height - 4)).toFixed(1)}`);
+  const points = known.map(
+    ([at, one]) =>
+      `${((at / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (one / most) * (height - 4)).toFixed(1)}`,
+  );
   const [start] = points[0].split(",");
   const [end] = points.at(-1).split(",");
-  return html`<svg class="spark" width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="img" aria-label=${label} preserveAspectRatio="none">
+  return html`<svg class="spark" width=${width} height=${height} viewBox="0 0 ${width} ${height}"
+      role="img" aria-label=${label} preserveAspectRatio="none">
     <path class="under" d="M${points.join("L")}L${end},${height}L${start},${height}Z" />
     <path d="M${points.join("L")}" />
   </svg>`;

@@ -3,9 +3,18 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 
 /** `kind`: primary, danger, plain; `label` names it where its content is a sign. */
-export function Button({ kind = "", label, pressed, disabled, onClick, type = "button", title, children }) {
+export function Button({
+  kind = "",
+  label,
+  pressed,
+  disabled,
+  onClick,
+  type = "button",
+  title,
+  children,
+}) {
   return html`<button type=${type} class=${kind} aria-label=${label} aria-pressed=${pressed}
-    title=${title} disabled=${disabled} onClick=${onClick}>${children}</button>`;
+      title=${title} disabled=${disabled} onClick=${onClick}>${children}</button>`;
 }
 
 /** A labelled input, select or textarea: the child. */
@@ -14,21 +23,28 @@ export function Field({ label, children }) {
 }
 
 export function Check({ label, checked, onChange, disabled }) {
-  return html`<label class="check"><input type="checkbox" checked=${checked} disabled=${disabled}
-    onChange=${(event) => onChange(event.target.checked)} />${label}</label>`;
+  return html`<label class="check">
+    <input type="checkbox" checked=${checked} disabled=${disabled}
+        onChange=${(event) => onChange(event.target.checked)} />
+    ${label}
+  </label>`;
 }
 
 /** Filters what is shown; "/" puts the cursor there. */
 export function SearchBox({ label, value, onInput, placeholder = label, onEnter }) {
-  return html`<input type="search" data-search aria-label=${label} placeholder=${placeholder} value=${value}
-    onInput=${(event) => onInput(event.target.value)}
-    onKeyDown=${(event) => event.key === "Enter" && onEnter?.()} />`;
+  return html`<input type="search" data-search aria-label=${label} placeholder=${placeholder}
+      value=${value} onInput=${(event) => onInput(event.target.value)}
+      onKeyDown=${(event) => event.key === "Enter" && onEnter?.()} />`;
 }
 
 /** Links: [[id, name, href]…]. */
 export function Tabs({ items, current, label = "Parts of this page" }) {
-  return html`<nav class="tabs" aria-label=${label}>${items.map(([id, name, href]) =>
-    html`<a href=${href} aria-current=${id === current ? "page" : undefined}>${name}</a>`)}</nav>`;
+  return html`<nav class="tabs" aria-label=${label}>
+    ${items.map(
+      ([id, name, href]) =>
+        html`<a href=${href} aria-current=${id === current ? "page" : undefined}>${name}</a>`,
+    )}
+  </nav>`;
 }
 
 /** A modal dialog; Escape and a click beside it close it. */
@@ -40,9 +56,12 @@ export function Dialog({ title, onClose, children, footer }) {
     return () => before?.focus?.();
   }, []);
   return html`<dialog ref=${box} aria-label=${title} onClose=${onClose}
-    onClick=${(event) => event.target === box.current && onClose()}>
-    <div class="stack"><h2>${title}</h2>${children}
-      ${footer && html`<div class="dialog-foot">${footer}</div>`}</div>
+      onClick=${(event) => event.target === box.current && onClose()}>
+    <div class="stack">
+      <h2>${title}</h2>
+      ${children}
+      ${footer && html`<div class="dialog-foot">${footer}</div>`}
+    </div>
   </dialog>`;
 }
 
@@ -68,11 +87,16 @@ export function Confirm({ title, children, action, danger = false, word, onConfi
   return html`<${Dialog} title=${title} onClose=${onClose} footer=${[
     html`<${Button} onClick=${onClose}>Cancel<//>`,
     html`<${Button} kind=${danger ? "danger" : "primary"} onClick=${confirm}
-      disabled=${busy || (word && typed !== word)}>${action}<//>`,
+        disabled=${busy || (word && typed !== word)}>${action}<//>`,
   ]}>
     <div class="stack">${children}</div>
-    ${word && html`<${Field} label=${`Type ${word} to go on`}>
-      <input value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" /><//>`}
+    ${
+      word &&
+      html`<${Field} label=${`Type ${word} to go on`}>
+        <input value=${typed} onInput=${(event) => setTyped(event.target.value)}
+            autocomplete="off" />
+      <//>`
+    }
     ${error && html`<div class="error-line" role="alert">${error}</div>`}
   <//>`;
 }

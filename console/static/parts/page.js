@@ -10,9 +10,12 @@ export function Page({ title, about, crumbs = [], actions, children }) {
   return html`<div class="page">
     <div class="page-head">
       <div>
-        ${crumbs.length > 0 && html`<nav class="crumbs" aria-label="Where you are">
-          ${crumbs.map(([name, href]) => html`<a href=${href}>${name}</a> / `)}
-        </nav>`}
+        ${
+          crumbs.length > 0 &&
+          html`<nav class="crumbs" aria-label="Where you are">
+            ${crumbs.map(([name, href]) => html`<a href=${href}>${name}</a> / `)}
+          </nav>`
+        }
         <h1 id="title" tabindex="-1">${title}</h1>
         ${about && html`<p class="about">${about}</p>`}
       </div>
@@ -25,7 +28,10 @@ export function Page({ title, about, crumbs = [], actions, children }) {
 /** A box with a head. */
 export function Panel({ title, actions, inside = true, children, label }) {
   return html`<section class="panel" aria-label=${label ?? title}>
-    ${(title || actions) && html`<header><h2>${title}</h2><div class="row">${actions}</div></header>`}
+    ${
+      (title || actions) &&
+      html`<header><h2>${title}</h2><div class="row">${actions}</div></header>`
+    }
     ${inside ? html`<div class="inside">${children}</div>` : children}
   </section>`;
 }
@@ -63,5 +69,8 @@ export function Note({ kind = "", children }) {
 }
 
 export function Waiting({ what = "Asking the cluster" }) {
-  return html`<div role="status"><div class="wait"></div><span class="hidden-text">${what}</span></div>`;
+  return html`<div role="status">
+    <div class="wait"></div>
+    <span class="hidden-text">${what}</span>
+  </div>`;
 }

@@ -30,17 +30,36 @@ export function Table({ columns, rows, id, sort: first, label, empty = null, onR
   const from = isLong ? Math.min(seen.from, Math.max(0, sorted.length - 1)) : 0;
   const shown = isLong ? sorted.slice(from, seen.to) : sorted;
   const below = isLong ? Math.max(0, sorted.length - from - shown.length) : 0;
-  return html`<div class="table-box ${isLong ? "tall" : ""}" ref=${box} onScroll=${look} tabindex=${isLong ? 0 : undefined}
-    role=${isLong ? "region" : undefined} aria-label=${isLong ? label : undefined}>
+  return html`<div class="table-box ${isLong ? "tall" : ""}" ref=${box} onScroll=${look}
+      tabindex=${isLong ? 0 : undefined} role=${isLong ? "region" : undefined}
+      aria-label=${isLong ? label : undefined}>
     <table class="data" aria-label=${label} aria-rowcount=${sorted.length}>
       <thead><tr>${columns.map((one) => head(one, sort, setSort))}</tr></thead>
       <tbody>
-        ${from > 0 && html`<tr class="gap" aria-hidden="true"><td colspan=${columns.length} style=${{ height: `${from * ROW}px` }}></td></tr>`}
-        ${shown.map((row) => html`<tr key=${id(row)} aria-selected=${selected === id(row) ? "true" : undefined}
-          onClick=${onRow && (() => onRow(row))}>
-          ${columns.map((one) => html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}">${one.show ? one.show(row) : one.value(row)}</td>`)}
-        </tr>`)}
-        ${below > 0 && html`<tr class="gap" aria-hidden="true"><td colspan=${columns.length} style=${{ height: `${below * ROW}px` }}></td></tr>`}
+        ${
+          from > 0 &&
+          html`<tr class="gap" aria-hidden="true">
+            <td colspan=${columns.length} style=${{ height: `${from * ROW}px` }}></td>
+          </tr>`
+        }
+        ${shown.map(
+          (row) =>
+            html`<tr key=${id(row)} aria-selected=${selected === id(row) ? "true" : undefined}
+                onClick=${onRow && (() => onRow(row))}>
+              ${columns.map(
+                (one) =>
+                  html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}">
+                    ${one.show ? one.show(row) : one.value(row)}
+                  </td>`,
+              )}
+            </tr>`,
+        )}
+        ${
+          below > 0 &&
+          html`<tr class="gap" aria-hidden="true">
+            <td colspan=${columns.length} style=${{ height: `${below * ROW}px` }}></td>
+          </tr>`
+        }
       </tbody>
     </table>
   </div>`;
@@ -49,7 +68,9 @@ export function Table({ columns, rows, id, sort: first, label, empty = null, onR
 function head(column, sort, setSort) {
   const kind = column.number ? "number" : "";
   if (!column.value || column.fixed) {
-    return html`<th class=${kind} scope="col">${column.name || html`<span class="hidden-text">${column.label}</span>`}</th>`;
+    return html`<th class=${kind} scope="col">
+      ${column.name || html`<span class="hidden-text">${column.label}</span>`}
+    </th>`;
   }
   const up = sort === column.name;
   const down = sort === `-${column.name}`;
@@ -58,8 +79,10 @@ function head(column, sort, setSort) {
     else if (down) setSort(column.number ? column.name : null);
     else setSort(column.number ? `-${column.name}` : column.name);
   }
-  return html`<th class=${kind} scope="col" aria-sort=${up ? "ascending" : down ? "descending" : undefined}>
-    <button type="button" onClick=${turn}>${column.name}${up ? " ↑" : down ? " ↓" : ""}</button></th>`;
+  return html`<th class=${kind} scope="col"
+      aria-sort=${up ? "ascending" : down ? "descending" : undefined}>
+    <button type="button" onClick=${turn}>${column.name}${up ? " ↑" : down ? " ↓" : ""}</button>
+  </th>`;
 }
 
 function inOrder(rows, columns, sort) {
@@ -75,5 +98,7 @@ function compared(a, b) {
   if (a === b) return 0;
   if (a === null || a === undefined) return -1;
   if (b === null || b === undefined) return 1;
-  return typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  return typeof a === "number"
+    ? a - b
+    : String(a).localeCompare(String(b), "en", { numeric: true });
 }

@@ -49,7 +49,8 @@ export function duration(ms) {
   if (s < 1) return `${ms < 10 && ms > -10 ? Number(ms.toFixed(2)) : Math.round(ms)} ms`;
   if (s < 60) return `${Number((ms / 1000).toFixed(s < 10 ? 1 : 0))} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 >= 1 ? ` ${Math.floor(s % 60)} s` : ""}`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
+  if (s < 86400)
+    return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
   return `${Math.floor(s / 86400)} d${s % 86400 >= 3600 ? ` ${Math.floor((s % 86400) / 3600)} h` : ""}`;
 }
 

@@ -2,7 +2,20 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { path, post, useGet } from "../api.js";
-import { Badge, Button, Confirm, ErrorLine, Note, Page, Panel, SearchBox, Table, Waiting, count, time } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Confirm,
+  ErrorLine,
+  Note,
+  Page,
+  Panel,
+  SearchBox,
+  Table,
+  Waiting,
+  count,
+  time,
+} from "../parts/index.js";
 import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
 
 export function Access({ about }) {
@@ -16,36 +29,91 @@ export function Access({ about }) {
     again();
   }
   const shared = { writes: about.writes, onOpen: setDialog };
-  return html`<${Page} title="Users and ACLs" about="Who can log in, what each may do, and how much."
-    actions=${html`<${SearchBox} label="Find a user or a topic" value=${word} onInput=${setWord} />`}>
+  return html`<${Page} title="Users and ACLs"
+      about="Who can log in, what each may do, and how much."
+      actions=${html`<${SearchBox} label="Find a user or a topic" value=${word}
+          onInput=${setWord} />`}>
     <${ErrorLine} error=${error} />
     ${said && html`<div role="status"><${Note}>${said}<//></div>`}
     ${!data && !error && html`<${Waiting} />`}
-    ${data && html`
-      <${Part} ...${shared} title="ACLs" part=${data.acls} columns=${ACLS} none="No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set" add="acl" what="Add an ACL…" remove=${removeAcl} />
-      <${Part} ...${shared} title="Users who log in by SCRAM" part=${data.users} columns=${USERS} none="No users: nobody logs in by SCRAM" add="user" what="Add a user…" remove=${removeUser} />
-      <${Part} ...${shared} title="Quotas" part=${data.quotas} columns=${QUOTAS} none="No quotas: everybody may use what there is" add="quota" what="Set a quota…" remove=${removeQuota} />
-      <${Part} ...${shared} title="Delegation tokens" part=${data.tokens} columns=${TOKENS} none="No tokens" />`}
-    ${dialog?.kind === "acl" && html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`}
-    ${dialog?.kind === "user" && html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`}
-    ${dialog?.kind === "quota" && html`<${NewQuota} onClose=${() => setDialog(null)} onDone=${done} />`}
-    ${dialog?.remove && html`<${Confirm} title="Remove it" action="Remove" danger onClose=${() => setDialog(null)}
-      onConfirm=${async () => done((await post(...dialog.remove)).done)}><p>${dialog.words}</p><//>`}
+    ${
+      data &&
+      html`
+        <${Part} ...${shared} title="ACLs" part=${data.acls} columns=${ACLS}
+            none="No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set"
+            add="acl" what="Add an ACL…" remove=${removeAcl} />
+        <${Part} ...${shared} title="Users who log in by SCRAM" part=${data.users} columns=${USERS}
+            none="No users: nobody logs in by SCRAM" add="user" what="Add a user…"
+            remove=${removeUser} />
+        <${Part} ...${shared} title="Quotas" part=${data.quotas} columns=${QUOTAS}
+            none="No quotas: everybody may use what there is" add="quota" what="Set a quota…"
+            remove=${removeQuota} />
+        <${Part} ...${shared} title="Delegation tokens" part=${data.tokens} columns=${TOKENS}
+            none="No tokens" />
+      `
+    }
+    ${
+      dialog?.kind === "acl" &&
+      html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`
+    }
+    ${
+      dialog?.kind === "user" &&
+      html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`
+    }
+    ${
+      dialog?.kind === "quota" &&
+      html`<${NewQuota} onClose=${() => setDialog(null)} onDone=${done} />`
+    }
+    ${
+      dialog?.remove &&
+      html`<${Confirm} title="Remove it" action="Remove" danger onClose=${() => setDialog(null)}
+          onConfirm=${async () => done((await post(...dialog.remove)).done)}>
+        <p>${dialog.words}</p>
+      <//>`
+    }
   <//>`;
 }
 
 function Part({ title, part, columns, none, add, what, remove, writes, onOpen }) {
   const canChange = writes && !part.absent;
-  const shown = canChange && remove
-    ? [...columns, { name: "", label: "Remove", show: (row) => html`<div class="right"><${Button} kind="plain" onClick=${() => onOpen(remove(row))}>Remove…<//></div>` }]
-    : columns;
-  return html`<${Panel} title=${title} inside=${false}
-    actions=${html`${!part.absent && html`<span class="quiet">${part.count === part.of ? count(part.of) : `${count(part.count)} of ${count(part.of)}`}</span>`}
-      ${canChange && add && html`<${Button} onClick=${() => onOpen({ kind: add })}>${what}<//>`}`}>
-    ${part.absent
-      ? html`<p class="absent quiet">${capital(part.absent)}</p>`
-      : html`<${Table} label=${title} rows=${part.rows} columns=${shown} id=${(row) => row.join("\u0000")} empty=${html`<p class="absent quiet">${part.of ? "None has that word" : none}</p>`} />
-        ${part.count > part.rows.length && html`<p class="meta-foot quiet">the first ${count(part.rows.length)}: search for the others</p>`}`}
+  const shown =
+    canChange && remove
+      ? [
+          ...columns,
+          {
+            name: "",
+            label: "Remove",
+            show: (row) =>
+              html`<div class="right">
+                <${Button} kind="plain" onClick=${() => onOpen(remove(row))}>Remove…<//>
+              </div>`,
+          },
+        ]
+      : columns;
+  return html`<${Panel} title=${title} inside=${false} actions=${html`
+    ${
+      !part.absent &&
+      html`<span class="quiet">
+        ${part.count === part.of ? count(part.of) : `${count(part.count)} of ${count(part.of)}`}
+      </span>`
+    }
+    ${canChange && add && html`<${Button} onClick=${() => onOpen({ kind: add })}>${what}<//>`}
+  `}>
+    ${
+      part.absent
+        ? html`<p class="absent quiet">${capital(part.absent)}</p>`
+        : html`
+            <${Table} label=${title} rows=${part.rows} columns=${shown}
+                id=${(row) => row.join("\u0000")}
+                empty=${html`<p class="absent quiet">${part.of ? "None has that word" : none}</p>`} />
+            ${
+              part.count > part.rows.length &&
+              html`<p class="meta-foot quiet">
+                the first ${count(part.rows.length)}: search for the others
+              </p>`
+            }
+          `
+    }
   <//>`;
 }
 
@@ -55,12 +123,33 @@ const small = (words) => words.toLowerCase().replaceAll("_", " ");
 // [principal, permission, operation, host, resource, pattern, name]
 const ACLS = [
   { name: "Principal", wide: true, value: (row) => row[0], show: (row) => html`<b>${row[0]}</b>` },
-  { name: "May", value: (row) => row[1], show: (row) => html`<${Badge} kind=${row[1] === "ALLOW" ? "good" : "bad"}>${small(row[1])}<//>` },
+  {
+    name: "May",
+    value: (row) => row[1],
+    show: (row) => html`<${Badge} kind=${row[1] === "ALLOW" ? "good" : "bad"}>${small(row[1])}<//>`,
+  },
   { name: "Operation", value: (row) => row[2], show: (row) => small(row[2]) },
-  { name: "On", value: (row) => row[4], show: (row) => html`<span class="quiet">${small(row[4])}</span>` },
-  { name: "Name", wide: true, value: (row) => row[6], show: (row) => html`<code>${row[6]}${row[5] === "PREFIXED" ? "…" : ""}</code>` },
-  { name: "Pattern", value: (row) => row[5], show: (row) => html`<span class="quiet">${small(row[5])}</span>` },
-  { name: "From", value: (row) => row[3], show: (row) => html`<span class="quiet">${row[3] === "*" ? "anywhere" : row[3]}</span>` },
+  {
+    name: "On",
+    value: (row) => row[4],
+    show: (row) => html`<span class="quiet">${small(row[4])}</span>`,
+  },
+  {
+    name: "Name",
+    wide: true,
+    value: (row) => row[6],
+    show: (row) => html`<code>${row[6]}${row[5] === "PREFIXED" ? "…" : ""}</code>`,
+  },
+  {
+    name: "Pattern",
+    value: (row) => row[5],
+    show: (row) => html`<span class="quiet">${small(row[5])}</span>`,
+  },
+  {
+    name: "From",
+    value: (row) => row[3],
+    show: (row) => html`<span class="quiet">${row[3] === "*" ? "anywhere" : row[3]}</span>`,
+  },
 ];
 const USERS = [
   { name: "User", wide: true, value: (row) => row[0], show: (row) => html`<b>${row[0]}</b>` },
@@ -77,7 +166,12 @@ const QUOTAS = [
 ];
 // [id, owner, renewers, issued, expires, at most]
 const TOKENS = [
-  { name: "Token", wide: true, value: (row) => row[0], show: (row) => html`<code>${row[0]}</code>` },
+  {
+    name: "Token",
+    wide: true,
+    value: (row) => row[0],
+    show: (row) => html`<code>${row[0]}</code>`,
+  },
   { name: "Owner", value: (row) => row[1] },
   { name: "Renewed by", wide: true, value: (row) => row[2] },
   { name: "Issued", value: (row) => row[3], show: (row) => time(row[3], { millis: false }) },
@@ -92,14 +186,25 @@ function whose(name) {
 
 function removeAcl(row) {
   const [principal, permission, operation, host, resource, pattern, name] = row;
-  return { remove: ["/api/access/acls/remove", { principal, permission, operation, host, resource, pattern, name }],
-    words: `${principal} ${permission === "ALLOW" ? "is no longer allowed" : "is no longer denied"} ${small(operation)} on the ${small(resource)} ${name}.` };
+  return {
+    remove: [
+      "/api/access/acls/remove",
+      { principal, permission, operation, host, resource, pattern, name },
+    ],
+    words: `${principal} ${permission === "ALLOW" ? "is no longer allowed" : "is no longer denied"} ${small(operation)} on the ${small(resource)} ${name}.`,
+  };
 }
 
 function removeUser([user, mechanism]) {
-  return { remove: ["/api/access/users/remove", { user, mechanism }], words: `${user} can no longer log in by ${mechanism}. Connections that are open stay so.` };
+  return {
+    remove: ["/api/access/users/remove", { user, mechanism }],
+    words: `${user} can no longer log in by ${mechanism}. Connections that are open stay so.`,
+  };
 }
 
 function removeQuota([user, client, ip, quota]) {
-  return { remove: ["/api/access/quotas", { user, "client-id": client, ip, unset: [quota] }], words: `${quota} of ${[user, client, ip].filter((one) => one !== null).join(", ")} is set no more.` };
+  return {
+    remove: ["/api/access/quotas", { user, "client-id": client, ip, unset: [quota] }],
+    words: `${quota} of ${[user, client, ip].filter((one) => one !== null).join(", ")} is set no more.`,
+  };
 }

@@ -19,70 +19,173 @@ function Form({ title, action, where, body, onClose, onDone, children }) {
     }
   }
   return html`<${Dialog} title=${title} onClose=${onClose} footer=${[
-    html`<${Button} onClick=${onClose}>Cancel<//>`, html`<${Button} kind="primary" disabled=${busy} onClick=${send}>${action}<//>`]}>
-    <form class="stack" onSubmit=${send}>${children}<button class="hidden-text" tabindex="-1" aria-hidden="true">${action}</button></form>
-    <${ErrorLine} error=${error} /><//>`;
+    html`<${Button} onClick=${onClose}>Cancel<//>`,
+    html`<${Button} kind="primary" disabled=${busy} onClick=${send}>${action}<//>`,
+  ]}>
+    <form class="stack" onSubmit=${send}>
+      ${children}
+      <button class="hidden-text" tabindex="-1" aria-hidden="true">${action}</button>
+    </form>
+    <${ErrorLine} error=${error} />
+  <//>`;
 }
 
 function useFields(first) {
   const [fields, set] = useState(first);
-  const of = (name) => ({ value: fields[name], onInput: (event) => set({ ...fields, [name]: event.target.value }) });
+  const of = (name) => ({
+    value: fields[name],
+    onInput: (event) => set({ ...fields, [name]: event.target.value }),
+  });
   return [fields, of];
 }
 
 const small = (words) => words.toLowerCase().replaceAll("_", " ");
 
 function Choice({ label, items, of }) {
-  return html`<${Field} label=${label}><select ...${of}>${items.map((one) => html`<option value=${one}>${small(one)}</option>`)}</select><//>`;
+  return html`<${Field} label=${label}>
+    <select ...${of}>
+      ${items.map((one) => html`<option value=${one}>${small(one)}</option>`)}
+    </select>
+  <//>`;
 }
 
 export function NewAcl({ choices, onClose, onDone }) {
-  const [fields, of] = useFields({ principal: "User:", permission: "ALLOW", operation: "READ", resource: "TOPIC", pattern: "LITERAL", name: "", host: "" });
+  const [fields, of] = useFields({
+    principal: "User:",
+    permission: "ALLOW",
+    operation: "READ",
+    resource: "TOPIC",
+    pattern: "LITERAL",
+    name: "",
+    host: "",
+  });
   const operations = choices.operations[fields.resource];
   const operation = operations.includes(fields.operation) ? fields.operation : "ALL";
   const isCluster = fields.resource === "CLUSTER";
   const pattern = isCluster ? "LITERAL" : fields.pattern;
-  return html`<${Form} title="Add an ACL" action="Add" where="/api/access/acls" body=${{ ...fields, operation, pattern }} onClose=${onClose} onDone=${onDone}>
+  return html`<${Form} title="Add an ACL" action="Add" where="/api/access/acls"
+      body=${{ ...fields, operation, pattern }} onClose=${onClose} onDone=${onDone}>
     <div class="grid">
-      <${Field} label="Principal"><input ...${of("principal")} placeholder="User:alice" autocomplete="off" /><//>
+      <${Field} label="Principal">
+        <input ...${of("principal")} placeholder="User:alice" autocomplete="off" />
+      <//>
       <${Choice} label="May or may not" items=${choices.permissions} of=${of("permission")} />
       <${Choice} label="On" items=${Object.keys(choices.operations)} of=${of("resource")} />
-      <${Choice} label="Operation" items=${operations} of=${{ ...of("operation"), value: operation }} />
-      ${!isCluster && html`<${Field} label="Name"><input ...${of("name")} placeholder="orders, or * for each" autocomplete="off" /><//>
-        <${Choice} label="The name is meant" items=${choices.patterns} of=${of("pattern")} />`}
-      <${Field} label="From which address"><input ...${of("host")} placeholder="anywhere" autocomplete="off" /><//>
-    </div><//>`;
+      <${Choice} label="Operation" items=${operations}
+          of=${{ ...of("operation"), value: operation }} />
+      ${
+        !isCluster &&
+        html`
+          <${Field} label="Name">
+            <input ...${of("name")} placeholder="orders, or * for each" autocomplete="off" />
+          <//>
+          <${Choice} label="The name is meant" items=${choices.patterns} of=${of("pattern")} />
+        `
+      }
+      <${Field} label="From which address">
+        <input ...${of("host")} placeholder="anywhere" autocomplete="off" />
+      <//>
+    </div>
+  <//>`;
 }
 
 export function NewUser({ choices, onClose, onDone }) {
-  const [fields, of] = useFields({ user: "", password: "", mechanism: "SCRAM-SHA-512", iterations: String(choices.iterations[0]) });
-  return html`<${Form} title="Add a user, or give one another password" action="Add" where="/api/access/users" body=${fields} onClose=${onClose} onDone=${onDone}>
+  const [fields, of] = useFields({
+    user: "",
+    password: "",
+    mechanism: "SCRAM-SHA-512",
+    iterations: String(choices.iterations[0]),
+  });
+  return html`<${Form} title="Add a user, or give one another password" action="Add"
+      where="/api/access/users" body=${fields} onClose=${onClose} onDone=${onDone}>
     <div class="grid">
       <${Field} label="User"><input ...${of("user")} autocomplete="off" /><//>
-      <${Field} label="Password"><input type="password" ...${of("password")} autocomplete="new-password" /><//>
-      <${Field} label="Logs in by"><select ...${of("mechanism")}>${choices.mechanisms.map((one) => html`<option value=${one}>${one}</option>`)}</select><//>
-      <${Field} label=${`Iterations, ${choices.iterations.join(" to ")}`}><input type="number" ...${of("iterations")} /><//>
+      <${Field} label="Password">
+        <input type="password" ...${of("password")} autocomplete="new-password" />
+      <//>
+      <${Field} label="Logs in by">
+        <select ...${of("mechanism")}>
+          ${choices.mechanisms.map((one) => html`<option value=${one}>${one}</option>`)}
+        </select>
+      <//>
+      <${Field} label=${`Iterations, ${choices.iterations.join(" to ")}`}>
+        <input type="number" ...${of("iterations")} />
+      <//>
     </div>
-    <p class="quiet">The console salts and hashes it: the cluster never gets the password.</p><//>`;
+    <p class="quiet">The console salts and hashes it: the cluster never gets the password.</p>
+  <//>`;
 }
 
-const OF_CLIENTS = ["producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"];
+const OF_CLIENTS = [
+  "producer_byte_rate",
+  "consumer_byte_rate",
+  "request_percentage",
+  "controller_mutation_rate",
+];
 const OF_ADDRESSES = ["connection_creation_rate"];
 
 export function NewQuota({ onClose, onDone }) {
-  const [fields, of] = useFields({ kind: "user", user: "", client: "", ip: "", quota: OF_CLIENTS[0], value: "" });
+  const [fields, of] = useFields({
+    kind: "user",
+    user: "",
+    client: "",
+    ip: "",
+    quota: OF_CLIENTS[0],
+    value: "",
+  });
   const keys = fields.kind === "ip" ? OF_ADDRESSES : OF_CLIENTS;
   const quota = keys.includes(fields.quota) ? fields.quota : keys[0];
-  const whose = fields.kind === "ip" ? { ip: fields.ip } : { user: fields.kind === "client" ? null : fields.user, "client-id": fields.kind === "user" ? null : fields.client };
-  return html`<${Form} title="Set a quota" action="Set" where="/api/access/quotas" body=${{ ...whose, set: { [quota]: fields.value } }} onClose=${onClose} onDone=${onDone}>
+  const whose =
+    fields.kind === "ip"
+      ? { ip: fields.ip }
+      : {
+          user: fields.kind === "client" ? null : fields.user,
+          "client-id": fields.kind === "user" ? null : fields.client,
+        };
+  return html`<${Form} title="Set a quota" action="Set" where="/api/access/quotas"
+      body=${{ ...whose, set: { [quota]: fields.value } }} onClose=${onClose} onDone=${onDone}>
     <div class="grid">
-      <${Field} label="Of whom"><select ...${of("kind")}>
-        <option value="user">a user</option><option value="client">a client id</option><option value="both">a user with a client id</option><option value="ip">an address</option></select><//>
-      ${["user", "both"].includes(fields.kind) && html`<${Field} label="User"><input ...${of("user")} placeholder="alice, or * for the default" autocomplete="off" /><//>`}
-      ${["client", "both"].includes(fields.kind) && html`<${Field} label="Client id"><input ...${of("client")} placeholder="reports, or *" autocomplete="off" /><//>`}
-      ${fields.kind === "ip" && html`<${Field} label="Address"><input ...${of("ip")} placeholder="10.1.2.3, or *" autocomplete="off" /><//>`}
-      <${Field} label="Quota"><select ...${of("quota")} value=${quota}>${keys.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}</select><//>
-      <${Field} label="Value"><input ...${of("value")} placeholder=${quota.includes("byte") ? "10MB" : quota.includes("percentage") ? "50" : "10"} autocomplete="off" /><//>
+      <${Field} label="Of whom">
+        <select ...${of("kind")}>
+          <option value="user">a user</option>
+          <option value="client">a client id</option>
+          <option value="both">a user with a client id</option>
+          <option value="ip">an address</option>
+        </select>
+      <//>
+      ${
+        ["user", "both"].includes(fields.kind) &&
+        html`<${Field} label="User">
+          <input ...${of("user")} placeholder="alice, or * for the default" autocomplete="off" />
+        <//>`
+      }
+      ${
+        ["client", "both"].includes(fields.kind) &&
+        html`<${Field} label="Client id">
+          <input ...${of("client")} placeholder="reports, or *" autocomplete="off" />
+        <//>`
+      }
+      ${
+        fields.kind === "ip" &&
+        html`<${Field} label="Address">
+          <input ...${of("ip")} placeholder="10.1.2.3, or *" autocomplete="off" />
+        <//>`
+      }
+      <${Field} label="Quota">
+        <select ...${of("quota")} value=${quota}>
+          ${keys.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}
+        </select>
+      <//>
+      <${Field} label="Value">
+        <input ...${of("value")}
+            placeholder=${
+              quota.includes("byte") ? "10MB" : quota.includes("percentage") ? "50" : "10"
+            } autocomplete="off" />
+      <//>
     </div>
-    <p class="quiet">Bytes a second at each broker, such as 10MB; a percentage of one thread's time; partitions or connections a second.</p><//>`;
+    <p class="quiet">
+      Bytes a second at each broker, such as 10MB; a percentage of one thread's time; partitions or
+      connections a second.
+    </p>
+  <//>`;
 }

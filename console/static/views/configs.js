@@ -2,30 +2,79 @@
 
 import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { path, post, useGet } from "../api.js";
-import { Badge, Button, Check, Dialog, Empty, ErrorLine, Field, Note, Page, Panel, SearchBox, Text, Waiting, plural } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Check,
+  Dialog,
+  Empty,
+  ErrorLine,
+  Field,
+  Note,
+  Page,
+  Panel,
+  SearchBox,
+  Text,
+  Waiting,
+  plural,
+} from "../parts/index.js";
 
-const KINDS = [["broker", "Brokers"], ["topic", "Topics"], ["group", "Groups"], ["client-metrics", "Client metrics"]];
-const SOURCES = { default: "", file: "info", broker: "violet", "all brokers": "violet", topic: "good", group: "good", "client metrics": "good" };
+const KINDS = [
+  ["broker", "Brokers"],
+  ["topic", "Topics"],
+  ["group", "Groups"],
+  ["client-metrics", "Client metrics"],
+];
+const SOURCES = {
+  default: "",
+  file: "info",
+  broker: "violet",
+  "all brokers": "violet",
+  topic: "good",
+  group: "good",
+  "client metrics": "good",
+};
 
 export function Configs({ params, about }) {
   const kind = KINDS.some(([one]) => one === params.q.kind) ? params.q.kind : "broker";
   const { data: known, error } = useGet("/api/configs/resources");
   const names = known?.[kind] ?? [];
-  const name = params.q.name ?? (kind === "broker" ? names.find((one) => one !== "all") : names[0]) ?? null;
+  const name =
+    params.q.name ?? (kind === "broker" ? names.find((one) => one !== "all") : names[0]) ?? null;
   const [word, setWord] = useState("");
   const [changed, setChanged] = useState(true);
-  return html`<${Page} title="Configs" about="What is set for brokers, topics and groups, where each value comes from, and what it means."
-    actions=${html`<${SearchBox} label="Find a config" value=${word} onInput=${setWord} /><${Check} label="changed only" checked=${changed} onChange=${setChanged} />`}>
+  return html`<${Page} title="Configs"
+      about="What is set for brokers, topics and groups, where each value comes from, and what it means."
+      actions=${html`
+        <${SearchBox} label="Find a config" value=${word} onInput=${setWord} />
+        <${Check} label="changed only" checked=${changed} onChange=${setChanged} />
+      `}>
     <${ErrorLine} error=${error} />
     <div class="config-choice">
-      <nav class="tabs" aria-label="Of what">${KINDS.map(([one, title]) =>
-        html`<a href=${address(one)} aria-current=${one === kind ? "page" : undefined}>${title}</a>`)}</nav>
+      <nav class="tabs" aria-label="Of what">
+        ${KINDS.map(
+          ([one, title]) =>
+            html`<a href=${address(one)} aria-current=${one === kind ? "page" : undefined}>
+              ${title}
+            </a>`,
+        )}
+      </nav>
       ${names.length > 0 && html`<${Names} kind=${kind} names=${names} name=${name} />`}
     </div>
     ${!known && !error && html`<${Waiting} />`}
     ${known?.absent[kind] && html`<${Note}>${known.absent[kind]}<//>`}
-    ${known && name === null && !known.absent[kind] && html`<${Empty} title=${`There are no ${KINDS.find(([one]) => one === kind)[1].toLowerCase()}`} />`}
-    ${name !== null && html`<${Resource} key=${`${kind} ${name}`} kind=${kind} name=${name} word=${word} changed=${changed} writes=${about.writes} onAll=${() => setChanged(false)} />`}
+    ${
+      known &&
+      name === null &&
+      !known.absent[kind] &&
+      html`<${Empty}
+          title=${`There are no ${KINDS.find(([one]) => one === kind)[1].toLowerCase()}`} />`
+    }
+    ${
+      name !== null &&
+      html`<${Resource} key=${`${kind} ${name}`} kind=${kind} name=${name} word=${word}
+          changed=${changed} writes=${about.writes} onAll=${() => setChanged(false)} />`
+    }
   <//>`;
 }
 
@@ -35,12 +84,25 @@ function address(kind, name) {
 
 function Names({ kind, names, name }) {
   if (kind === "broker") {
-    return html`<div class="row" role="group" aria-label="Broker">${names.map((one) =>
-      html`<a class="button ${one === name ? "chosen" : ""}" aria-current=${one === name ? "true" : undefined} href=${address(kind, one)}>${one === "all" ? "all brokers" : `broker ${one}`}</a>`)}</div>`;
+    return html`<div class="row" role="group" aria-label="Broker">
+      ${names.map(
+        (one) =>
+          html`<a class="button ${one === name ? "chosen" : ""}"
+              aria-current=${one === name ? "true" : undefined} href=${address(kind, one)}>
+            ${one === "all" ? "all brokers" : `broker ${one}`}
+          </a>`,
+      )}
+    </div>`;
   }
-  return html`<label class="row"><span class="hidden-text">Name</span><input class="names" list="config-names" key=${name} value=${name}
-      onChange=${(event) => names.includes(event.target.value) && (location.hash = address(kind, event.target.value).slice(1))} />
-    <datalist id="config-names">${names.slice(0, 2000).map((one) => html`<option value=${one} />`)}</datalist></label>`;
+  return html`<label class="row">
+    <span class="hidden-text">Name</span>
+    <input class="names" list="config-names" key=${name} value=${name} onChange=${(event) =>
+      names.includes(event.target.value) &&
+      (location.hash = address(kind, event.target.value).slice(1))} />
+    <datalist id="config-names">
+      ${names.slice(0, 2000).map((one) => html`<option value=${one} />`)}
+    </datalist>
+  </label>`;
 }
 
 function Resource({ kind, name, word, changed, writes, onAll }) {
@@ -51,33 +113,102 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
   if (!data) return html`<${Waiting} />`;
   const canAdd = writes && (kind === "client-metrics" || kind === "group" || name === "all");
   const hidden = changed && !word ? data.rows.filter((one) => one.is_default).length : 0;
-  return html`<${Panel} inside=${false} title=${`${plural(rows.length, "config")}${changed ? " changed" : ""}`}
-      actions=${html`${hidden > 0 && html`<${Button} kind="plain" onClick=${onAll}>show ${hidden} defaults<//>`}
-        ${canAdd && html`<${Button} onClick=${() => setEdited({ key: "", value: "", isNew: true })}>Set a config…<//>`}`}>
-    ${rows.length === 0
-      ? html`<${Empty} title=${word ? "No config is called so" : "Nothing is changed here"}>${!word && "All values are the defaults."}<//>`
-      : html`<ul class="configs">${rows.map((one) => html`<${Row} key=${one.key} one=${one} kind=${kind} writes=${writes} onEdit=${() => setEdited(one)} />`)}</ul>`}
-  <//>
-  ${edited && html`<${Edit} kind=${kind} name=${name} one=${edited} onClose=${() => setEdited(null)} onDone=${again} />`}`;
+  return html`
+    <${Panel} inside=${false}
+        title=${`${plural(rows.length, "config")}${changed ? " changed" : ""}`} actions=${html`
+          ${
+            hidden > 0 && html`<${Button} kind="plain" onClick=${onAll}>show ${hidden} defaults<//>`
+          }
+          ${
+            canAdd &&
+            html`<${Button} onClick=${() => setEdited({ key: "", value: "", isNew: true })}>
+              Set a config…
+            <//>`
+          }
+        `}>
+      ${
+        rows.length === 0
+          ? html`<${Empty} title=${word ? "No config is called so" : "Nothing is changed here"}>
+              ${!word && "All values are the defaults."}
+            <//>`
+          : html`<ul class="configs">
+              ${rows.map(
+                (one) =>
+                  html`<${Row} key=${one.key} one=${one} kind=${kind} writes=${writes}
+                      onEdit=${() => setEdited(one)} />`,
+              )}
+            </ul>`
+      }
+    <//>
+    ${
+      edited &&
+      html`<${Edit} kind=${kind} name=${name} one=${edited} onClose=${() => setEdited(null)}
+          onDone=${again} />`
+    }
+  `;
 }
 
 function chosen(rows, word, changed) {
   const wanted = word.trim().toLowerCase();
-  return rows.filter((one) => (!changed || !one.is_default || wanted) &&
-    (!wanted || one.key.toLowerCase().includes(wanted) || (one.value ?? "").toLowerCase().includes(wanted) || (one.documentation ?? "").toLowerCase().includes(wanted)));
+  return rows.filter(
+    (one) =>
+      (!changed || !one.is_default || wanted) &&
+      (!wanted ||
+        one.key.toLowerCase().includes(wanted) ||
+        (one.value ?? "").toLowerCase().includes(wanted) ||
+        (one.documentation ?? "").toLowerCase().includes(wanted)),
+  );
 }
 
 function Row({ one, kind, writes, onEdit }) {
-  const below = one.synonyms.filter((each, at) => at > 0 || each.source !== one.source || each.key !== one.key);
+  const below = one.synonyms.filter(
+    (each, at) => at > 0 || each.source !== one.source || each.key !== one.key,
+  );
   const canEdit = writes && !(one.read_only && kind === "broker") && !one.secret;
   return html`<li class="config">
     <div class="config-key"><code>${one.key}</code> <span class="quiet">${one.type}</span></div>
-    <div class="config-value">${one.secret ? html`<span class="quiet">hidden: it is a secret</span>` : html`<code><${Shown} value=${one.value} type=${one.type} /></code>`}</div>
-    <div class="config-source"><${Badge} kind=${SOURCES[one.source] ?? ""} plain>${one.source}<//>${one.read_only && html`<span class="quiet">read only</span>`}
-      ${canEdit && html`<${Button} kind="plain" label=${`Change ${one.key}`} onClick=${onEdit}>Change…<//>`}</div>
-    ${one.documentation && html`<p class="config-words">${one.documentation}${one.by_ottla && html` <span title="The cluster sent no documentation">(Ottla's words)</span>`}</p>`}
-    ${below.length > 0 && !one.is_default && html`<details class="config-below"><summary>${plural(below.length, "value")} below it</summary><ul>${below.map((each) =>
-      html`<li><code>${each.key}</code> = <code>${one.secret ? "hidden" : each.value ?? "none"}</code> <span class="quiet">${each.source}</span></li>`)}</ul></details>`}
+    <div class="config-value">
+      ${
+        one.secret
+          ? html`<span class="quiet">hidden: it is a secret</span>`
+          : html`<code><${Shown} value=${one.value} type=${one.type} /></code>`
+      }
+    </div>
+    <div class="config-source">
+      <${Badge} kind=${SOURCES[one.source] ?? ""} plain>${one.source}<//>
+      ${one.read_only && html`<span class="quiet">read only</span>`}
+      ${
+        canEdit &&
+        html`<${Button} kind="plain" label=${`Change ${one.key}`} onClick=${onEdit}>Change…<//>`
+      }
+    </div>
+    ${
+      one.documentation &&
+      html`<p class="config-words">
+        ${one.documentation}
+        ${
+          one.by_ottla &&
+          html` <span title="The cluster sent no documentation">(Ottla's words)</span>`
+        }
+      </p>`
+    }
+    ${
+      below.length > 0 &&
+      !one.is_default &&
+      html`<details class="config-below">
+        <summary>${plural(below.length, "value")} below it</summary>
+        <ul>
+          ${below.map(
+            (each) =>
+              html`<li>
+                <code>${each.key}</code> = <code>
+                  ${one.secret ? "hidden" : (each.value ?? "none")}
+                </code> <span class="quiet">${each.source}</span>
+              </li>`,
+          )}
+        </ul>
+      </details>`
+    }
   </li>`;
 }
 
@@ -122,17 +253,44 @@ function Edit({ kind, name, one, onClose, onDone }) {
     }
   }
   const set = { set: { [key]: value } };
-  const isOwn = !one.isNew && ["topic", "group", "broker", "all brokers", "client metrics"].includes(one.source);
-  return html`<${Dialog} title=${one.isNew ? `A config of ${kind} ${name}` : key} onClose=${onClose} footer=${[
-    html`<${Button} onClick=${onClose}>Cancel<//>`,
-    isOwn && html`<${Button} disabled=${busy} onClick=${() => send({ unset: [key] }, false)}>Back to the default<//>`,
-    checked ? html`<${Button} kind="primary" disabled=${busy} onClick=${() => send(checked, true)}>${checked.unset ? "Remove it" : "Set it"}<//>`
-      : html`<${Button} kind="primary" disabled=${busy || !key} onClick=${() => send(set, false)}>Check<//>`,
-  ]}>
-    ${one.isNew && html`<${Field} label="Key"><input value=${key} onInput=${(event) => setKey(event.target.value.trim())} autocomplete="off" /><//>`}
+  const isOwn =
+    !one.isNew &&
+    ["topic", "group", "broker", "all brokers", "client metrics"].includes(one.source);
+  return html`<${Dialog} title=${one.isNew ? `A config of ${kind} ${name}` : key} onClose=${onClose}
+      footer=${[
+        html`<${Button} onClick=${onClose}>Cancel<//>`,
+        isOwn &&
+          html`<${Button} disabled=${busy} onClick=${() => send({ unset: [key] }, false)}>
+            Back to the default
+          <//>`,
+        checked
+          ? html`<${Button} kind="primary" disabled=${busy} onClick=${() => send(checked, true)}>
+              ${checked.unset ? "Remove it" : "Set it"}
+            <//>`
+          : html`<${Button} kind="primary" disabled=${busy || !key}
+                onClick=${() => send(set, false)}>Check<//>`,
+      ]}>
+    ${
+      one.isNew &&
+      html`<${Field} label="Key">
+        <input value=${key} onInput=${(event) => setKey(event.target.value.trim())}
+            autocomplete="off" />
+      <//>`
+    }
     ${one.documentation && html`<p class="quiet">${one.documentation}</p>`}
-    <${Field} label="Value"><input value=${value} onInput=${(event) => setValue(event.target.value)} autocomplete="off" /><//>
+    <${Field} label="Value">
+      <input value=${value} onInput=${(event) => setValue(event.target.value)} autocomplete="off" />
+    <//>
     <${ErrorLine} error=${error} />
-    ${checked && html`<${Note}>The cluster takes it: ${checked.unset ? `${key} goes back to what stands below it` : `${key} becomes ${value || "empty"}`}. Nothing is changed yet.<//>`}
+    ${
+      checked &&
+      html`<${Note}>
+        The cluster takes it: ${
+          checked.unset
+            ? `${key} goes back to what stands below it`
+            : `${key} becomes ${value || "empty"}`
+        }. Nothing is changed yet.
+      <//>`
+    }
   <//>`;
 }

@@ -2,13 +2,27 @@
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { post, useGet, useStream } from "../api.js";
-import { Badge, Button, Empty, ErrorLine, Field, Note, Page, Panel, Table, Waiting, plural, time } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Empty,
+  ErrorLine,
+  Field,
+  Note,
+  Page,
+  Panel,
+  Table,
+  Waiting,
+  plural,
+  time,
+} from "../parts/index.js";
 import { Way } from "./flow_diagram.js";
 import { span, stationsOf } from "./flow_stations.js";
 
 const TRACES_MAX = 200;
 const COPIES_MAX = 600;
-const ABOUT = "One record on its way through a broker: every station, and the time at each, measured in the broker itself.";
+const ABOUT =
+  "One record on its way through a broker: every station, and the time at each, measured in the broker itself.";
 
 export function Flow() {
   const about = useGet("/api/about");
@@ -23,13 +37,20 @@ export function Flow() {
 }
 
 function Away({ why }) {
-  return html`<${Panel} title="There is nothing to see from here"><div class="stack">
-    <p>${why[0].toUpperCase() + why.slice(1)}.</p>
-    <p class="quiet">Brokers tell of their traces on a socket in their log directory, on their own machine and to their own user alone.
-      Start a console there, as that user:</p>
-    <pre>ottla console --bootstrap-server localhost:9092 --data DIR</pre>
-    <p class="quiet">Each broker keeps traces if it was started by <code>ottla serve --console</code>, or with <code>ottla.trace.requests=true</code>.</p>
-  </div><//>`;
+  return html`<${Panel} title="There is nothing to see from here">
+    <div class="stack">
+      <p>${why[0].toUpperCase() + why.slice(1)}.</p>
+      <p class="quiet">
+        Brokers tell of their traces on a socket in their log directory, on their own machine and to
+        their own user alone. Start a console there, as that user:
+      </p>
+      <pre>ottla console --bootstrap-server localhost:9092 --data DIR</pre>
+      <p class="quiet">
+        Each broker keeps traces if it was started by <code>ottla serve --console</code>, or
+        with <code>ottla.trace.requests=true</code>.
+      </p>
+    </div>
+  <//>`;
 }
 
 function Traced({ start, writes }) {
@@ -49,11 +70,36 @@ function Traced({ start, writes }) {
   return html`
     <${ErrorLine} error=${error ?? trouble} />
     <${Sender} start=${start} writes=${writes} onSent=${() => choose(null)} />
-    ${silent.map((one) => html`<${Note} kind="warn" key=${one.node}>Broker ${one.node} tells of no traces: ${one.why}.<//>`)}
-    ${nodes !== null && start.brokers > nodes.length && html`<${Note}>${plural(nodes.length, "broker")} of ${start.brokers} ${nodes.length === 1 ? "has its" : "have their"} log directory on this machine; of the others only what these know of them is shown.<//>`}
-    <div aria-live="polite" class="stack">${shown ? html`<${Shown} trace=${shown} traces=${list} copies=${copies} />`
-      : html`<${Panel} title="Nothing has come yet"><p class="quiet">${writes ? "Send a record above, or use any client" : "Use any client"} with <code>client.id=ottla-trace-me</code>: whatever it sends and reads appears here.</p><//>`}</div>
-    ${list.length > 0 && html`<${List} list=${list} shown=${shown} choose=${choose} />`}`;
+    ${silent.map(
+      (one) =>
+        html`<${Note} kind="warn" key=${one.node}>
+          Broker ${one.node} tells of no traces: ${one.why}.
+        <//>`,
+    )}
+    ${
+      nodes !== null &&
+      start.brokers > nodes.length &&
+      html`<${Note}>
+        ${plural(nodes.length, "broker")} of ${start.brokers} ${
+          nodes.length === 1 ? "has its" : "have their"
+        } log directory on this machine; of the others only what these know of them is shown.
+      <//>`
+    }
+    <div aria-live="polite" class="stack">
+      ${
+        shown
+          ? html`<${Shown} trace=${shown} traces=${list} copies=${copies} />`
+          : html`<${Panel} title="Nothing has come yet">
+              <p class="quiet">
+                ${writes ? "Send a record above, or use any client" : "Use any client"} with <code>
+                  client.id=ottla-trace-me
+                </code>: whatever it sends and reads appears here.
+              </p>
+            <//>`
+      }
+    </div>
+    ${list.length > 0 && html`<${List} list=${list} shown=${shown} choose=${choose} />`}
+  `;
 }
 
 function take(kept, event) {
@@ -85,10 +131,15 @@ function Sender({ start, writes, onSent }) {
   const [error, setError] = useState(null);
   const known = start.topics.find((one) => one.name === topic);
   if (!writes) {
-    return html`<${Note}>This console only reads. To send a record from here, start it with <code>--allow-writes</code>;
-      or use any client with <code>client.id=ottla-trace-me</code>, and watch.<//>`;
+    return html`<${Note}>
+      This console only reads. To send a record from here, start it with <code>--allow-writes</code>
+      ; or use any client with <code>client.id=ottla-trace-me</code>, and watch.
+    <//>`;
   }
-  if (start.topics.length === 0) return html`<${Note}>There is no topic to send a record to: <code>ottla topic create orders</code> makes one.<//>`;
+  if (start.topics.length === 0)
+    return html`<${Note}>
+      There is no topic to send a record to: <code>ottla topic create orders</code> makes one.
+    <//>`;
   async function send(event) {
     event.preventDefault();
     setBusy(true);
@@ -102,16 +153,30 @@ function Sender({ start, writes, onSent }) {
     setBusy(false);
   }
   return html`<form class="panel flow-form" onSubmit=${send}>
-    <${Field} label="Topic"><select value=${topic} onChange=${(event) => { setTopic(event.target.value); setPartition(0); }}>
-      ${start.topics.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select><//>
-    <${Field} label=${known ? `Partition, 0 to ${known.partitions - 1}` : "Partition"}><input type="number" min="0" max=${known ? known.partitions - 1 : undefined} value=${partition}
-      onInput=${(event) => setPartition(event.target.value)} /><//>
-    <${Field} label="acks"><select value=${acks} onChange=${(event) => setAcks(event.target.value)}>
-      <option value="all">all: every in-sync replica has it</option>
-      <option value="1">1: the leader has it</option>
-      <option value="0">0: no answer</option></select><//>
-    <${Field} label="Value"><input class="wide" value=${value} maxlength="10000" onInput=${(event) => setValue(event.target.value)} /><//>
-    <${Button} kind="primary" type="submit" disabled=${busy}>${busy ? "Sending…" : "Send a record"}<//>
+    <${Field} label="Topic">
+      <select value=${topic} onChange=${(event) => {
+        setTopic(event.target.value);
+        setPartition(0);
+      }}>${start.topics.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select>
+    <//>
+    <${Field} label=${known ? `Partition, 0 to ${known.partitions - 1}` : "Partition"}>
+      <input type="number" min="0" max=${known ? known.partitions - 1 : undefined}
+          value=${partition} onInput=${(event) => setPartition(event.target.value)} />
+    <//>
+    <${Field} label="acks">
+      <select value=${acks} onChange=${(event) => setAcks(event.target.value)}>
+        <option value="all">all: every in-sync replica has it</option>
+        <option value="1">1: the leader has it</option>
+        <option value="0">0: no answer</option>
+      </select>
+    <//>
+    <${Field} label="Value">
+      <input class="wide" value=${value} maxlength="10000"
+          onInput=${(event) => setValue(event.target.value)} />
+    <//>
+    <${Button} kind="primary" type="submit" disabled=${busy}>
+      ${busy ? "Sending…" : "Send a record"}
+    <//>
     <${ErrorLine} error=${error} />
   </form>`;
 }
@@ -129,31 +194,59 @@ function Shown({ trace, traces, copies }) {
   const out = reader === null ? [] : stationsOf(reader, [], append);
   const isFetch = trace.api === "Fetch";
   return html`<div class="stack">
-    ${appends.length > 1 && html`<${Field} label="The request has batches of several partitions"><select value=${at} onChange=${(event) => setAt(Number(event.target.value))}>
-      ${appends.map((one, index) => html`<option value=${index}>${one.topic}-${one.partition}</option>`)}</select><//>`}
-    <${Way} title=${isFetch ? "A consumer's Fetch" : "In: the producer's request"} stations=${stations} zero=${zero}
-      about=${summary(trace, append)} />
-    ${!isFetch && append !== null && html`<${Way} title="Out: the Fetch of a consumer that follows" stations=${out} zero=${zero}
-      about=${reader && `${reader.client_id}${readAt ? `, ${span(readAt.at_s - append.at_s)} after the append` : ""}`}
-      empty="No traced consumer has read it yet: one with client.id=ottla-trace-me that reads this topic would be shown here." />`}
+    ${
+      appends.length > 1 &&
+      html`<${Field} label="The request has batches of several partitions">
+        <select value=${at} onChange=${(event) => setAt(Number(event.target.value))}>
+          ${appends.map(
+            (one, index) => html`<option value=${index}>${one.topic}-${one.partition}</option>`,
+          )}
+        </select>
+      <//>`
+    }
+    <${Way} title=${isFetch ? "A consumer's Fetch" : "In: the producer's request"}
+        stations=${stations} zero=${zero} about=${summary(trace, append)} />
+    ${
+      !isFetch &&
+      append !== null &&
+      html`<${Way} title="Out: the Fetch of a consumer that follows" stations=${out} zero=${zero}
+          about=${
+            reader &&
+            `${reader.client_id}${readAt ? `, ${span(readAt.at_s - append.at_s)} after the append` : ""}`
+          }
+          empty="No traced consumer has read it yet: one with client.id=ottla-trace-me that reads this topic would be shown here." />`
+    }
   </div>`;
 }
 
 function summary(trace, append) {
-  const link = append && html` · <a href=${`#/segments/${encodeURIComponent(append.topic)}/${append.partition}`}>${append.topic}-${append.partition}, offset ${append.first_offset}</a>`;
+  const link =
+    append &&
+    html` · <a href=${`#/segments/${encodeURIComponent(append.topic)}/${append.partition}`}>
+        ${append.topic}-${append.partition}, offset ${append.first_offset}
+      </a>
+    `;
   const last = trace.stations.at(-1)?.at_s ?? startOf(trace);
-  return html`${trace.client_id} · broker ${trace.node} · ${trace.over ? span(last - startOf(trace)) : "under way"}${link}`;
+  return html`
+    ${trace.client_id} ·
+    broker ${trace.node} · ${trace.over ? span(last - startOf(trace)) : "under way"}${link}
+  `;
 }
 
 /** The first traced Fetch that gave this append. */
 function readerOf(trace, append, traces) {
-  const having = traces.filter((one) => one.api === "Fetch" && one.node === trace.node
-    && one.stations.some((station) => station.name === "read" && takes(station, append)));
+  const having = traces.filter(
+    (one) =>
+      one.api === "Fetch" &&
+      one.node === trace.node &&
+      one.stations.some((station) => station.name === "read" && takes(station, append)),
+  );
   return having.sort((a, b) => endOf(a) - endOf(b))[0] ?? null;
 }
 
 function takes(read, append) {
-  if (!read.bytes || read.topic !== append.topic || read.partition !== append.partition) return false;
+  if (!read.bytes || read.topic !== append.topic || read.partition !== append.partition)
+    return false;
   if (read.at_s < append.at_s || read.offset > append.first_offset) return false;
   return read.segment === append.segment && read.position + read.bytes > append.position;
 }
@@ -166,19 +259,39 @@ function endOf(trace) {
 
 const COLUMNS = [
   { name: "When", value: (one) => one.wall_ms, show: (one) => time(one.wall_ms, { day: false }) },
-  { name: "Request", value: (one) => one.api, show: (one) => html`<${Badge} kind=${one.api === "Produce" ? "info" : "violet"} plain>${one.api}<//>` },
+  {
+    name: "Request",
+    value: (one) => one.api,
+    show: (one) =>
+      html`<${Badge} kind=${one.api === "Produce" ? "info" : "violet"} plain>${one.api}<//>`,
+  },
   { name: "Client id", value: (one) => one.client_id, wide: true },
   { name: "Topics", value: (one) => one.topics.join(", "), wide: true },
   { name: "Broker", value: (one) => one.node, number: true },
-  { name: "Took", value: (one) => endOf(one) - startOf(one), number: true, show: (one) => (one.over ? span(endOf(one) - startOf(one)) : "under way") },
+  {
+    name: "Took",
+    value: (one) => endOf(one) - startOf(one),
+    number: true,
+    show: (one) => (one.over ? span(endOf(one) - startOf(one)) : "under way"),
+  },
 ];
 
 function List({ list, shown, choose }) {
-  const columns = useMemo(() => [...COLUMNS, {
-    name: "", label: "Show", show: (one) => html`<${Button} kind="plain" pressed=${shown?.id === one.id} onClick=${() => choose(one.id)}>Show<//>`,
-  }], [shown?.id]);
+  const columns = useMemo(
+    () => [
+      ...COLUMNS,
+      {
+        name: "",
+        label: "Show",
+        show: (one) =>
+          html`<${Button} kind="plain" pressed=${shown?.id === one.id}
+              onClick=${() => choose(one.id)}>Show<//>`,
+      },
+    ],
+    [shown?.id],
+  );
   return html`<${Panel} title=${`The last ${plural(list.length, "trace")}`} inside=${false}>
-    <${Table} columns=${columns} rows=${list} id=${(one) => one.id} label="Traces" selected=${shown?.id}
-      empty=${html`<${Empty} title="None" />`} />
+    <${Table} columns=${columns} rows=${list} id=${(one) => one.id} label="Traces"
+        selected=${shown?.id} empty=${html`<${Empty} title="None" />`} />
   <//>`;
 }

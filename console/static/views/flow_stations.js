@@ -2,40 +2,144 @@
 // The names are those of broker/requests/request_trace.py, which says what each time means.
 
 const STATIONS = {
-  received: ["Received", "network", "broker/network/server/connection.py", "The network processor has the whole frame of the request."],
-  taken: ["Queued", "queue", "broker/network/server/request_channel.py", "It gets a handler slot; it waits here only if none is free."],
-  decoded: ["Decoded", "handler", "broker/requests/request_handler.py", "The frame is read, and it is asked what its sender may do."],
-  appended: ["Appended", "log", "storage/log/unified_log.py", "The leader checks the batch, gives it its offsets and writes it to the segment file."],
-  refused: ["Refused", "log", "broker/replication/partition.py", "The leader does not take the batch."],
-  read: ["Read", "log", "broker/replication/partition_reads.py", "The index leads to a slice of a segment file, up to the high watermark. No record is copied."],
-  waits: ["Waits", "purgatory", "broker/purgatory/delayed_operations.py", "It waits in the purgatory, and holds no handler slot meanwhile."],
-  handled: ["Returned", "handler", "broker/network/server/request_channel.py", "The handler is free for other requests, though this one has no answer yet."],
-  follower_read: ["Given", "follower", "broker/apis/fetch/api.py", "The follower's Fetch, which waited at the leader, is answered with the batch."],
-  copied: ["Copied", "follower", "broker/replication/replica_fetcher.py", "The follower has appended the batch to its own log, as it is."],
-  follower_has: ["Acked", "follower", "broker/replication/partition.py", "The follower's next Fetch asks for what comes behind it: so the leader knows that it has it."],
-  high_watermark: ["Committed", "log", "broker/replication/followers.py", "All in-sync replicas have it: the high watermark rises, and consumers may read it."],
-  woken: ["Woken", "purgatory", "broker/purgatory/purgatory.py", "What it waited for is there: it leaves the purgatory."],
-  expired: ["Expired", "purgatory", "broker/purgatory/deadlines.py", "Its time is up: it leaves the purgatory with what there is."],
-  answered: ["Answered", "handler", "broker/requests/request_handler.py", "The answer is made, and goes to its connection."],
-  sending: ["Sending", "network", "broker/network/server/connection.py", "The loop begins to send it."],
-  sent: ["Sent", "client", "broker/network/file_send.py", "The kernel has all of it, on its way to the client."],
+  received: [
+    "Received",
+    "network",
+    "broker/network/server/connection.py",
+    "The network processor has the whole frame of the request.",
+  ],
+  taken: [
+    "Queued",
+    "queue",
+    "broker/network/server/request_channel.py",
+    "It gets a handler slot; it waits here only if none is free.",
+  ],
+  decoded: [
+    "Decoded",
+    "handler",
+    "broker/requests/request_handler.py",
+    "The frame is read, and it is asked what its sender may do.",
+  ],
+  appended: [
+    "Appended",
+    "log",
+    "storage/log/unified_log.py",
+    "The leader checks the batch, gives it its offsets and writes it to the segment file.",
+  ],
+  refused: [
+    "Refused",
+    "log",
+    "broker/replication/partition.py",
+    "The leader does not take the batch.",
+  ],
+  read: [
+    "Read",
+    "log",
+    "broker/replication/partition_reads.py",
+    "The index leads to a slice of a segment file, up to the high watermark. No record is copied.",
+  ],
+  waits: [
+    "Waits",
+    "purgatory",
+    "broker/purgatory/delayed_operations.py",
+    "It waits in the purgatory, and holds no handler slot meanwhile.",
+  ],
+  handled: [
+    "Returned",
+    "handler",
+    "broker/network/server/request_channel.py",
+    "The handler is free for other requests, though this one has no answer yet.",
+  ],
+  follower_read: [
+    "Given",
+    "follower",
+    "broker/apis/fetch/api.py",
+    "The follower's Fetch, which waited at the leader, is answered with the batch.",
+  ],
+  copied: [
+    "Copied",
+    "follower",
+    "broker/replication/replica_fetcher.py",
+    "The follower has appended the batch to its own log, as it is.",
+  ],
+  follower_has: [
+    "Acked",
+    "follower",
+    "broker/replication/partition.py",
+    "The follower's next Fetch asks for what comes behind it: so the leader knows that it has it.",
+  ],
+  high_watermark: [
+    "Committed",
+    "log",
+    "broker/replication/followers.py",
+    "All in-sync replicas have it: the high watermark rises, and consumers may read it.",
+  ],
+  woken: [
+    "Woken",
+    "purgatory",
+    "broker/purgatory/purgatory.py",
+    "What it waited for is there: it leaves the purgatory.",
+  ],
+  expired: [
+    "Expired",
+    "purgatory",
+    "broker/purgatory/deadlines.py",
+    "Its time is up: it leaves the purgatory with what there is.",
+  ],
+  answered: [
+    "Answered",
+    "handler",
+    "broker/requests/request_handler.py",
+    "The answer is made, and goes to its connection.",
+  ],
+  sending: [
+    "Sending",
+    "network",
+    "broker/network/server/connection.py",
+    "The loop begins to send it.",
+  ],
+  sent: [
+    "Sent",
+    "client",
+    "broker/network/file_send.py",
+    "The kernel has all of it, on its way to the client.",
+  ],
 };
 
-const LANES = { client: "Client", network: "Network processor", queue: "Request queue", handler: "Handler", log: "Leader's log", purgatory: "Purgatory" };
+const LANES = {
+  client: "Client",
+  network: "Network processor",
+  queue: "Request queue",
+  handler: "Handler",
+  log: "Leader's log",
+  purgatory: "Purgatory",
+};
 const ORDER = ["client", "network", "queue", "handler", "log", "follower", "purgatory"];
 
 /** The stations of a trace in their order: {name, lane, file, sentence, at, since, facts, what}. */
 export function stationsOf(trace, copies, only) {
-  const own = trace.stations.filter((one) => only === null || one.topic === undefined || isOf(one, only));
-  const of = new Map(own.filter((one) => one.name === "appended").map((one) => [placeOf(one), one]));
+  const own = trace.stations.filter(
+    (one) => only === null || one.topic === undefined || isOf(one, only),
+  );
+  const of = new Map(
+    own.filter((one) => one.name === "appended").map((one) => [placeOf(one), one]),
+  );
   const seen = new Set();
   const others = [];
   for (const copy of copies) {
-    const appended = copy.offsets.map((offset) => of.get(`${copy.topic}/${copy.partition}/${offset}`)).find(Boolean);
+    const appended = copy.offsets
+      .map((offset) => of.get(`${copy.topic}/${copy.partition}/${offset}`))
+      .find(Boolean);
     const key = `${copy.node}/${copy.topic}/${copy.partition}/${copy.first_offset}`;
     if (!appended || seen.has(key)) continue;
     seen.add(key);
-    others.push({ ...copy, name: "copied", broker: copy.node, at_s: copy.appended_s, since_s: copy.answered_s });
+    others.push({
+      ...copy,
+      name: "copied",
+      broker: copy.node,
+      at_s: copy.appended_s,
+      since_s: copy.answered_s,
+    });
   }
   return [...own, ...others].sort((a, b) => a.at_s - b.at_s).map(described);
 }
@@ -51,7 +155,16 @@ function placeOf(one) {
 function described(one) {
   const [name, lane, file, sentence] = STATIONS[one.name] ?? [one.name, "handler", "", ""];
   const at = lane === "follower" ? `follower-${one.broker}` : lane;
-  return { key: one.name, name, lane: at, file, sentence, at: one.at_s, since: one.since_s ?? null, facts: factsOf(one) };
+  return {
+    key: one.name,
+    name,
+    lane: at,
+    file,
+    sentence,
+    at: one.at_s,
+    since: one.since_s ?? null,
+    facts: factsOf(one),
+  };
 }
 
 /** Lanes that these stations are in, from the client down. */
@@ -74,18 +187,29 @@ function factsOf(one) {
   if (one.name === "taken") found.push(["queue", one.queued ? "it waited for a slot" : "empty"]);
   if (one.name === "appended") {
     const many = one.last_offset > one.first_offset;
-    found.push([many ? "offsets" : "offset", many ? `${one.first_offset} to ${one.last_offset}` : one.first_offset]);
+    found.push([
+      many ? "offsets" : "offset",
+      many ? `${one.first_offset} to ${one.last_offset}` : one.first_offset,
+    ]);
     if (one.duplicate) found.push(["duplicate", "a producer's retry: it was there before"]);
   }
-  if (one.name === "read") found.push(["from offset", one.offset], ["high watermark", one.high_watermark]);
+  if (one.name === "read")
+    found.push(["from offset", one.offset], ["high watermark", one.high_watermark]);
   if (one.segment >= 0 && one.position !== undefined) {
     found.push(["segment", segmentName(one.segment)], ["position", one.position]);
   }
-  if (one.name === "copied") found.push(["segment", segmentName(one.segment)], ["log end", one.end_offset]);
+  if (one.name === "copied")
+    found.push(["segment", segmentName(one.segment)], ["log end", one.end_offset]);
   if (one.bytes !== undefined && one.name !== "received") found.push(["bytes", one.bytes]);
-  if (one.way) found.push(["leaves", one.way === "in one call" ? "read and sent in one call: it is small" : one.way]);
-  if (one.name === "waits") found.push(["purgatory", one.purgatory], ["for at most", `${one.longest_ms} ms`]);
-  if (one.name === "follower_has" || one.name === "high_watermark") found.push(["offset", one.offset]);
+  if (one.way)
+    found.push([
+      "leaves",
+      one.way === "in one call" ? "read and sent in one call: it is small" : one.way,
+    ]);
+  if (one.name === "waits")
+    found.push(["purgatory", one.purgatory], ["for at most", `${one.longest_ms} ms`]);
+  if (one.name === "follower_has" || one.name === "high_watermark")
+    found.push(["offset", one.offset]);
   if (one.error) found.push(["error", one.error]);
   if (one.name === "answered" && one.leaves === false) found.push(["acks=0", "no answer leaves"]);
   return found;

@@ -2,7 +2,25 @@
 
 import { html, useMemo, useState } from "../vendor/preact.js";
 import { path, post, useGet } from "../api.js";
-import { Badge, Button, Chart, Confirm, Empty, ErrorLine, Page, Panel, Table, Tile, Tiles, Waiting, ago, count, plural, rate, time } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Chart,
+  Confirm,
+  Empty,
+  ErrorLine,
+  Page,
+  Panel,
+  Table,
+  Tile,
+  Tiles,
+  Waiting,
+  ago,
+  count,
+  plural,
+  rate,
+  time,
+} from "../parts/index.js";
 import { State, When } from "./groups.js";
 import { Matrix } from "./group_matrix.js";
 import { Reset } from "./group_reset.js";
@@ -18,14 +36,22 @@ export function Group({ params, about }) {
   const [dialog, setDialog] = useState(null);
   const close = () => setDialog(null);
   return html`<${Page} title=${name} crumbs=${[["Groups", "#/groups"]]}
-    about=${data && html`<${When} words=${data.since ?? data.unserved} />`}
-    actions=${data && about.writes && html`<${Actions} data=${data} onOpen=${setDialog} />`}>
+      about=${data && html`<${When} words=${data.since ?? data.unserved} />`}
+      actions=${data && about.writes && html`<${Actions} data=${data} onOpen=${setDialog} />`}>
     <${ErrorLine} error=${error} />
     ${data === null && !error && html`<${Waiting} />`}
-    ${data && html`<${Figures} data=${data} />
-      <${Over} lag=${lag.data} data=${data} />
-      ${data.members.length > 0 && html`<${Panel} title="Who reads what"><${Matrix} data=${data} /><//>`}
-      <${Partitions} data=${data} />`}
+    ${
+      data &&
+      html`
+        <${Figures} data=${data} />
+        <${Over} lag=${lag.data} data=${data} />
+        ${
+          data.members.length > 0 &&
+          html`<${Panel} title="Who reads what"><${Matrix} data=${data} /><//>`
+        }
+        <${Partitions} data=${data} />
+      `
+    }
     ${dialog === "reset" && html`<${Reset} data=${data} onClose=${close} onDone=${again} />`}
     ${dialog === "delete" && html`<${Delete} data=${data} onClose=${close} />`}
   <//>`;
@@ -34,21 +60,46 @@ export function Group({ params, about }) {
 function Actions({ data, onOpen }) {
   const isBusy = data.members.length > 0;
   const why = isBusy ? "Its members read now: stop them first" : undefined;
-  return html`<${Button} disabled=${isBusy} title=${why} onClick=${() => onOpen("reset")}>Move its offsets…<//>
-    <${Button} kind="danger" disabled=${isBusy} title=${why} onClick=${() => onOpen("delete")}>Delete…<//>`;
+  return html`
+    <${Button} disabled=${isBusy} title=${why} onClick=${() => onOpen("reset")}>
+      Move its offsets…
+    <//>
+    <${Button} kind="danger" disabled=${isBusy} title=${why} onClick=${() => onOpen("delete")}>
+      Delete…
+    <//>
+  `;
 }
 
 function Figures({ data }) {
   const late = data.partitions.filter((one) => one.late).length;
   const oldest = Math.min(...data.partitions.map((one) => one.unread_ms ?? Infinity));
-  return html`<div aria-live="polite"><${Tiles}>
-    <${Tile} label="State" value=${html`<${State} name=${data.state} />`} below=${`${data.type}${data.assignor ? `, ${data.assignor}` : ""}`} />
-    <${Tile} label="Lag" value=${count(data.lag)} unit="records" below=${late ? `${plural(late, "partition")} behind` : "keeps up"} />
-    <${Tile} label="Oldest unread record" value=${oldest === Infinity ? "–" : ago(oldest)} below=${oldest === Infinity ? "nothing waits" : `written ${time(oldest, { day: false, millis: false })}`} />
-    <${Tile} label="Members" value=${count(data.members.length)} below=${`${plural(data.partitions.length, "partition")}`} />
-    <${Tile} label="Coordinator" value=${data.coordinator === undefined || data.coordinator === null ? "–" : `broker ${data.coordinator}`}
-      below=${data.epoch === undefined || data.epoch === null ? "a classic group has no epoch" : `epoch ${data.epoch}${data.target_epoch !== data.epoch ? `, assigned ${data.target_epoch}` : ""}`} />
-  <//></div>`;
+  return html`<div aria-live="polite">
+    <${Tiles}>
+      <${Tile} label="State" value=${html`<${State} name=${data.state} />`}
+          below=${`${data.type}${data.assignor ? `, ${data.assignor}` : ""}`} />
+      <${Tile} label="Lag" value=${count(data.lag)} unit="records"
+          below=${late ? `${plural(late, "partition")} behind` : "keeps up"} />
+      <${Tile} label="Oldest unread record" value=${oldest === Infinity ? "–" : ago(oldest)}
+          below=${
+            oldest === Infinity
+              ? "nothing waits"
+              : `written ${time(oldest, { day: false, millis: false })}`
+          } />
+      <${Tile} label="Members" value=${count(data.members.length)}
+          below=${`${plural(data.partitions.length, "partition")}`} />
+      <${Tile} label="Coordinator"
+          value=${
+            data.coordinator === undefined || data.coordinator === null
+              ? "–"
+              : `broker ${data.coordinator}`
+          }
+          below=${
+            data.epoch === undefined || data.epoch === null
+              ? "a classic group has no epoch"
+              : `epoch ${data.epoch}${data.target_epoch !== data.epoch ? `, assigned ${data.target_epoch}` : ""}`
+          } />
+    <//>
+  </div>`;
 }
 
 function Over({ lag, data }) {
@@ -56,17 +107,27 @@ function Over({ lag, data }) {
     if (!lag) return null;
     const lines = [{ name: "all partitions", values: lag.total }];
     const single = lag.partitions.length === 1 ? [] : lag.partitions.slice(0, LINES - 1);
-    for (const one of single) lines.push({ name: `${one.topic}-${one.partition}`, values: one.lag });
+    for (const one of single)
+      lines.push({ name: `${one.topic}-${one.partition}`, values: one.lag });
     return { x: lag.times_ms.map((one) => one / 1000), lines };
   }, [lag]);
   if (!chart) return null;
   const since = data.partitions.map((one) => one.since_ms).filter((one) => one);
   const marks = since.length ? [{ at: Math.min(...since) / 1000, name: "behind since" }] : [];
-  const note = lag.kept >= lag.kept_most ? `the ${lag.kept_most} partitions with most lag are kept` : `a look each ${Math.round(data.watched.every_s)} s`;
-  return html`<${Panel} title="Lag over the last hour" actions=${html`<span class="quiet">${note}</span>`}>
-    ${chart.x.length < 2
-      ? html`<${Empty} title="The console has just begun to watch">The line begins with its second look, in ${Math.round(data.watched.every_s)} s.<//>`
-      : html`<${Chart} x=${chart.x} lines=${chart.lines} show=${rate} height=${220} marks=${marks} label=${`Lag of ${data.group} over the last hour`} />`}
+  const note =
+    lag.kept >= lag.kept_most
+      ? `the ${lag.kept_most} partitions with most lag are kept`
+      : `a look each ${Math.round(data.watched.every_s)} s`;
+  return html`<${Panel} title="Lag over the last hour"
+      actions=${html`<span class="quiet">${note}</span>`}>
+    ${
+      chart.x.length < 2
+        ? html`<${Empty} title="The console has just begun to watch">
+            The line begins with its second look, in ${Math.round(data.watched.every_s)} s.
+          <//>`
+        : html`<${Chart} x=${chart.x} lines=${chart.lines} show=${rate} height=${220} marks=${marks}
+              label=${`Lag of ${data.group} over the last hour`} />`
+    }
   <//>`;
 }
 
@@ -75,24 +136,75 @@ function Partitions({ data }) {
   const columns = useMemo(() => columnsOf(data.members, most), [data.members, most]);
   if (data.unserved) return null;
   return html`<${Panel} title="Partitions" inside=${false}>
-    <${Table} label="Partitions" rows=${data.partitions} columns=${columns} id=${(row) => `${row.topic} ${row.partition}`} sort="-Lag"
-      empty=${html`<${Empty} title="This group has committed nothing">Its partitions are shown when it has.<//>`} /><//>`;
+    <${Table} label="Partitions" rows=${data.partitions} columns=${columns}
+        id=${(row) => `${row.topic} ${row.partition}`} sort="-Lag"
+        empty=${html`<${Empty} title="This group has committed nothing">
+          Its partitions are shown when it has.
+        <//>`} />
+  <//>`;
 }
 
 function columnsOf(members, most) {
   return [
-    { name: "Partition", wide: true, value: (row) => `${row.topic}-${row.partition}`,
-      show: (row) => html`<a href=${`#/topics/${encodeURIComponent(row.topic)}`}>${row.topic}</a>-${row.partition}` },
-    { name: "Lag", number: true, value: (row) => row.lag ?? -1,
-      show: (row) => html`<span class="lag-cell"><span class="lag-bar ${row.late ? "late" : ""}" style=${{ width: `${Math.round(((row.lag ?? 0) / most) * 64)}px` }}></span>
-        <span class=${row.late ? "late" : ""}>${count(row.lag)}</span></span>` },
-    { name: "Hangs on", show: (row) => (row.lag ? html`<a class="nowrap" href=${messageOf(row)} title="See the record it reads next">offset ${count(row.committed)}</a>` : html`<span class="quiet">–</span>`) },
-    { name: "Written", value: (row) => row.unread_ms ?? 0, show: (row) => (row.unread_ms ? html`<span class="nowrap" title=${time(row.unread_ms)}>${ago(row.unread_ms)}</span>` : html`<span class="quiet">–</span>`) },
-    { name: "Since when", show: (row) => html`<span class="since ${row.late ? "late" : "quiet"}"><${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} /></span>` },
-    { name: "Committed", number: true, value: (row) => row.committed ?? -1, show: (row) => count(row.committed) },
+    {
+      name: "Partition",
+      wide: true,
+      value: (row) => `${row.topic}-${row.partition}`,
+      show: (row) => html`
+        <a href=${`#/topics/${encodeURIComponent(row.topic)}`}>${row.topic}</a>-${row.partition}
+      `,
+    },
+    {
+      name: "Lag",
+      number: true,
+      value: (row) => row.lag ?? -1,
+      show: (row) =>
+        html`<span class="lag-cell">
+          <span class="lag-bar ${row.late ? "late" : ""}"
+              style=${{ width: `${Math.round(((row.lag ?? 0) / most) * 64)}px` }}></span>
+          <span class=${row.late ? "late" : ""}>${count(row.lag)}</span>
+        </span>`,
+    },
+    {
+      name: "Hangs on",
+      show: (row) =>
+        row.lag
+          ? html`<a class="nowrap" href=${messageOf(row)} title="See the record it reads next">
+              offset ${count(row.committed)}
+            </a>`
+          : html`<span class="quiet">–</span>`,
+    },
+    {
+      name: "Written",
+      value: (row) => row.unread_ms ?? 0,
+      show: (row) =>
+        row.unread_ms
+          ? html`<span class="nowrap" title=${time(row.unread_ms)}>${ago(row.unread_ms)}</span>`
+          : html`<span class="quiet">–</span>`,
+    },
+    {
+      name: "Since when",
+      show: (row) =>
+        html`<span class="since ${row.late ? "late" : "quiet"}">
+          <${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} />
+        </span>`,
+    },
+    {
+      name: "Committed",
+      number: true,
+      value: (row) => row.committed ?? -1,
+      show: (row) => count(row.committed),
+    },
     { name: "End", number: true, value: (row) => row.end ?? -1, show: (row) => count(row.end) },
-    { name: "Read by", wide: true, value: (row) => members[row.reader]?.name ?? "",
-      show: (row) => (members[row.reader] ? html`<span title=${members[row.reader].id}>${members[row.reader].name}</span>` : html`<${Badge} plain>nobody<//>`) },
+    {
+      name: "Read by",
+      wide: true,
+      value: (row) => members[row.reader]?.name ?? "",
+      show: (row) =>
+        members[row.reader]
+          ? html`<span title=${members[row.reader].id}>${members[row.reader].name}</span>`
+          : html`<${Badge} plain>nobody<//>`,
+    },
   ];
 }
 
@@ -106,7 +218,11 @@ function Delete({ data, onClose }) {
     location.hash = "#/groups";
   }
   const held = data.partitions.filter((one) => one.committed !== null);
-  return html`<${Confirm} title=${`Delete the group ${data.group}`} action="Delete it" danger word=${data.group} onConfirm=${remove} onClose=${onClose}>
-    <p>What it has committed in ${plural(held.length, "partition")} goes with it: consumers that come back under this name begin anew, where their <code>auto.offset.reset</code> says.</p>
+  return html`<${Confirm} title=${`Delete the group ${data.group}`} action="Delete it" danger
+      word=${data.group} onConfirm=${remove} onClose=${onClose}>
+    <p>
+      What it has committed in ${plural(held.length, "partition")} goes with it: consumers that come
+      back under this name begin anew, where their <code>auto.offset.reset</code> says.
+    </p>
   <//>`;
 }

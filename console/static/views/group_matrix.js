@@ -9,11 +9,21 @@ const LEVELS = [0, 1, 100, 1000, 10000, 100000];
 export function Matrix({ data }) {
   const { members, partitions } = data;
   const nobody = partitions.filter((one) => one.reader === null);
-  const rows = members.map((one, at) => ({ name: one.name, host: one.host, id: one.id, at, target: one.target }));
+  const rows = members.map((one, at) => ({
+    name: one.name,
+    host: one.host,
+    id: one.id,
+    at,
+    target: one.target,
+  }));
   if (nobody.length) rows.push({ name: "nobody", host: "", id: "", at: null, target: null });
   const isWide = rows.length * partitions.length > CELLS_MAX || partitions.length > 120;
   return html`<div class="stack">
-    ${isWide ? html`<${Lists} rows=${rows} partitions=${partitions} />` : html`<${Grid} rows=${rows} partitions=${partitions} />`}
+    ${
+      isWide
+        ? html`<${Lists} rows=${rows} partitions=${partitions} />`
+        : html`<${Grid} rows=${rows} partitions=${partitions} />`
+    }
     <${Legend} />
   </div>`;
 }
@@ -24,16 +34,39 @@ function Grid({ rows, partitions }) {
     if (topics.at(-1)?.[0] !== one.topic) topics.push([one.topic, 0]);
     topics.at(-1)[1] += 1;
   }
-  return html`<div class="table-box"><table class="matrix" aria-label="Members and their partitions">
-    <thead>
-      <tr><td></td>${topics.map(([name, many]) => html`<th colspan=${many} scope="colgroup" title=${name}>${name}</th>`)}</tr>
-      <tr><td></td>${partitions.map((one, at) => html`<th scope="col" class=${isFirst(partitions, at) ? "first" : ""}>${one.partition}</th>`)}</tr>
-    </thead>
-    <tbody>${rows.map((row) => html`<tr key=${row.id}>
-      <${Who} row=${row} />
-      ${partitions.map((one, at) => html`<td class=${isFirst(partitions, at) ? "first" : ""}>${cell(row, one)}</td>`)}
-    </tr>`)}</tbody>
-  </table></div>`;
+  return html`<div class="table-box">
+    <table class="matrix" aria-label="Members and their partitions">
+      <thead>
+        <tr>
+          <td></td>
+          ${topics.map(
+            ([name, many]) => html`<th colspan=${many} scope="colgroup" title=${name}>${name}</th>`,
+          )}
+        </tr>
+        <tr>
+          <td></td>
+          ${partitions.map(
+            (one, at) =>
+              html`<th scope="col" class=${isFirst(partitions, at) ? "first" : ""}>
+                ${one.partition}
+              </th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr key=${row.id}>
+              <${Who} row=${row} />
+              ${partitions.map(
+                (one, at) =>
+                  html`<td class=${isFirst(partitions, at) ? "first" : ""}>${cell(row, one)}</td>`,
+              )}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function isFirst(partitions, at) {
@@ -42,33 +75,56 @@ function isFirst(partitions, at) {
 
 function cell(row, one) {
   if (one.reader === row.at) return html`<${Cell} one=${one} />`;
-  const isComing = row.target?.some(([topic, partition]) => topic === one.topic && partition === one.partition);
-  return isComing ? html`<span class="cell coming" title=${`${one.topic}-${one.partition} is to be read by ${row.name}`}></span>` : html`<span class="cell none"></span>`;
+  const isComing = row.target?.some(
+    ([topic, partition]) => topic === one.topic && partition === one.partition,
+  );
+  return isComing
+    ? html`<span class="cell coming"
+          title=${`${one.topic}-${one.partition} is to be read by ${row.name}`}></span>`
+    : html`<span class="cell none"></span>`;
 }
 
 function Cell({ one }) {
   const said = `${one.topic}-${one.partition}, lag ${count(one.lag)}`;
-  return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said} aria-label=${said}
-    href=${`#/topics/${encodeURIComponent(one.topic)}/messages?partition=${one.partition}&offset=${one.committed ?? 0}`}></a>`;
+  return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
+      aria-label=${said}
+      href=${`#/topics/${encodeURIComponent(one.topic)}/messages?partition=${one.partition}&offset=${one.committed ?? 0}`}></a>`;
 }
 
 /** Many partitions: each member has its own in a row. */
 function Lists({ rows, partitions }) {
-  return html`<div class="table-box tall"><table class="matrix" aria-label="Members and their partitions"><tbody>${rows.map((row) => {
-    const own = partitions.filter((one) => one.reader === row.at);
-    return html`<tr key=${row.id}><${Who} row=${row} /><td class="quiet nowrap">${plural(own.length, "partition")}</td>
-      <td><span class="cells">${own.slice(0, 400).map((one) => html`<${Cell} one=${one} />`)}</span></td></tr>`;
-  })}</tbody></table></div>`;
+  return html`<div class="table-box tall">
+    <table class="matrix" aria-label="Members and their partitions">
+      <tbody>
+        ${rows.map((row) => {
+          const own = partitions.filter((one) => one.reader === row.at);
+          return html`<tr key=${row.id}>
+            <${Who} row=${row} />
+            <td class="quiet nowrap">${plural(own.length, "partition")}</td>
+            <td>
+              <span class="cells">
+                ${own.slice(0, 400).map((one) => html`<${Cell} one=${one} />`)}
+              </span>
+            </td>
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function Who({ row }) {
-  return html`<th scope="row" title=${row.id}><span class="who">${row.name || row.id}</span> <span class="quiet">${row.host}</span></th>`;
+  return html`<th scope="row" title=${row.id}>
+    <span class="who">${row.name || row.id}</span> <span class="quiet">${row.host}</span>
+  </th>`;
 }
 
 function Legend() {
   const words = ["none", "below 100", "1,000", "10,000", "100,000", "more"];
-  return html`<div class="legend" aria-hidden="true">Lag ${words.map((one, at) => html`<span><i class="cell l${at}"></i>${one}</span>`)}
-    <span><i class="cell l2 late"></i>does not keep up</span></div>`;
+  return html`<div class="legend" aria-hidden="true">
+    Lag ${words.map((one, at) => html`<span><i class="cell l${at}"></i>${one}</span>`)}
+    <span><i class="cell l2 late"></i>does not keep up</span>
+  </div>`;
 }
 
 function level(lag) {

@@ -42,11 +42,22 @@ export function Reset({ data, onClose, onDone }) {
       setError("say where to go on");
       return;
     }
-    const found = await ask(chosen.map((one) => ({ topic: one.topic, partition: one.partition, to: (own[id(one)] ?? "").trim() || to })), false);
+    const found = await ask(
+      chosen.map((one) => ({
+        topic: one.topic,
+        partition: one.partition,
+        to: (own[id(one)] ?? "").trim() || to,
+      })),
+      false,
+    );
     if (found) setPlan(found.rows);
   }
   async function move() {
-    const moves = plan.map((one) => ({ topic: one.topic, partition: one.partition, to: String(one.new) }));
+    const moves = plan.map((one) => ({
+      topic: one.topic,
+      partition: one.partition,
+      to: String(one.new),
+    }));
     if (await ask(moves, true)) {
       setDone(true);
       onDone();
@@ -62,47 +73,125 @@ export function Reset({ data, onClose, onDone }) {
   const footer = done
     ? html`<${Button} kind="primary" onClick=${onClose}>Close<//>`
     : plan
-      ? [html`<${Button} onClick=${() => setPlan(null)}>Back<//>`, html`<${Button} kind="primary" disabled=${busy || !plan.length} onClick=${move}>Move ${plural(plan.length, "partition")}<//>`]
-      : [html`<${Button} onClick=${onClose}>Cancel<//>`, html`<${Button} kind="primary" disabled=${busy || !chosen.length} onClick=${preview}>Preview<//>`];
+      ? [
+          html`<${Button} onClick=${() => setPlan(null)}>Back<//>`,
+          html`<${Button} kind="primary" disabled=${busy || !plan.length} onClick=${move}>
+            Move ${plural(plan.length, "partition")}
+          <//>`,
+        ]
+      : [
+          html`<${Button} onClick=${onClose}>Cancel<//>`,
+          html`<${Button} kind="primary" disabled=${busy || !chosen.length} onClick=${preview}>
+            Preview
+          <//>`,
+        ];
   return html`<${Dialog} title=${`Move ${data.group}`} onClose=${onClose} footer=${footer}>
     <${ErrorLine} error=${error} />
     ${done && html`<${Note}>Moved: it goes on there when its members come back.<//>`}
-    ${plan ? html`<${Plan} rows=${plan} />` : html`
-      <div class="grid">
-        <${Field} label="Where to"><select value=${place} onChange=${(event) => setPlace(event.target.value)}>
-          ${PLACES.map(([key, name]) => html`<option value=${key}>${name}</option>`)}</select><//>
-        <${Value} place=${place} value=${value} onInput=${setValue} />
-      </div>
-      <${Choice} partitions=${data.partitions} off=${off} onChoose=${choose} onAll=${(isOn) => setOff(new Set(isOn ? [] : data.partitions.map(id)))} own=${own} onOwn=${setOwn} />`}
+    ${
+      plan
+        ? html`<${Plan} rows=${plan} />`
+        : html`
+            <div class="grid">
+              <${Field} label="Where to">
+                <select value=${place} onChange=${(event) => setPlace(event.target.value)}>
+                  ${PLACES.map(([key, name]) => html`<option value=${key}>${name}</option>`)}
+                </select>
+              <//>
+              <${Value} place=${place} value=${value} onInput=${setValue} />
+            </div>
+            <${Choice} partitions=${data.partitions} off=${off} onChoose=${choose}
+                onAll=${(isOn) => setOff(new Set(isOn ? [] : data.partitions.map(id)))} own=${own}
+                onOwn=${setOwn} />
+          `
+    }
   <//>`;
 }
 
 function Value({ place, value, onInput }) {
   const kind = PLACES.find(([key]) => key === place)[2];
   if (!kind) return null;
-  const label = { time: "When, by this browser's clock", ago: "How long: 30s, 15m, 2h, 7d", offset: "Offset", last: "How many records" }[place];
-  return html`<${Field} label=${label}><input type=${kind} min="0" step=${kind === "datetime-local" ? "1" : undefined} value=${value} onInput=${(event) => onInput(event.target.value)} /><//>`;
+  const label = {
+    time: "When, by this browser's clock",
+    ago: "How long: 30s, 15m, 2h, 7d",
+    offset: "Offset",
+    last: "How many records",
+  }[place];
+  return html`<${Field} label=${label}>
+    <input type=${kind} min="0" step=${kind === "datetime-local" ? "1" : undefined} value=${value}
+        onInput=${(event) => onInput(event.target.value)} />
+  <//>`;
 }
 
 function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
-  return html`<div class="stack"><div class="spread"><${Check} label=${`All ${plural(partitions.length, "partition")}`} checked=${off.size === 0} onChange=${onAll} />
-      <span class="quiet">another place for one: start, end, an offset, -10, @2h</span></div>
-    <div class="table-box choice"><table class="data" aria-label="Partitions to move"><tbody>${partitions.slice(0, 1000).map((one) => html`<tr key=${id(one)}>
-      <td><${Check} label=${`${one.topic}-${one.partition}`} checked=${!off.has(id(one))} onChange=${(isOn) => onChoose(one, isOn)} /></td>
-      <td class="number quiet">at ${count(one.committed)}</td>
-      <td class="right"><input class="own" aria-label=${`Another place for ${one.topic}-${one.partition}`} placeholder="as above" value=${own[id(one)] ?? ""}
-        onInput=${(event) => onOwn({ ...own, [id(one)]: event.target.value })} /></td></tr>`)}</tbody></table></div></div>`;
+  return html`<div class="stack">
+    <div class="spread">
+      <${Check} label=${`All ${plural(partitions.length, "partition")}`} checked=${off.size === 0}
+          onChange=${onAll} />
+      <span class="quiet">another place for one: start, end, an offset, -10, @2h</span>
+    </div>
+    <div class="table-box choice">
+      <table class="data" aria-label="Partitions to move">
+        <tbody>
+          ${partitions.slice(0, 1000).map(
+            (one) =>
+              html`<tr key=${id(one)}>
+                <td>
+                  <${Check} label=${`${one.topic}-${one.partition}`} checked=${!off.has(id(one))}
+                      onChange=${(isOn) => onChoose(one, isOn)} />
+                </td>
+                <td class="number quiet">at ${count(one.committed)}</td>
+                <td class="right">
+                  <input class="own" aria-label=${`Another place for ${one.topic}-${one.partition}`}
+                      placeholder="as above" value=${own[id(one)] ?? ""}
+                      onInput=${(event) => onOwn({ ...own, [id(one)]: event.target.value })} />
+                </td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </div>`;
 }
 
 function Plan({ rows }) {
   const total = rows.reduce((sum, one) => sum + (one.new - (one.committed ?? one.new)), 0);
-  return html`<p>${total < 0 ? `${count(-total)} records are read again.` : total > 0 ? `${count(total)} records are passed over.` : "Nothing moves."} Nothing is changed yet.</p>
-    <div class="table-box choice"><table class="data" aria-label="What would change"><thead><tr><th scope="col">Partition</th><th class="number" scope="col">Now</th><th class="number" scope="col">New</th><th class="number" scope="col">Change</th></tr></thead>
-    <tbody>${rows.map((one) => {
-      const change = one.committed === null ? null : one.new - one.committed;
-      return html`<tr key=${id(one)}><td>${one.topic}-${one.partition}</td><td class="number">${count(one.committed)}</td><td class="number strong">${count(one.new)}</td>
-        <td class="number ${change < 0 ? "back" : change > 0 ? "late" : "quiet"}">${change === null ? "–" : `${change > 0 ? "+" : ""}${count(change)}`}</td></tr>`;
-    })}</tbody></table></div>`;
+  return html`
+    <p>
+      ${
+        total < 0
+          ? `${count(-total)} records are read again.`
+          : total > 0
+            ? `${count(total)} records are passed over.`
+            : "Nothing moves."
+      } Nothing is changed yet.
+    </p>
+    <div class="table-box choice">
+      <table class="data" aria-label="What would change">
+        <thead>
+          <tr>
+            <th scope="col">Partition</th>
+            <th class="number" scope="col">Now</th>
+            <th class="number" scope="col">New</th>
+            <th class="number" scope="col">Change</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map((one) => {
+            const change = one.committed === null ? null : one.new - one.committed;
+            return html`<tr key=${id(one)}>
+              <td>${one.topic}-${one.partition}</td>
+              <td class="number">${count(one.committed)}</td>
+              <td class="number strong">${count(one.new)}</td>
+              <td class="number ${change < 0 ? "back" : change > 0 ? "late" : "quiet"}">
+                ${change === null ? "–" : `${change > 0 ? "+" : ""}${count(change)}`}
+              </td>
+            </tr>`;
+          })}
+        </tbody>
+      </table>
+    </div>
+  `;
 }
 
 function word(place, value) {

@@ -2,66 +2,150 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { path, useGet } from "../api.js";
-import { Badge, Button, Empty, ErrorLine, Note, Page, Panel, SearchBox, Spark, Table, Tile, Tiles, Waiting, count, plural, time } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Empty,
+  ErrorLine,
+  Note,
+  Page,
+  Panel,
+  SearchBox,
+  Spark,
+  Table,
+  Tile,
+  Tiles,
+  Waiting,
+  count,
+  plural,
+  time,
+} from "../parts/index.js";
 
 const PAGE = 100;
 const EVERY_MS = 5000;
-const STATES = { stable: "good", empty: "", dead: "bad", preparingrebalance: "warn", completingrebalance: "warn", assigning: "warn", reconciling: "warn", notready: "warn" };
+const STATES = {
+  stable: "good",
+  empty: "",
+  dead: "bad",
+  preparingrebalance: "warn",
+  completingrebalance: "warn",
+  assigning: "warn",
+  reconciling: "warn",
+  notready: "warn",
+};
 
 export function Groups({ params }) {
   const [word, setWord] = useState(params.q.q ?? "");
   const [sort, setSort] = useState("lag");
   const [from, setFrom] = useState(0);
-  const { data, error } = useGet(path("/api/groups", { q: word, sort, from, count: PAGE }), { every: EVERY_MS });
+  const { data, error } = useGet(path("/api/groups", { q: word, sort, from, count: PAGE }), {
+    every: EVERY_MS,
+  });
   function search(next) {
     setWord(next);
     setFrom(0);
   }
-  return html`<${Page} title="Groups" about="Consumer groups: what they have read, how far behind they are, and since when."
-    actions=${html`<${SearchBox} label="Find a group" value=${word} onInput=${search} />
-      <select aria-label="Order" value=${sort} onChange=${(event) => setSort(event.target.value)}>
-        <option value="lag">Most lag first</option><option value="name">By name</option>
-      </select>`}>
+  return html`<${Page} title="Groups"
+      about="Consumer groups: what they have read, how far behind they are, and since when."
+      actions=${html`
+        <${SearchBox} label="Find a group" value=${word} onInput=${search} />
+        <select aria-label="Order" value=${sort} onChange=${(event) => setSort(event.target.value)}>
+          <option value="lag">Most lag first</option>
+          <option value="name">By name</option>
+        </select>
+      `}>
     <${ErrorLine} error=${error} />
     ${data === null && !error && html`<${Waiting} />`}
-    ${data && html`<${Figures} data=${data} />
-      ${data.watched.error && html`<${Note} kind="warn">The last look at the lag failed: ${data.watched.error}<//>`}
-      <${Panel} inside=${false} label="Groups"><${Table} label="Groups" rows=${data.groups} columns=${COLUMNS} id=${(row) => row.group}
-        empty=${html`<${Empty} title=${word ? `No group has “${word}” in its name` : "No groups yet"}>
-          ${!word && "A consumer that commits offsets makes one."}<//>`} /><//>
-      <${Pages} from=${from} count=${data.count} onMove=${setFrom} />`}
+    ${
+      data &&
+      html`
+        <${Figures} data=${data} />
+        ${
+          data.watched.error &&
+          html`<${Note} kind="warn">The last look at the lag failed: ${data.watched.error}<//>`
+        }
+        <${Panel} inside=${false} label="Groups">
+          <${Table} label="Groups" rows=${data.groups} columns=${COLUMNS} id=${(row) => row.group}
+              empty=${html`<${Empty}
+                  title=${word ? `No group has “${word}” in its name` : "No groups yet"}>
+                ${!word && "A consumer that commits offsets makes one."}
+              <//>`} />
+        <//>
+        <${Pages} from=${from} count=${data.count} onMove=${setFrom} />
+      `
+    }
   <//>`;
 }
 
 function Figures({ data }) {
-  const states = Object.entries(data.states).map(([name, many]) => `${count(many)} ${name.toLowerCase()}`).join(", ");
+  const states = Object.entries(data.states)
+    .map(([name, many]) => `${count(many)} ${name.toLowerCase()}`)
+    .join(", ");
   const { since_ms: since, every_s: every } = data.watched;
   return html`<${Tiles}>
     <${Tile} label="Groups" value=${count(data.of)} below=${states || "none"} />
-    <${Tile} label="With lag" value=${count(data.lagging)} below=${data.lagging ? "not all of them are late" : "all has been read"} />
-    <${Tile} label="Watched since" value=${since ? time(since, { day: false, millis: false }) : "–"} below=${`a look each ${Math.round(every)} s, an hour is kept`} />
+    <${Tile} label="With lag" value=${count(data.lagging)}
+        below=${data.lagging ? "not all of them are late" : "all has been read"} />
+    <${Tile} label="Watched since" value=${since ? time(since, { day: false, millis: false }) : "–"}
+        below=${`a look each ${Math.round(every)} s, an hour is kept`} />
   <//>`;
 }
 
 const COLUMNS = [
-  { name: "Group", wide: true, show: (row) => html`<a class="strong" href=${`#/groups/${encodeURIComponent(row.group)}`}>${row.group || "(no name)"}</a>` },
-  { name: "Lag", number: true, show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${count(row.lag)}</span>` },
-  { name: "Since when", show: (row) => html`<span class="since ${row.since_ms ? "late" : "quiet"}"><${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} /></span>` },
-  { name: "Last hour", show: (row) => html`<${Spark} values=${row.spark} width=${110} label=${`Lag of ${row.group} over the last hour`} />` },
+  {
+    name: "Group",
+    wide: true,
+    show: (row) =>
+      html`<a class="strong" href=${`#/groups/${encodeURIComponent(row.group)}`}>
+        ${row.group || "(no name)"}
+      </a>`,
+  },
+  {
+    name: "Lag",
+    number: true,
+    show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${count(row.lag)}</span>`,
+  },
+  {
+    name: "Since when",
+    show: (row) =>
+      html`<span class="since ${row.since_ms ? "late" : "quiet"}">
+        <${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} />
+      </span>`,
+  },
+  {
+    name: "Last hour",
+    show: (row) =>
+      html`<${Spark} values=${row.spark} width=${110}
+          label=${`Lag of ${row.group} over the last hour`} />`,
+  },
   { name: "State", show: (row) => html`<${State} name=${row.state} />` },
-  { name: "Type", show: (row) => html`<span class="quiet">${row.type}${row.protocol && row.protocol !== "consumer" ? ` · ${row.protocol}` : ""}</span>` },
+  {
+    name: "Type",
+    show: (row) =>
+      html`<span class="quiet">
+        ${row.type}
+        ${row.protocol && row.protocol !== "consumer" ? ` · ${row.protocol}` : ""}
+      </span>`,
+  },
   { name: "Members", number: true, show: (row) => count(row.members) },
 ];
 
 /** A group's state. */
 export function State({ name }) {
-  return html`<${Badge} kind=${STATES[(name ?? "").toLowerCase()] ?? "warn"}>${name || "unknown"}<//>`;
+  return html`<${Badge} kind=${STATES[(name ?? "").toLowerCase()] ?? "warn"}>
+    ${name || "unknown"}
+  <//>`;
 }
 
 /** Words with times between braces, shown as this browser's clock has them. */
 export function When({ words }) {
-  return (words ?? "").split(/\{(\d+)\}/).map((piece, at) => (at % 2 ? html`<time dateTime=${new Date(Number(piece)).toISOString()}
-    title=${time(Number(piece))}>${clock(Number(piece))}</time>` : piece));
+  return (words ?? "").split(/\{(\d+)\}/).map((piece, at) =>
+    at % 2
+      ? html`<time dateTime=${new Date(Number(piece)).toISOString()} title=${time(Number(piece))}>
+          ${clock(Number(piece))}
+        </time>`
+      : piece,
+  );
 }
 
 function clock(ms) {
@@ -71,7 +155,13 @@ function clock(ms) {
 
 function Pages({ from, count: many, onMove }) {
   if (many <= PAGE) return null;
-  return html`<div class="spread"><span class="quiet">${count(from + 1)} to ${count(Math.min(from + PAGE, many))} of ${plural(many, "group")}</span>
-    <div class="row"><${Button} disabled=${from === 0} onClick=${() => onMove(Math.max(0, from - PAGE))}>Before<//>
-    <${Button} disabled=${from + PAGE >= many} onClick=${() => onMove(from + PAGE)}>Next<//></div></div>`;
+  return html`<div class="spread">
+    <span class="quiet">
+      ${count(from + 1)} to ${count(Math.min(from + PAGE, many))} of ${plural(many, "group")}
+    </span>
+    <div class="row">
+      <${Button} disabled=${from === 0} onClick=${() => onMove(Math.max(0, from - PAGE))}>Before<//>
+      <${Button} disabled=${from + PAGE >= many} onClick=${() => onMove(from + PAGE)}>Next<//>
+    </div>
+  </div>`;
 }

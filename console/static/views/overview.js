@@ -2,25 +2,59 @@
 
 import { html } from "../vendor/preact.js";
 import { path, useGet } from "../api.js";
-import { Badge, Chart, Empty, ErrorLine, Page, Panel, Spark, Table, Text, Tile, Tiles, Waiting, bytes, count, plural, rate } from "../parts/index.js";
+import {
+  Badge,
+  Chart,
+  Empty,
+  ErrorLine,
+  Page,
+  Panel,
+  Spark,
+  Table,
+  Text,
+  Tile,
+  Tiles,
+  Waiting,
+  bytes,
+  count,
+  plural,
+  rate,
+} from "../parts/index.js";
 
 export function Overview() {
   const health = useGet("/api/overview", { every: 5000 });
   const live = useGet("/api/overview/live", { every: 2500 });
   const found = live.data;
-  return html`<${Page} title="Overview" about=${health.data ? `Cluster ${health.data.cluster_id}` : null}>
+  return html`<${Page} title="Overview"
+      about=${health.data ? `Cluster ${health.data.cluster_id}` : null}>
     <${ErrorLine} error=${health.error} />
     <${ErrorLine} error=${live.error !== health.error ? live.error : null} />
     ${health.loading && html`<${Waiting} />`}
     ${health.data && html`<${Health} data=${health.data} />`}
     <${Tiles}>
-      <${Tile} label="Records written" value=${rate(found?.records_per_s)} unit="/s" below=${found ? `${count(found.records)} held` : ""} />
-      <${Tile} label="Bytes written" value=${found?.bytes_per_s === null || !found ? "–" : bytes(found.bytes_per_s)} unit="/s" below=${found ? `${bytes(found.bytes)} held` : ""} />
-      <${Tile} label="Topics" value=${count(health.data?.topics)} below=${health.data ? plural(health.data.partitions, "partition") : ""} />
-      <${Tile} label="Groups" value=${count(found?.groups_known)} below=${found?.groups_left_out ? `${count(found.groups_left_out)} more are not asked` : "that have committed"} />
+      <${Tile} label="Records written" value=${rate(found?.records_per_s)} unit="/s"
+          below=${found ? `${count(found.records)} held` : ""} />
+      <${Tile} label="Bytes written"
+          value=${found?.bytes_per_s === null || !found ? "–" : bytes(found.bytes_per_s)} unit="/s"
+          below=${found ? `${bytes(found.bytes)} held` : ""} />
+      <${Tile} label="Topics" value=${count(health.data?.topics)}
+          below=${health.data ? plural(health.data.partitions, "partition") : ""} />
+      <${Tile} label="Groups" value=${count(found?.groups_known)} below=${
+        found?.groups_left_out
+          ? `${count(found.groups_left_out)} more are not asked`
+          : "that have committed"
+      } />
     <//>
-    ${found && html`<${Rates} points=${found.points} />
-      <div class="grid wide"><${Busiest} topics=${found.topics} /><${Behind} groups=${found.groups} /></div>`}
+    ${
+      found &&
+      html`
+        <${Rates} points=${found.points} />
+        <div class="grid wide">
+          <${Busiest} topics=${found.topics} />
+          <${Behind} groups=${found.groups} />
+        </div>
+      `
+    }
     ${health.data && html`<${Brokers} data=${health.data} />`}
   <//>`;
 }
@@ -29,54 +63,119 @@ function Health({ data }) {
   const [first, ...rest] = data.verdict;
   const words = first.toUpperCase() + rest.join("");
   return html`<div class="health ${data.healthy ? "good" : "bad"}" role="status">
-    <span class="dot" aria-hidden="true"></span><b>${words}</b>
-    <span>${data.healthy ? `${plural(data.brokers.length, "broker")} alive, all replicas in sync` : html`<a href="#/replicas">See the replicas</a>`}</span></div>`;
+    <span class="dot" aria-hidden="true"></span>
+    <b>${words}</b>
+    <span>
+      ${
+        data.healthy
+          ? `${plural(data.brokers.length, "broker")} alive, all replicas in sync`
+          : html`<a href="#/replicas">See the replicas</a>`
+      }
+    </span>
+  </div>`;
 }
 
 function Rates({ points }) {
   if (points.at.filter((_, at) => points.records[at] !== null).length < 2) {
-    return html`<${Panel} title="Last minutes"><${Empty} title="Looking">Rates show up after a few seconds; they are taken only while somebody looks.<//><//>`;
+    return html`<${Panel} title="Last minutes">
+      <${Empty} title="Looking">
+        Rates show up after a few seconds; they are taken only while somebody looks.
+      <//>
+    <//>`;
   }
   return html`<div class="grid wide">
-    <${Panel} title="Records a second"><${Chart} x=${points.at} lines=${[{ name: "records/s", values: points.records }]} height=${180} label="Records written a second over the last minutes" /><//>
-    <${Panel} title="Bytes a second"><${Chart} x=${points.at} lines=${[{ name: "bytes/s", values: points.bytes, colour: "--info" }]} show=${bytes} height=${180} label="Bytes written a second over the last minutes" /><//>
+    <${Panel} title="Records a second">
+      <${Chart} x=${points.at} lines=${[{ name: "records/s", values: points.records }]}
+          height=${180} label="Records written a second over the last minutes" />
+    <//>
+    <${Panel} title="Bytes a second">
+      <${Chart} x=${points.at}
+          lines=${[{ name: "bytes/s", values: points.bytes, colour: "--info" }]} show=${bytes}
+          height=${180} label="Bytes written a second over the last minutes" />
+    <//>
   </div>`;
 }
 
 function Busiest({ topics }) {
   const columns = [
-    { name: "Topic", fixed: true, value: (one) => one.topic, show: (one) => html`<a class="topic-name" href="#${path("/topics/{}", one.topic)}"><${Text} value=${one.topic} /></a>` },
-    { name: "", label: "Last two minutes", show: (one) => html`<${Spark} values=${one.spark} label="records a second of ${one.topic}" />` },
+    {
+      name: "Topic",
+      fixed: true,
+      value: (one) => one.topic,
+      show: (one) =>
+        html`<a class="topic-name" href="#${path("/topics/{}", one.topic)}">
+          <${Text} value=${one.topic} />
+        </a>`,
+    },
+    {
+      name: "",
+      label: "Last two minutes",
+      show: (one) =>
+        html`<${Spark} values=${one.spark} label="records a second of ${one.topic}" />`,
+    },
     { name: "Records/s", number: true, show: (one) => rate(one.records_per_s) },
     { name: "Bytes/s", number: true, show: (one) => bytes(one.bytes_per_s) },
     { name: "Records", number: true, show: (one) => count(one.records) },
   ];
-  return html`<${Panel} title="Busiest topics" inside=${false} actions=${html`<a href="#/topics">All topics</a>`}>
+  return html`<${Panel} title="Busiest topics" inside=${false}
+      actions=${html`<a href="#/topics">All topics</a>`}>
     <${Table} label="Busiest topics" columns=${columns} rows=${topics} id=${(one) => one.topic}
-      empty=${html`<${Empty} title="No topics yet"><code>ottla topic create orders</code><//>`} /><//>`;
+        empty=${html`<${Empty} title="No topics yet"><code>ottla topic create orders</code><//>`} />
+  <//>`;
 }
 
 function Behind({ groups }) {
   const columns = [
-    { name: "Group", show: (one) => html`<a class="topic-name" href="#${path("/groups/{}", one.group)}"><${Text} value=${one.group} /></a>` },
+    {
+      name: "Group",
+      show: (one) =>
+        html`<a class="topic-name" href="#${path("/groups/{}", one.group)}">
+          <${Text} value=${one.group} />
+        </a>`,
+    },
     { name: "Lag", number: true, show: (one) => count(one.lag) },
-    { name: "Change/s", number: true, show: (one) => html`<span class=${one.change_per_s > 0.5 ? "grows" : one.change_per_s < -0.5 ? "shrinks" : "quiet"}>
-        ${one.change_per_s > 0.5 ? "+" : ""}${rate(one.change_per_s)}</span>` },
+    {
+      name: "Change/s",
+      number: true,
+      show: (one) =>
+        html`<span
+            class=${
+              one.change_per_s > 0.5 ? "grows" : one.change_per_s < -0.5 ? "shrinks" : "quiet"
+            }>${one.change_per_s > 0.5 ? "+" : ""}${rate(one.change_per_s)}</span>`,
+    },
     { name: "Read/s", number: true, show: (one) => rate(one.read_per_s) },
   ];
-  return html`<${Panel} title="Groups with most lag" inside=${false} actions=${html`<a href="#/groups">All groups</a>`}>
-    <${Table} label="Groups with most lag" columns=${columns} rows=${groups} id=${(one) => one.group}
-      empty=${html`<${Empty} title="No group has committed yet">Consumers show up here with how far they are behind.<//>`} /><//>`;
+  return html`<${Panel} title="Groups with most lag" inside=${false}
+      actions=${html`<a href="#/groups">All groups</a>`}>
+    <${Table} label="Groups with most lag" columns=${columns} rows=${groups}
+        id=${(one) => one.group} empty=${html`<${Empty} title="No group has committed yet">
+          Consumers show up here with how far they are behind.
+        <//>`} />
+  <//>`;
 }
 
 function Brokers({ data }) {
   const columns = [
     { name: "Broker", number: true, show: (one) => one.id },
-    { name: "Address", show: (one) => html`<span class="mono">${one.host.includes(":") ? `[${one.host}]` : one.host}:${one.port}</span>` },
+    {
+      name: "Address",
+      show: (one) =>
+        html`<span class="mono">
+          ${one.host.includes(":") ? `[${one.host}]` : one.host}:${one.port}
+        </span>`,
+    },
     { name: "Rack", show: (one) => one.rack ?? html`<span class="quiet">–</span>` },
-    { name: "State", show: (one) => html`<span class="row"><${Badge} kind=${one.alive ? "good" : "bad"}>${one.alive ? "alive" : "not alive"}<//>
-        ${one.controller && html`<${Badge} kind="violet" plain>leads the quorum<//>`}</span>` },
+    {
+      name: "State",
+      show: (one) =>
+        html`<span class="row">
+          <${Badge} kind=${one.alive ? "good" : "bad"}>${one.alive ? "alive" : "not alive"}<//>
+          ${one.controller && html`<${Badge} kind="violet" plain>leads the quorum<//>`}
+        </span>`,
+    },
   ];
-  return html`<${Panel} title="Brokers" inside=${false} actions=${html`<a href="#/quorum">Quorum</a>`}>
-    <${Table} label="Brokers" columns=${columns} rows=${data.brokers} id=${(one) => one.id} /><//>`;
+  return html`<${Panel} title="Brokers" inside=${false}
+      actions=${html`<a href="#/quorum">Quorum</a>`}>
+    <${Table} label="Brokers" columns=${columns} rows=${data.brokers} id=${(one) => one.id} />
+  <//>`;
 }

@@ -18,21 +18,33 @@ function asSent(name, { text, isNull, is64 }) {
 export function Produce({ topic, partitions, record, onDone, onClose }) {
   const [key, setKey] = useState(() => asTyped(record ? record.key : null));
   const [value, setValue] = useState(() => asTyped(record?.value));
-  const [headers, setHeaders] = useState(() => (record?.headers ?? []).map(([name, data]) => ({ name, ...asTyped(data) })));
+  const [headers, setHeaders] = useState(() =>
+    (record?.headers ?? []).map(([name, data]) => ({ name, ...asTyped(data) })),
+  );
   const [partition, setPartition] = useState("");
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
-  const isCut = record && (record.key?.cut || record.value?.cut || record.headers.some(([, one]) => one?.cut) || record.more_headers);
+  const isCut =
+    record &&
+    (record.key?.cut ||
+      record.value?.cut ||
+      record.headers.some(([, one]) => one?.cut) ||
+      record.more_headers);
 
   async function send() {
     setBusy(true);
     setError(null);
     try {
-      onDone(await post(path("/api/topics/{}/messages", topic), {
-        ...asSent("key", key), ...asSent("value", value),
-        headers: headers.filter((one) => one.name).map((one) => ({ key: one.name, ...asSent("value", one) })),
-        partition: partition === "" ? null : Number(partition),
-      }));
+      onDone(
+        await post(path("/api/topics/{}/messages", topic), {
+          ...asSent("key", key),
+          ...asSent("value", value),
+          headers: headers
+            .filter((one) => one.name)
+            .map((one) => ({ key: one.name, ...asSent("value", one) })),
+          partition: partition === "" ? null : Number(partition),
+        }),
+      );
     } catch (failure) {
       setError(failure.message);
       setBusy(false);
@@ -43,26 +55,49 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
     setHeaders(headers.map((one, index) => (index === at ? { ...one, ...what } : one)));
   }
 
-  return html`<${Dialog} title=${record ? "Send the record again" : `Write to ${topic}`} onClose=${onClose} footer=${[
-    html`<${Button} onClick=${onClose}>Cancel<//>`,
-    html`<${Button} kind="primary" onClick=${send} disabled=${busy || isCut}>Write the record<//>`,
-  ]}>
-    ${isCut && html`<${Note} kind="warn">It is too large for a form: ottla consume --json and ottla produce --json send it again.<//>`}
+  return html`<${Dialog} title=${record ? "Send the record again" : `Write to ${topic}`}
+      onClose=${onClose} footer=${[
+        html`<${Button} onClick=${onClose}>Cancel<//>`,
+        html`<${Button} kind="primary" onClick=${send} disabled=${busy || isCut}>
+          Write the record
+        <//>`,
+      ]}>
+    ${
+      isCut &&
+      html`<${Note} kind="warn">
+        It is too large for a form: ottla consume --json and ottla produce --json send it again.
+      <//>`
+    }
     <${Typed} label="Key" one=${key} set=${setKey} rows=${1} nothing="No key (null)" />
-    <${Typed} label="Value" one=${value} set=${setValue} rows=${8} nothing="No value: a tombstone" />
+    <${Typed} label="Value" one=${value} set=${setValue} rows=${8}
+        nothing="No value: a tombstone" />
     <div class="stack headers-typed">
-      ${headers.map((one, at) => html`<div class="row" key=${at}>
-        <input aria-label="Name of header ${at + 1}" placeholder="header" value=${one.name} onInput=${(event) => change(at, { name: event.target.value })} />
-        <input aria-label="Value of header ${at + 1}" placeholder=${one.isNull ? "null" : one.is64 ? "base64" : "value"} value=${one.text}
-          onInput=${(event) => change(at, { text: event.target.value, isNull: false })} />
-        <${Button} kind="plain" label="Remove header ${at + 1}" onClick=${() => setHeaders(headers.filter((_, index) => index !== at))}>✕<//>
-      </div>`)}
-      <div><${Button} onClick=${() => setHeaders([...headers, { name: "", text: "", isNull: false, is64: false }])}>Add a header<//></div>
+      ${headers.map(
+        (one, at) =>
+          html`<div class="row" key=${at}>
+            <input aria-label="Name of header ${at + 1}" placeholder="header" value=${one.name}
+                onInput=${(event) => change(at, { name: event.target.value })} />
+            <input aria-label="Value of header ${at + 1}"
+                placeholder=${one.isNull ? "null" : one.is64 ? "base64" : "value"} value=${one.text}
+                onInput=${(event) => change(at, { text: event.target.value, isNull: false })} />
+            <${Button} kind="plain" label="Remove header ${at + 1}"
+                onClick=${() => setHeaders(headers.filter((_, index) => index !== at))}>✕<//>
+          </div>`,
+      )}
+      <div>
+        <${Button} onClick=${() =>
+          setHeaders([
+            ...headers,
+            { name: "", text: "", isNull: false, is64: false },
+          ])}>Add a header<//>
+      </div>
     </div>
-    <${Field} label="Partition"><select value=${partition} onChange=${(event) => setPartition(event.target.value)}>
-      <option value="">by the key, as clients do it</option>
-      ${partitions.map((one) => html`<option value=${one}>${one}</option>`)}
-    </select><//>
+    <${Field} label="Partition">
+      <select value=${partition} onChange=${(event) => setPartition(event.target.value)}>
+        <option value="">by the key, as clients do it</option>
+        ${partitions.map((one) => html`<option value=${one}>${one}</option>`)}
+      </select>
+    <//>
     <${ErrorLine} error=${error} />
   <//>`;
 }
@@ -70,8 +105,11 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
 function Typed({ label, one, set, rows, nothing }) {
   return html`<div class="typed">
     <${Field} label=${one.is64 ? `${label}, in base64` : label}>
-      <textarea rows=${rows} style=${{ minHeight: rows === 1 ? "34px" : undefined }} spellcheck="false" disabled=${one.isNull} value=${one.text}
-        onInput=${(event) => set({ ...one, text: event.target.value })}></textarea><//>
-    <${Check} label=${nothing} checked=${one.isNull} onChange=${(isNull) => set({ ...one, isNull })} />
+      <textarea rows=${rows} style=${{ minHeight: rows === 1 ? "34px" : undefined }}
+          spellcheck="false" disabled=${one.isNull} value=${one.text}
+          onInput=${(event) => set({ ...one, text: event.target.value })}></textarea>
+    <//>
+    <${Check} label=${nothing} checked=${one.isNull}
+        onChange=${(isNull) => set({ ...one, isNull })} />
   </div>`;
 }

@@ -23,48 +23,104 @@ export function Rows({ rows, brokers }) {
   const shown = rows.slice(from, seen.to);
   const columns = brokers.map((one) => one.id);
   // Made once for these rows: scrolling leaves its thousand blocks alone.
-  const strip = useMemo(() => rows.length > STRIP_FROM && html`<${Strip} rows=${rows} onGo=${(at) => { box.current.scrollTop = at * ROW; }} />`, [rows]);
-  return html`${strip}<div class="table-box replica-box" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="Map of replicas">
-    <table class="replica-map" aria-label="Replicas by partition and broker" aria-rowcount=${rows.length}>
-      <thead><tr><th scope="col">Partition</th>${brokers.map((one) => html`<th scope="col" class=${one.alive ? "" : "gone"} title=${one.host ? `${one.host}:${one.port}${one.rack ? `, rack ${one.rack}` : ""}` : "not there"}>
-        ${one.id}${one.alive ? "" : html`<span class="away">away</span>`}</th>`)}<th scope="col">ISR</th></tr></thead>
-      <tbody>
-        ${from > 0 && html`<tr aria-hidden="true"><td colspan=${columns.length + 2} class="pad" style=${{ height: `${from * ROW}px` }}></td></tr>`}
-        ${shown.map((one, at) => html`<tr key=${one.key} class="${one.topic !== rows[from + at - 1]?.topic ? "first" : ""} ${Date.now() - one.at < FRESH_MS ? "fresh" : ""}">
-          <th scope="row"><span class="topic">${one.topic}</span>-${one.index}</th>
-          ${columns.map((id) => html`<td>${replica(one, id)}</td>`)}
-          <td class="isr ${one.isr.length < one.replicas.length ? "short" : ""}">${one.isr.join(" ") || "none"}</td>
-        </tr>`)}
-        ${seen.to < rows.length && html`<tr aria-hidden="true"><td colspan=${columns.length + 2} class="pad" style=${{ height: `${(rows.length - seen.to) * ROW}px` }}></td></tr>`}
-      </tbody>
-    </table>
-  </div>`;
+  const strip = useMemo(
+    () =>
+      rows.length > STRIP_FROM &&
+      html`<${Strip} rows=${rows} onGo=${(at) => {
+        box.current.scrollTop = at * ROW;
+      }} />`,
+    [rows],
+  );
+  return html`
+    ${strip}
+    <div class="table-box replica-box" ref=${box} onScroll=${look} tabindex="0" role="region"
+        aria-label="Map of replicas">
+      <table class="replica-map" aria-label="Replicas by partition and broker"
+          aria-rowcount=${rows.length}>
+        <thead>
+          <tr>
+            <th scope="col">Partition</th>
+            ${brokers.map(
+              (one) =>
+                html`<th scope="col" class=${one.alive ? "" : "gone"} title=${
+                  one.host
+                    ? `${one.host}:${one.port}${one.rack ? `, rack ${one.rack}` : ""}`
+                    : "not there"
+                }>
+                  ${one.id}
+                  ${one.alive ? "" : html`<span class="away">away</span>`}
+                </th>`,
+            )}
+            <th scope="col">ISR</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${
+            from > 0 &&
+            html`<tr aria-hidden="true">
+              <td colspan=${columns.length + 2} class="pad" style=${{ height: `${from * ROW}px` }}></td>
+            </tr>`
+          }
+          ${shown.map(
+            (one, at) =>
+              html`<tr key=${one.key}
+                  class="${one.topic !== rows[from + at - 1]?.topic ? "first" : ""} ${Date.now() - one.at < FRESH_MS ? "fresh" : ""}">
+                <th scope="row"><span class="topic">${one.topic}</span>-${one.index}</th>
+                ${columns.map((id) => html`<td>${replica(one, id)}</td>`)}
+                <td class="isr ${one.isr.length < one.replicas.length ? "short" : ""}">
+                  ${one.isr.join(" ") || "none"}
+                </td>
+              </tr>`,
+          )}
+          ${
+            seen.to < rows.length &&
+            html`<tr aria-hidden="true">
+              <td colspan=${columns.length + 2} class="pad"
+                  style=${{ height: `${(rows.length - seen.to) * ROW}px` }}></td>
+            </tr>`
+          }
+        </tbody>
+      </table>
+    </div>
+  `;
 }
 
 function replica(one, id) {
   if (!one.replicas.includes(id)) return null;
   const place = one.replicas.indexOf(id) === 0 ? ", preferred" : "";
-  const [kind, word] = one.leader === id ? ["lead", "leader"]
-    : one.offline.includes(id) ? ["off", "offline"]
-      : one.isr.includes(id) ? ["sync", "in sync"] : ["out", "not in sync"];
-  return html`<i class="rep ${kind}" role="img" aria-label=${`${word}${place}`} title=${`${one.key} on ${id}: ${word}${place}`}></i>`;
+  const [kind, word] =
+    one.leader === id
+      ? ["lead", "leader"]
+      : one.offline.includes(id)
+        ? ["off", "offline"]
+        : one.isr.includes(id)
+          ? ["sync", "in sync"]
+          : ["out", "not in sync"];
+  return html`<i class="rep ${kind}" role="img" aria-label=${`${word}${place}`}
+      title=${`${one.key} on ${id}: ${word}${place}`}></i>`;
 }
 
 /** Thousands of partitions: a block a topic, red by how much of it lacks something; click to go there. */
 function Strip({ rows, onGo }) {
   const topics = [];
   rows.forEach((one, at) => {
-    if (topics.at(-1)?.topic !== one.topic) topics.push({ topic: one.topic, at, many: 0, short: 0, headless: 0 });
+    if (topics.at(-1)?.topic !== one.topic)
+      topics.push({ topic: one.topic, at, many: 0, short: 0, headless: 0 });
     const topic = topics.at(-1);
     topic.many += 1;
     if (one.leader < 0) topic.headless += 1;
     else if (one.isr.length < one.replicas.length) topic.short += 1;
   });
-  if (topics.length > BLOCKS_MAX) topics.sort((a, b) => b.headless + b.short - a.headless - a.short);
+  if (topics.length > BLOCKS_MAX)
+    topics.sort((a, b) => b.headless + b.short - a.headless - a.short);
   const left = Math.max(0, topics.length - BLOCKS_MAX);
-  return html`<div class="topic-strip" role="group" aria-label="Topics">${topics.slice(0, BLOCKS_MAX).map((one) => {
-    const said = `${one.topic}: ${plural(one.many, "partition")}${one.headless ? `, ${one.headless} without a leader` : ""}${one.short ? `, ${one.short} under-replicated` : ""}`;
-    const kind = one.headless ? "off" : one.short ? "out" : "sync";
-    return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${said} aria-label=${said} onClick=${() => onGo(one.at)}></button>`;
-  })}${left > 0 && html`<span class="quiet">and ${count(left)} more</span>`}</div>`;
+  return html`<div class="topic-strip" role="group" aria-label="Topics">
+    ${topics.slice(0, BLOCKS_MAX).map((one) => {
+      const said = `${one.topic}: ${plural(one.many, "partition")}${one.headless ? `, ${one.headless} without a leader` : ""}${one.short ? `, ${one.short} under-replicated` : ""}`;
+      const kind = one.headless ? "off" : one.short ? "out" : "sync";
+      return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${said}
+          aria-label=${said} onClick=${() => onGo(one.at)}></button>`;
+    })}
+    ${left > 0 && html`<span class="quiet">and ${count(left)} more</span>`}
+  </div>`;
 }

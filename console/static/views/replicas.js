@@ -2,7 +2,20 @@
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { useStream } from "../api.js";
-import { Check, Empty, ErrorLine, Page, Panel, SearchBox, Tile, Tiles, Waiting, count, plural, time } from "../parts/index.js";
+import {
+  Check,
+  Empty,
+  ErrorLine,
+  Page,
+  Panel,
+  SearchBox,
+  Tile,
+  Tiles,
+  Waiting,
+  count,
+  plural,
+  time,
+} from "../parts/index.js";
 import { FRESH_MS, Rows } from "./replica_rows.js";
 
 const EVENTS_MAX = 300;
@@ -23,21 +36,40 @@ export function Replicas({ params }) {
     }
   });
   const { brokers, counts, events } = state.current;
-  const rows = useMemo(() => chosen(state.current, word, internal, lacking), [turn, word, internal, lacking]);
-  return html`<${Page} title="Replicas" about="Who has which partition, who leads it, who is in sync: each second anew."
-    actions=${html`<${SearchBox} label="Find a topic" value=${word} onInput=${setWord} />
-      <${Check} label="what lacks something" checked=${lacking} onChange=${setLacking} />
-      <${Check} label="internal topics" checked=${internal} onChange=${setInternal} />`}>
+  const rows = useMemo(
+    () => chosen(state.current, word, internal, lacking),
+    [turn, word, internal, lacking],
+  );
+  return html`<${Page} title="Replicas"
+      about="Who has which partition, who leads it, who is in sync: each second anew."
+      actions=${html`
+        <${SearchBox} label="Find a topic" value=${word} onInput=${setWord} />
+        <${Check} label="what lacks something" checked=${lacking} onChange=${setLacking} />
+        <${Check} label="internal topics" checked=${internal} onChange=${setInternal} />
+      `}>
     <${ErrorLine} error=${error ?? trouble} />
     ${counts === null && !error && html`<${Waiting} />`}
-    ${counts && html`<${Figures} counts=${counts} brokers=${brokers} />
-      <div class="replicas-main">
-        <${Panel} title=${`${plural(rows.length, "partition")} on ${plural(brokers.length, "broker")}`} actions=${html`<${Legend} />`} inside=${false} label="Replicas">
-          ${rows.length
-            ? html`<${Rows} rows=${rows} brokers=${brokers} />`
-            : html`<${Empty} title=${lacking ? "Every replica is in sync" : "No such partition"}>${lacking ? "" : html`Internal topics are shown by their box.`}<//>`}<//>
-        <${Panel} title="What happened" inside=${false}><${Events} events=${events} /><//>
-      </div>`}
+    ${
+      counts &&
+      html`
+        <${Figures} counts=${counts} brokers=${brokers} />
+        <div class="replicas-main">
+          <${Panel}
+              title=${`${plural(rows.length, "partition")} on ${plural(brokers.length, "broker")}`}
+              actions=${html`<${Legend} />`} inside=${false} label="Replicas">
+            ${
+              rows.length
+                ? html`<${Rows} rows=${rows} brokers=${brokers} />`
+                : html`<${Empty}
+                      title=${lacking ? "Every replica is in sync" : "No such partition"}>
+                    ${lacking ? "" : html`Internal topics are shown by their box.`}
+                  <//>`
+            }
+          <//>
+          <${Panel} title="What happened" inside=${false}><${Events} events=${events} /><//>
+        </div>
+      `
+    }
   <//>`;
 }
 
@@ -56,12 +88,25 @@ function take(state, event) {
     const topic = event.topics[place];
     const key = `${topic}-${index}`;
     if (leader === null) state.partitions.delete(key);
-    else state.partitions.set(key, { key, topic, index, leader, replicas, isr, offline, at: event.everything ? 0 : Date.now() });
+    else
+      state.partitions.set(key, {
+        key,
+        topic,
+        index,
+        leader,
+        replicas,
+        isr,
+        offline,
+        at: event.everything ? 0 : Date.now(),
+      });
   }
   state.brokers = event.brokers;
   state.counts = event.counts;
   // Everything comes again when the stream was opened anew: events then, too.
-  state.events = [...event.events.reverse(), ...(event.everything ? [] : state.events)].slice(0, EVENTS_MAX);
+  state.events = [...event.events.reverse(), ...(event.everything ? [] : state.events)].slice(
+    0,
+    EVENTS_MAX,
+  );
 }
 
 function chosen(state, word, internal, lacking) {
@@ -73,32 +118,60 @@ function chosen(state, word, internal, lacking) {
     if (lacking && one.isr.length === one.replicas.length && one.leader >= 0) continue;
     found.push(one);
   }
-  return found.sort((a, b) => (a.topic === b.topic ? a.index - b.index : a.topic < b.topic ? -1 : 1));
+  return found.sort((a, b) =>
+    a.topic === b.topic ? a.index - b.index : a.topic < b.topic ? -1 : 1,
+  );
 }
 
 function Figures({ counts, brokers }) {
   const gone = brokers.filter((one) => !one.alive);
-  return html`<div aria-live="polite"><${Tiles}>
-    <${Tile} label="Brokers alive" value=${html`<span class=${gone.length ? "bad-figure" : ""}>${brokers.length - gone.length} of ${brokers.length}</span>`}
-      below=${gone.length ? `${gone.map((one) => one.id).join(", ")} away` : "all are there"} />
-    <${Figure} label="Without a leader" value=${counts.leaderless} fine="each has one" wrong="cannot be read or written" />
-    <${Figure} label="Under min ISR" value=${counts.under_min_isr} fine="acks=all is taken" wrong="acks=all is refused" />
-    <${Figure} label="Under-replicated" value=${counts.under_replicated} fine="all replicas in sync" wrong=${`of ${count(counts.partitions)}`} />
-    <${Tile} label="Led by another" value=${count(counts.not_preferred)} below="than their preferred replica" />
-  <//></div>`;
+  return html`<div aria-live="polite">
+    <${Tiles}>
+      <${Tile} label="Brokers alive" value=${html`<span class=${gone.length ? "bad-figure" : ""}>
+        ${brokers.length - gone.length} of ${brokers.length}
+      </span>`}
+          below=${gone.length ? `${gone.map((one) => one.id).join(", ")} away` : "all are there"} />
+      <${Figure} label="Without a leader" value=${counts.leaderless} fine="each has one"
+          wrong="cannot be read or written" />
+      <${Figure} label="Under min ISR" value=${counts.under_min_isr} fine="acks=all is taken"
+          wrong="acks=all is refused" />
+      <${Figure} label="Under-replicated" value=${counts.under_replicated}
+          fine="all replicas in sync" wrong=${`of ${count(counts.partitions)}`} />
+      <${Tile} label="Led by another" value=${count(counts.not_preferred)}
+          below="than their preferred replica" />
+    <//>
+  </div>`;
 }
 
 function Figure({ label, value, fine, wrong }) {
-  return html`<${Tile} label=${label} value=${html`<span class=${value ? "bad-figure" : ""}>${count(value)}</span>`} below=${value === null ? "not to be seen by this login" : value ? wrong : fine} />`;
+  return html`<${Tile} label=${label}
+      value=${html`<span class=${value ? "bad-figure" : ""}>${count(value)}</span>`}
+      below=${value === null ? "not to be seen by this login" : value ? wrong : fine} />`;
 }
 
 function Legend() {
-  return html`<div class="legend">${[["lead", "leader"], ["sync", "in sync"], ["out", "not in sync"], ["off", "offline"]].map(([kind, word]) =>
-    html`<span><i class="rep ${kind}"></i>${word}</span>`)}</div>`;
+  return html`<div class="legend">
+    ${[
+      ["lead", "leader"],
+      ["sync", "in sync"],
+      ["out", "not in sync"],
+      ["off", "offline"],
+    ].map(([kind, word]) => html`<span><i class="rep ${kind}"></i>${word}</span>`)}
+  </div>`;
 }
 
 function Events({ events }) {
-  if (!events.length) return html`<${Empty} title="Nothing yet">Kill a node, and see here what follows.<//>`;
-  return html`<ol class="events" aria-live="polite" tabindex="0" aria-label="What happened">${events.map(([number, at, kind, text]) =>
-    html`<li key=${number} class=${kind}><time dateTime=${new Date(at).toISOString()}>${time(at, { day: false, millis: false })}</time><span>${text}</span></li>`)}</ol>`;
+  if (!events.length)
+    return html`<${Empty} title="Nothing yet">Kill a node, and see here what follows.<//>`;
+  return html`<ol class="events" aria-live="polite" tabindex="0" aria-label="What happened">
+    ${events.map(
+      ([number, at, kind, text]) =>
+        html`<li key=${number} class=${kind}>
+          <time dateTime=${new Date(at).toISOString()}>
+            ${time(at, { day: false, millis: false })}
+          </time>
+          <span>${text}</span>
+        </li>`,
+    )}
+  </ol>`;
 }

@@ -2,15 +2,28 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { path, useGet } from "../api.js";
-import { bytes, count, Empty, ErrorLine, Page, SearchBox, Table, Tile, Tiles, Waiting } from "../parts/index.js";
+import {
+  bytes,
+  count,
+  Empty,
+  ErrorLine,
+  Page,
+  SearchBox,
+  Table,
+  Tile,
+  Tiles,
+  Waiting,
+} from "../parts/index.js";
 import { Partition } from "./segments/partition.js";
 
 export function Segments({ params }) {
   if (params.topic === undefined) return html`<${Partitions} q=${params.q} />`;
-  return html`<${Partition} key=${`${params.topic}/${params.partition}/${params.q.dir ?? ""}`} topic=${params.topic} partition=${params.partition} q=${params.q} />`;
+  return html`<${Partition} key=${`${params.topic}/${params.partition}/${params.q.dir ?? ""}`}
+      topic=${params.topic} partition=${params.partition} q=${params.q} />`;
 }
 
-const ABOUT = "A partition is a log, and a log is a folder of files. Here they are: segments, indexes, batches, records, down to single bytes.";
+const ABOUT =
+  "A partition is a log, and a log is a folder of files. Here they are: segments, indexes, batches, records, down to single bytes.";
 
 function Partitions() {
   const [search, setSearch] = useState("");
@@ -22,10 +35,18 @@ function Partitions() {
   return html`<${Page} title="Segments on disk" about=${ABOUT}>
     <${ErrorLine} error=${error} />
     ${found === null && !error && html`<${Waiting} what="Looking at the disk" />`}
-    ${found !== null && (found.local
-      ? html`<${Found} found=${found} search=${search} setSearch=${setSearch} dir=${dir} setDir=${setDir} />`
-      : html`<div class="panel"><${Empty} title="No local files">
-          <span>${found.why}</span><code>ottla console --bootstrap-server localhost:9092 --data ./data</code><//></div>`)}
+    ${
+      found !== null &&
+      (found.local
+        ? html`<${Found} found=${found} search=${search} setSearch=${setSearch} dir=${dir}
+              setDir=${setDir} />`
+        : html`<div class="panel">
+            <${Empty} title="No local files">
+              <span>${found.why}</span>
+              <code>ottla console --bootstrap-server localhost:9092 --data ./data</code>
+            <//>
+          </div>`)
+    }
   <//>`;
 }
 
@@ -33,32 +54,71 @@ function Found({ found, search, setSearch, dir, setDir }) {
   const most = Math.max(...found.partitions.map((one) => one.bytes), 1);
   const severalNodes = found.directories.length > 1;
   const columns = [
-    { name: "Partition", value: (one) => `${one.topic}-${one.partition}`, show: (one) => html`<a class="seg-name" href=${addressOf(one)}>${one.topic}<span class="quiet">-${one.partition}</span></a>` },
+    {
+      name: "Partition",
+      value: (one) => `${one.topic}-${one.partition}`,
+      show: (one) =>
+        html`<a class="seg-name" href=${addressOf(one)}>
+          ${one.topic}
+          <span class="quiet">-${one.partition}</span>
+        </a>`,
+    },
     ...(severalNodes ? [{ name: "Node", number: true, value: (one) => one.node }] : []),
-    { name: "Segments", number: true, value: (one) => one.segments, show: (one) => count(one.segments) },
+    {
+      name: "Segments",
+      number: true,
+      value: (one) => one.segments,
+      show: (one) => count(one.segments),
+    },
     { name: "Size", number: true, value: (one) => one.bytes, show: (one) => bytes(one.bytes) },
-    { name: "", label: "Size as a bar", show: (one) => html`<div class="seg-share" aria-hidden="true"><div style=${{ width: `${(100 * one.bytes) / most}%` }}></div></div>` },
+    {
+      name: "",
+      label: "Size as a bar",
+      show: (one) =>
+        html`<div class="seg-share" aria-hidden="true">
+          <div style=${{ width: `${(100 * one.bytes) / most}%` }}></div>
+        </div>`,
+    },
   ];
   return html`
     <${Tiles}>
       <${Tile} label="Partitions" value=${count(found.count)} />
       <${Tile} label="Segments" value=${count(found.segments)} />
       <${Tile} label="On disk" value=${bytes(found.bytes)} below="batches, without indexes" />
-      <${Tile} label="Log directories" value=${count(found.directories.length)}
-        below=${severalNodes ? `of ${new Set(found.directories.map((one) => one.node)).size} nodes` : `node ${found.directories[0].node}`} />
+      <${Tile} label="Log directories" value=${count(found.directories.length)} below=${
+        severalNodes
+          ? `of ${new Set(found.directories.map((one) => one.node)).size} nodes`
+          : `node ${found.directories[0].node}`
+      } />
     <//>
     <section class="panel" aria-label="Partitions">
       <header>
         <${SearchBox} label="Find a partition" value=${search} onInput=${setSearch} />
-        ${severalNodes && html`<select aria-label="Log directory" value=${dir} onChange=${(event) => setDir(event.target.value)}>
-          <option value="">All nodes</option>
-          ${found.directories.map((one) => html`<option value=${one.key}>Node ${one.node}: ${one.path}</option>`)}
-        </select>`}
+        ${
+          severalNodes &&
+          html`<select aria-label="Log directory" value=${dir}
+              onChange=${(event) => setDir(event.target.value)}>
+            <option value="">All nodes</option>
+            ${found.directories.map(
+              (one) => html`<option value=${one.key}>Node ${one.node}: ${one.path}</option>`,
+            )}
+          </select>`
+        }
       </header>
-      <${Table} label="Partitions on this disk" columns=${columns} rows=${found.partitions} id=${(one) => `${one.topic}-${one.partition}@${one.dir}`}
-        empty=${html`<${Empty} title="No partition" ><span>None of this name lies here, or the console's login may not describe it.</span><//>`} />
-      ${found.count > found.partitions.length && html`<p class="seg-more quiet">The ${count(found.partitions.length)} largest of ${count(found.count)}: search for the others.</p>`}
-    </section>`;
+      <${Table} label="Partitions on this disk" columns=${columns} rows=${found.partitions}
+          id=${(one) => `${one.topic}-${one.partition}@${one.dir}`}
+          empty=${html`<${Empty} title="No partition">
+            <span>None of this name lies here, or the console's login may not describe it.</span>
+          <//>`} />
+      ${
+        found.count > found.partitions.length &&
+        html`<p class="seg-more quiet">
+          The ${count(found.partitions.length)} largest of ${count(found.count)}: search for the
+          others.
+        </p>`
+      }
+    </section>
+  `;
 }
 
 function addressOf(one) {

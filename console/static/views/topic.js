@@ -2,12 +2,36 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { path, post, useGet } from "../api.js";
-import { Badge, Button, Check, Confirm, Empty, ErrorLine, Field, Note, Page, Panel, Table, Tabs, Text, Tile, Tiles, Waiting, bytes, count, plural, rate } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Check,
+  Confirm,
+  Empty,
+  ErrorLine,
+  Field,
+  Note,
+  Page,
+  Panel,
+  Table,
+  Tabs,
+  Text,
+  Tile,
+  Tiles,
+  Waiting,
+  bytes,
+  count,
+  plural,
+  rate,
+} from "../parts/index.js";
 import { pairs } from "./topics.js";
 
 /** The parts of a topic's page. */
 export function topicTabs(topic) {
-  return [["topic", "Topic", `#${path("/topics/{}", topic)}`], ["messages", "Messages", `#${path("/topics/{}/messages", topic)}`]];
+  return [
+    ["topic", "Topic", `#${path("/topics/{}", topic)}`],
+    ["messages", "Messages", `#${path("/topics/{}/messages", topic)}`],
+  ];
 }
 
 export function Topic({ params, about }) {
@@ -17,26 +41,53 @@ export function Topic({ params, about }) {
   const [dialog, setDialog] = useState(null);
   const [, , recordsRate = null, bytesRate = null] = live.data?.topics[topic] ?? [];
   const close = () => setDialog(null);
-  const change = (name, form) => html`<${Button} kind=${name === "delete" ? "danger" : ""} onClick=${() => setDialog(name)}>${form}<//>`;
-  return html`<${Page} title=${topic} crumbs=${[["Topics", "#/topics"]]}
-      actions=${about.writes && one.data && html`${change("grow", "Add partitions")}${change("delete", "Delete")}`}>
+  const change = (name, form) =>
+    html`<${Button} kind=${name === "delete" ? "danger" : ""} onClick=${() => setDialog(name)}>
+      ${form}
+    <//>`;
+  return html`<${Page} title=${topic} crumbs=${[["Topics", "#/topics"]]} actions=${
+    about.writes &&
+    one.data &&
+    html`${change("grow", "Add partitions")}${change("delete", "Delete")}`
+  }>
     <${Tabs} items=${topicTabs(topic)} current="topic" />
     <${ErrorLine} error=${one.error} />
     ${one.loading && html`<${Waiting} />`}
-    ${one.data && html`
-      <${Figures} data=${one.data} recordsRate=${recordsRate} bytesRate=${bytesRate} />
-      <${Partitions} data=${one.data} local=${about.local ?? []} />
-      <${Readers} topic=${topic} />
-      <${Configs} topic=${topic} writes=${about.writes} />`}
-    ${dialog === "delete" && html`<${Confirm} title="Delete ${topic}" action="Delete the topic" danger word=${topic} onClose=${close}
-      onConfirm=${async () => { await post(path("/api/topics/{}/delete", topic)); location.hash = "/topics"; }}>
-      <p>The topic and all of its ${count(held(one.data))} records are removed, on every broker. This cannot be undone.</p><//>`}
-    ${dialog === "grow" && html`<${Grow} topic=${topic} now=${one.data.partitions.length} onClose=${close} onDone=${one.again} />`}
+    ${
+      one.data &&
+      html`
+        <${Figures} data=${one.data} recordsRate=${recordsRate} bytesRate=${bytesRate} />
+        <${Partitions} data=${one.data} local=${about.local ?? []} />
+        <${Readers} topic=${topic} />
+        <${Configs} topic=${topic} writes=${about.writes} />
+      `
+    }
+    ${
+      dialog === "delete" &&
+      html`<${Confirm} title="Delete ${topic}" action="Delete the topic" danger word=${topic}
+          onClose=${close} onConfirm=${async () => {
+            await post(path("/api/topics/{}/delete", topic));
+            location.hash = "/topics";
+          }}>
+        <p>
+          The topic and all of its ${count(held(one.data))} records are removed, on every broker.
+          This cannot be undone.
+        </p>
+      <//>`
+    }
+    ${
+      dialog === "grow" &&
+      html`<${Grow} topic=${topic} now=${one.data.partitions.length} onClose=${close}
+          onDone=${one.again} />`
+    }
   <//>`;
 }
 
 function held(data) {
-  return data.partitions.reduce((sum, one) => sum + Math.max(0, (one.end ?? 0) - (one.first ?? 0)), 0);
+  return data.partitions.reduce(
+    (sum, one) => sum + Math.max(0, (one.end ?? 0) - (one.first ?? 0)),
+    0,
+  );
 }
 
 function Figures({ data, recordsRate, bytesRate }) {
@@ -44,11 +95,19 @@ function Figures({ data, recordsRate, bytesRate }) {
   const offline = data.partitions.filter((one) => one.leader === null).length;
   const sum = (name) => data.partitions.reduce((total, one) => total + (one[name] ?? 0), 0);
   return html`<${Tiles}>
-    <${Tile} label="Records" value=${count(held(data))} below=${data.internal ? "a topic of the cluster's own" : "offsets that are held"} />
-    <${Tile} label="Size" value=${bytes(sum("bytes"))} below="${bytes(sum("all_bytes"))} with all replicas" />
-    <${Tile} label="Written" value=${rate(recordsRate)} unit="records/s" below="${bytes(bytesRate)}/s" />
-    <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${offline ? html`<${Badge} kind="bad">${offline} offline<//>`
-      : lacking ? html`<${Badge} kind="warn">${lacking} under-replicated<//>` : html`<${Badge} kind="good">all replicas in sync<//>`} />
+    <${Tile} label="Records" value=${count(held(data))}
+        below=${data.internal ? "a topic of the cluster's own" : "offsets that are held"} />
+    <${Tile} label="Size" value=${bytes(sum("bytes"))}
+        below="${bytes(sum("all_bytes"))} with all replicas" />
+    <${Tile} label="Written" value=${rate(recordsRate)} unit="records/s"
+        below="${bytes(bytesRate)}/s" />
+    <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${
+      offline
+        ? html`<${Badge} kind="bad">${offline} offline<//>`
+        : lacking
+          ? html`<${Badge} kind="warn">${lacking} under-replicated<//>`
+          : html`<${Badge} kind="good">all replicas in sync<//>`
+    } />
   <//>`;
 }
 
@@ -56,36 +115,107 @@ function Partitions({ data, local }) {
   const most = Math.max(1, ...data.partitions.map((one) => one.bytes ?? 0));
   const columns = [
     { name: "Partition", number: true, value: (one) => one.partition },
-    { name: "Leader", number: true, value: (one) => one.leader, show: (one) => one.leader ?? html`<${Badge} kind="bad">none<//>` },
-    { name: "Replicas", value: (one) => one.isr.length, show: (one) => html`<span class="ids" title="in sync ${one.isr.join(", ")} of ${one.replicas.join(", ")}">
-        ${one.replicas.map((id) => html`<span class="${one.isr.includes(id) ? "" : "out"} ${id === one.leader ? "leads" : ""}"
-          title=${`broker ${id}${one.isr.includes(id) ? "" : ", not in sync"}${id === one.leader ? ", leads" : ""}`}>${id}</span>`)}</span>` },
+    {
+      name: "Leader",
+      number: true,
+      value: (one) => one.leader,
+      show: (one) => one.leader ?? html`<${Badge} kind="bad">none<//>`,
+    },
+    {
+      name: "Replicas",
+      value: (one) => one.isr.length,
+      show: (one) =>
+        html`<span class="ids" title="in sync ${one.isr.join(", ")} of ${one.replicas.join(", ")}">
+          ${one.replicas.map(
+            (id) =>
+              html`<span
+                  class="${one.isr.includes(id) ? "" : "out"} ${id === one.leader ? "leads" : ""}"
+                  title=${`broker ${id}${one.isr.includes(id) ? "" : ", not in sync"}${id === one.leader ? ", leads" : ""}`}>
+                ${id}
+              </span>`,
+          )}
+        </span>`,
+    },
     { name: "First", number: true, value: (one) => one.first, show: (one) => count(one.first) },
     { name: "End", number: true, value: (one) => one.end, show: (one) => count(one.end) },
-    { name: "Size", number: true, value: (one) => one.bytes, show: (one) => html`${bytes(one.bytes)}
-        <span class="share" aria-hidden="true"><span style=${{ width: `${(100 * (one.bytes ?? 0)) / most}%` }}></span></span>` },
-    { name: "", label: "Look inside", show: (one) => html`<span class="row">
-        <a href="#${path("/topics/{}/messages", data.topic, { partition: one.partition })}">messages</a>
-        ${local.length > 0 && html`<a href="#${path("/segments/{}/{}", data.topic, one.partition)}">segments</a>`}</span>` },
+    {
+      name: "Size",
+      number: true,
+      value: (one) => one.bytes,
+      show: (one) => html`
+        ${bytes(one.bytes)}
+        <span class="share" aria-hidden="true">
+          <span style=${{ width: `${(100 * (one.bytes ?? 0)) / most}%` }}></span>
+        </span>
+      `,
+    },
+    {
+      name: "",
+      label: "Look inside",
+      show: (one) =>
+        html`<span class="row">
+          <a href="#${path("/topics/{}/messages", data.topic, { partition: one.partition })}">
+            messages
+          </a>
+          ${
+            local.length > 0 &&
+            html`<a href="#${path("/segments/{}/{}", data.topic, one.partition)}">segments</a>`
+          }
+        </span>`,
+    },
   ];
-  return html`<${Panel} title="Partitions" inside=${false} actions=${html`<a href="#/replicas">Replicas of all topics</a>`}>
-    <${Table} label="Partitions" columns=${columns} rows=${data.partitions} id=${(one) => one.partition} /><//>`;
+  return html`<${Panel} title="Partitions" inside=${false}
+      actions=${html`<a href="#/replicas">Replicas of all topics</a>`}>
+    <${Table} label="Partitions" columns=${columns} rows=${data.partitions}
+        id=${(one) => one.partition} />
+  <//>`;
 }
 
 function Readers({ topic }) {
   const { data, error, loading } = useGet(path("/api/topics/{}/groups", topic), { every: 10000 });
   const columns = [
-    { name: "Group", value: (one) => one.group, show: (one) => html`<a class="topic-name" href="#${path("/groups/{}", one.group)}"><${Text} value=${one.group} /></a>` },
-    { name: "State", value: (one) => one.state, show: (one) => html`<${Badge} kind=${one.state === "Stable" ? "good" : one.state === "Empty" ? "" : "warn"}>${one.state}<//>` },
+    {
+      name: "Group",
+      value: (one) => one.group,
+      show: (one) =>
+        html`<a class="topic-name" href="#${path("/groups/{}", one.group)}">
+          <${Text} value=${one.group} />
+        </a>`,
+    },
+    {
+      name: "State",
+      value: (one) => one.state,
+      show: (one) =>
+        html`<${Badge}
+            kind=${one.state === "Stable" ? "good" : one.state === "Empty" ? "" : "warn"}>
+          ${one.state}
+        <//>`,
+    },
     { name: "Partitions", number: true, value: (one) => one.partitions },
-    { name: "Lag", number: true, value: (one) => one.lag, show: (one) => (one.lag ? count(one.lag) : html`<span class="quiet">${count(one.lag)}</span>`) },
+    {
+      name: "Lag",
+      number: true,
+      value: (one) => one.lag,
+      show: (one) =>
+        one.lag ? count(one.lag) : html`<span class="quiet">${count(one.lag)}</span>`,
+    },
   ];
   return html`<${Panel} title="Groups that read it" inside=${false}>
     ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
     ${loading && html`<${Waiting} what="Asking the groups" />`}
-    ${data?.left_out > 0 && html`<div class="inside"><${Note}>The cluster has ${count(data.left_out)} groups more than are asked here.<//></div>`}
-    ${data && html`<${Table} label="Groups" columns=${columns} rows=${data.groups} id=${(one) => one.group}
-      empty=${html`<${Empty} title="No group has committed anything of it">A consumer without commits is not seen here.<//>`} />`}
+    ${
+      data?.left_out > 0 &&
+      html`<div class="inside">
+        <${Note}>The cluster has ${count(data.left_out)} groups more than are asked here.<//>
+      </div>`
+    }
+    ${
+      data &&
+      html`<${Table} label="Groups" columns=${columns} rows=${data.groups} id=${(one) => one.group}
+          empty=${html`<${Empty} title="No group has committed anything of it">
+            A consumer without commits is not seen here.
+          <//>`} />`
+    }
   <//>`;
 }
 
@@ -95,35 +225,92 @@ function Configs({ topic, writes }) {
   const [editing, setEditing] = useState(null);
   const rows = (data ?? []).filter((one) => all || one.own);
   const columns = [
-    { name: "Config", value: (one) => one.name, show: (one) => html`<span class="config-name">${one.name}</span>` },
-    { name: "Value", value: (one) => one.value, wide: true, show: (one) => one.value === null ? html`<span class="quiet">not told</span>` : one.value === "" ? html`<span class="quiet">empty</span>` : html`<span class="mono"><${Text} value=${one.value} /></span>` },
-    { name: "From", value: (one) => one.source, show: (one) => html`<${Badge} plain kind=${one.own ? "info" : ""}>${one.source}<//>` },
-    ...(writes ? [{ name: "", label: "Change", show: (one) => html`<${Button} kind="plain" label="Change ${one.name}" onClick=${() => setEditing(one)}>Change<//>` }] : []),
+    {
+      name: "Config",
+      value: (one) => one.name,
+      show: (one) => html`<span class="config-name">${one.name}</span>`,
+    },
+    {
+      name: "Value",
+      value: (one) => one.value,
+      wide: true,
+      show: (one) =>
+        one.value === null
+          ? html`<span class="quiet">not told</span>`
+          : one.value === ""
+            ? html`<span class="quiet">empty</span>`
+            : html`<span class="mono"><${Text} value=${one.value} /></span>`,
+    },
+    {
+      name: "From",
+      value: (one) => one.source,
+      show: (one) => html`<${Badge} plain kind=${one.own ? "info" : ""}>${one.source}<//>`,
+    },
+    ...(writes
+      ? [
+          {
+            name: "",
+            label: "Change",
+            show: (one) =>
+              html`<${Button} kind="plain" label="Change ${one.name}"
+                  onClick=${() => setEditing(one)}>Change<//>`,
+          },
+        ]
+      : []),
   ];
   return html`<${Panel} title="Configs" inside=${false} actions=${html`
-      <${Check} label="All, with defaults" checked=${all} onChange=${setAll} />
-      ${writes && html`<${Button} onClick=${() => setEditing({ name: "", value: "", own: false })}>Set a config<//>`}`}>
+    <${Check} label="All, with defaults" checked=${all} onChange=${setAll} />
+    ${
+      writes &&
+      html`<${Button} onClick=${() => setEditing({ name: "", value: "", own: false })}>
+        Set a config
+      <//>`
+    }
+  `}>
     ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
-    ${data && html`<${Table} label="Configs" columns=${columns} rows=${rows} id=${(one) => one.name}
-      empty=${html`<${Empty} title="Nothing is set for this topic">It goes by the defaults of the brokers.<//>`} />`}
-    ${editing && html`<${Change} topic=${topic} config=${editing} all=${data} onClose=${() => setEditing(null)} onDone=${again} />`}
+    ${
+      data &&
+      html`<${Table} label="Configs" columns=${columns} rows=${rows} id=${(one) => one.name}
+          empty=${html`<${Empty} title="Nothing is set for this topic">
+            It goes by the defaults of the brokers.
+          <//>`} />`
+    }
+    ${
+      editing &&
+      html`<${Change} topic=${topic} config=${editing} all=${data} onClose=${() => setEditing(null)}
+          onDone=${again} />`
+    }
   <//>`;
 }
 
 function Change({ topic, config, all, onClose, onDone }) {
-  const [text, setText] = useState(config.name ? config.value ?? "" : "");
+  const [text, setText] = useState(config.name ? (config.value ?? "") : "");
   const [isDefault, setDefault] = useState(false);
   const known = all.find((one) => one.name === (config.name || text.split("=")[0].trim()));
   async function change() {
-    const body = isDefault ? { unset: [config.name] } : { set: config.name ? { [config.name]: text } : pairs(text) };
+    const body = isDefault
+      ? { unset: [config.name] }
+      : { set: config.name ? { [config.name]: text } : pairs(text) };
     await post(path("/api/topics/{}/configs", topic), body);
     onDone();
   }
-  return html`<${Confirm} title=${config.name ? `Change ${config.name}` : "Set a config"} action="Change the topic" onConfirm=${change} onClose=${onClose}>
-    ${config.name
-      ? html`<${Field} label="Value"><input value=${text} disabled=${isDefault} spellcheck="false" onInput=${(event) => setText(event.target.value)} /><//>`
-      : html`<${Field} label="KEY=VALUE, one a line"><textarea value=${text} spellcheck="false" placeholder="retention.ms=86400000" onInput=${(event) => setText(event.target.value)}></textarea><//>`}
-    ${config.own && html`<${Check} label="Back to the default" checked=${isDefault} onChange=${setDefault} />`}
+  return html`<${Confirm} title=${config.name ? `Change ${config.name}` : "Set a config"}
+      action="Change the topic" onConfirm=${change} onClose=${onClose}>
+    ${
+      config.name
+        ? html`<${Field} label="Value">
+            <input value=${text} disabled=${isDefault} spellcheck="false"
+                onInput=${(event) => setText(event.target.value)} />
+          <//>`
+        : html`<${Field} label="KEY=VALUE, one a line">
+            <textarea value=${text} spellcheck="false" placeholder="retention.ms=86400000"
+                onInput=${(event) => setText(event.target.value)}></textarea>
+          <//>`
+    }
+    ${
+      config.own &&
+      html`<${Check} label="Back to the default" checked=${isDefault} onChange=${setDefault} />`
+    }
     ${known?.documentation && html`<p class="config-about">${known.documentation}</p>`}
   <//>`;
 }
@@ -134,8 +321,14 @@ function Grow({ topic, now, onClose, onDone }) {
     await post(path("/api/topics/{}/partitions", topic), { count: Number(wanted) });
     onDone();
   }
-  return html`<${Confirm} title="Add partitions to ${topic}" action="Add them" onConfirm=${grow} onClose=${onClose}>
-    <${Field} label="How many there are to be, ${now} now"><input type="number" min=${now + 1} value=${wanted} onInput=${(event) => setWanted(event.target.value)} /><//>
-    <${Note} kind="warn">Keys go to other partitions from then on, and partitions are never taken away.<//>
+  return html`<${Confirm} title="Add partitions to ${topic}" action="Add them" onConfirm=${grow}
+      onClose=${onClose}>
+    <${Field} label="How many there are to be, ${now} now">
+      <input type="number" min=${now + 1} value=${wanted}
+          onInput=${(event) => setWanted(event.target.value)} />
+    <//>
+    <${Note} kind="warn">
+      Keys go to other partitions from then on, and partitions are never taken away.
+    <//>
   <//>`;
 }

@@ -2,7 +2,25 @@
 
 import { html, useMemo, useState } from "../vendor/preact.js";
 import { path, post, useGet } from "../api.js";
-import { Badge, Button, Check, Confirm, Empty, ErrorLine, Field, Page, Panel, SearchBox, Table, Text, Waiting, bytes, count, plural, rate } from "../parts/index.js";
+import {
+  Badge,
+  Button,
+  Check,
+  Confirm,
+  Empty,
+  ErrorLine,
+  Field,
+  Page,
+  Panel,
+  SearchBox,
+  Table,
+  Text,
+  Waiting,
+  bytes,
+  count,
+  plural,
+  rate,
+} from "../parts/index.js";
 
 export function Topics({ about, params }) {
   const [filter, setFilter] = useState(params.q.filter ?? "");
@@ -13,22 +31,40 @@ export function Topics({ about, params }) {
   const rows = useMemo(() => joined(list.data, live.data), [list.data, live.data]);
   const shown = useMemo(() => {
     const wanted = filter.toLowerCase();
-    return rows.filter((one) => (internal || !one.internal) && one.name.toLowerCase().includes(wanted));
+    return rows.filter(
+      (one) => (internal || !one.internal) && one.name.toLowerCase().includes(wanted),
+    );
   }, [rows, filter, internal]);
   const hidden = rows.filter((one) => one.internal).length;
-  return html`<${Page} title="Topics" about=${list.data ? summary(rows) : null} actions=${about.writes && html`
-      <${Button} kind="primary" onClick=${() => setMaking(true)}>Create a topic<//>`}>
+  return html`<${Page} title="Topics" about=${list.data ? summary(rows) : null}
+      actions=${
+        about.writes &&
+        html`<${Button} kind="primary" onClick=${() => setMaking(true)}>Create a topic<//>`
+      }>
     <${ErrorLine} error=${list.error} />
     <${ErrorLine} error=${live.error !== list.error ? live.error : null} />
     <div class="spread">
-      <div class="topic-filter"><${SearchBox} label="Filter by name" value=${filter} onInput=${setFilter}
-        onEnter=${() => shown.length === 1 && (location.hash = path("/topics/{}", shown[0].name))} /></div>
-      <div class="row"><span class="quiet" aria-live="polite">${filter && plural(shown.length, "topic")}</span>
-      ${hidden > 0 && html`<${Check} label="Show the cluster's own (${hidden})" checked=${internal} onChange=${setInternal} />`}</div>
+      <div class="topic-filter">
+        <${SearchBox} label="Filter by name" value=${filter} onInput=${setFilter} onEnter=${() =>
+          shown.length === 1 && (location.hash = path("/topics/{}", shown[0].name))} />
+      </div>
+      <div class="row">
+        <span class="quiet" aria-live="polite">${filter && plural(shown.length, "topic")}</span>
+        ${
+          hidden > 0 &&
+          html`<${Check} label="Show the cluster's own (${hidden})" checked=${internal}
+              onChange=${setInternal} />`
+        }
+      </div>
     </div>
     ${list.loading && html`<${Waiting} />`}
-    ${list.data && html`<${Panel} inside=${false} label="Topics"><${Table} label="Topics" rows=${shown} id=${(one) => one.name} sort="Topic"
-      columns=${COLUMNS} empty=${nothing(filter, rows, about)} /><//>`}
+    ${
+      list.data &&
+      html`<${Panel} inside=${false} label="Topics">
+        <${Table} label="Topics" rows=${shown} id=${(one) => one.name} sort="Topic"
+            columns=${COLUMNS} empty=${nothing(filter, rows, about)} />
+      <//>`
+    }
     ${making && html`<${Create} onClose=${() => setMaking(false)} onDone=${list.again} />`}
   <//>`;
 }
@@ -36,32 +72,80 @@ export function Topics({ about, params }) {
 function joined(list, live) {
   return (list?.topics ?? []).map(([name, partitions, replicas, internal, lacking, offline]) => {
     const [records, size, recordsRate, bytesRate] = live?.topics[name] ?? [null, null, null, null];
-    return { name, partitions, replicas, internal, lacking, offline, records, size, recordsRate, bytesRate };
+    return {
+      name,
+      partitions,
+      replicas,
+      internal,
+      lacking,
+      offline,
+      records,
+      size,
+      recordsRate,
+      bytesRate,
+    };
   });
 }
 
 function summary(rows) {
   const own = rows.filter((one) => !one.internal);
-  return `${plural(own.length, "topic")} with ${plural(own.reduce((sum, one) => sum + one.partitions, 0), "partition")}`;
+  return `${plural(own.length, "topic")} with ${plural(
+    own.reduce((sum, one) => sum + one.partitions, 0),
+    "partition",
+  )}`;
 }
 
 function nothing(filter, rows, about) {
-  if (filter) return html`<${Empty} title="No topic is called so">Of ${plural(rows.length, "topic")}.<//>`;
-  return html`<${Empty} title="No topics yet">${about.writes ? "Create one here, or by" : "Make one by"} <code>ottla topic create NAME</code><//>`;
+  if (filter)
+    return html`<${Empty} title="No topic is called so">Of ${plural(rows.length, "topic")}.<//>`;
+  return html`<${Empty} title="No topics yet">
+    ${about.writes ? "Create one here, or by" : "Make one by"} <code>ottla topic create NAME</code>
+  <//>`;
 }
 
 const COLUMNS = [
-  { name: "Topic", value: (one) => one.name, show: (one) => html`<a class="topic-name" href="#${path("/topics/{}", one.name)}"><${Text} value=${one.name} /></a>
+  {
+    name: "Topic",
+    value: (one) => one.name,
+    show: (one) => html`
+      <a class="topic-name" href="#${path("/topics/{}", one.name)}">
+        <${Text} value=${one.name} />
+      </a>
       ${one.internal && html` <${Badge} plain>own<//>`}
-      ${one.offline > 0 ? html` <${Badge} kind="bad">${plural(one.offline, "partition")} offline<//>`
-        : one.lacking > 0 && html` <${Badge} kind="warn">${plural(one.lacking, "partition")} under-replicated<//>`}` },
-  { name: "Partitions", number: true, value: (one) => one.partitions, show: (one) => count(one.partitions) },
+      ${
+        one.offline > 0
+          ? html` <${Badge} kind="bad">${plural(one.offline, "partition")} offline<//>`
+          : one.lacking > 0 &&
+            html` <${Badge} kind="warn">${plural(one.lacking, "partition")} under-replicated<//>`
+      }
+    `,
+  },
+  {
+    name: "Partitions",
+    number: true,
+    value: (one) => one.partitions,
+    show: (one) => count(one.partitions),
+  },
   { name: "Replicas", number: true, value: (one) => one.replicas },
   { name: "Records", number: true, value: (one) => one.records, show: (one) => count(one.records) },
   { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
-  { name: "Records/s", number: true, value: (one) => one.recordsRate, show: (one) => busy(one.recordsRate, rate) },
-  { name: "Bytes/s", number: true, value: (one) => one.bytesRate, show: (one) => busy(one.bytesRate, bytes) },
-  { name: "", label: "Messages", show: (one) => html`<a href="#${path("/topics/{}/messages", one.name)}">messages</a>` },
+  {
+    name: "Records/s",
+    number: true,
+    value: (one) => one.recordsRate,
+    show: (one) => busy(one.recordsRate, rate),
+  },
+  {
+    name: "Bytes/s",
+    number: true,
+    value: (one) => one.bytesRate,
+    show: (one) => busy(one.bytesRate, bytes),
+  },
+  {
+    name: "",
+    label: "Messages",
+    show: (one) => html`<a href="#${path("/topics/{}/messages", one.name)}">messages</a>`,
+  },
 ];
 
 function busy(value, words) {
@@ -76,24 +160,43 @@ function Create({ onClose, onDone }) {
   const [configs, setConfigs] = useState("");
   async function create() {
     await post("/api/topics", {
-      name, partitions: partitions ? Number(partitions) : null, replicas: replicas ? Number(replicas) : null, configs: pairs(configs),
+      name,
+      partitions: partitions ? Number(partitions) : null,
+      replicas: replicas ? Number(replicas) : null,
+      configs: pairs(configs),
     });
     onDone();
   }
-  return html`<${Confirm} title="Create a topic" action="Create" onConfirm=${create} onClose=${onClose}>
-    <${Field} label="Name"><input value=${name} onInput=${(event) => setName(event.target.value)} autocomplete="off" spellcheck="false" /><//>
+  return html`<${Confirm} title="Create a topic" action="Create" onConfirm=${create}
+      onClose=${onClose}>
+    <${Field} label="Name">
+      <input value=${name} onInput=${(event) => setName(event.target.value)} autocomplete="off"
+          spellcheck="false" />
+    <//>
     <div class="grid two">
-      <${Field} label="Partitions"><input type="number" min="1" placeholder="as the brokers have it" value=${partitions} onInput=${(event) => setPartitions(event.target.value)} /><//>
-      <${Field} label="Replicas"><input type="number" min="1" placeholder="as the brokers have it" value=${replicas} onInput=${(event) => setReplicas(event.target.value)} /><//>
+      <${Field} label="Partitions">
+        <input type="number" min="1" placeholder="as the brokers have it" value=${partitions}
+            onInput=${(event) => setPartitions(event.target.value)} />
+      <//>
+      <${Field} label="Replicas">
+        <input type="number" min="1" placeholder="as the brokers have it" value=${replicas}
+            onInput=${(event) => setReplicas(event.target.value)} />
+      <//>
     </div>
-    <${Field} label="Configs, one KEY=VALUE a line"><textarea placeholder="retention.ms=86400000" spellcheck="false" value=${configs} onInput=${(event) => setConfigs(event.target.value)}></textarea><//>
+    <${Field} label="Configs, one KEY=VALUE a line">
+      <textarea placeholder="retention.ms=86400000" spellcheck="false" value=${configs}
+          onInput=${(event) => setConfigs(event.target.value)}></textarea>
+    <//>
   <//>`;
 }
 
 /** Lines of KEY=VALUE as an object. Throws Error with one line. */
 export function pairs(text) {
   const found = {};
-  for (const line of text.split("\n").map((one) => one.trim()).filter(Boolean)) {
+  for (const line of text
+    .split("\n")
+    .map((one) => one.trim())
+    .filter(Boolean)) {
     const at = line.indexOf("=");
     if (at < 1) throw new Error(`${line}: write it as KEY=VALUE`);
     found[line.slice(0, at).trim()] = line.slice(at + 1).trim();

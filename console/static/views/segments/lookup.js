@@ -12,38 +12,69 @@ export function LookUp({ log, turn }) {
   function look(event) {
     event.preventDefault();
     const text = typed.trim();
-    if (kind === "offset") setWanted({ kind, value: text === "" ? middle : Number(text.replace(/[,_ ]/g, "")) });
-    else setWanted({ kind, value: /^\d{11,}$/.test(text) ? Number(text) : new Date(text).getTime() });
+    if (kind === "offset")
+      setWanted({ kind, value: text === "" ? middle : Number(text.replace(/[,_ ]/g, "")) });
+    else
+      setWanted({ kind, value: /^\d{11,}$/.test(text) ? Number(text) : new Date(text).getTime() });
   }
   const segment = wanted === null ? null : heldBy(log, wanted);
   const why = wanted === null ? null : refusal(log, wanted, segment);
   const query = wanted === null ? null : { dir: log.dir, [wanted.kind]: wanted.value };
-  const { data, error } = useGet(why === null && segment ? path("/api/segments/{}/{}/{}/lookup", log.topic, log.partition, segment.base, query) : null);
+  const { data, error } = useGet(
+    why === null && segment
+      ? path("/api/segments/{}/{}/{}/lookup", log.topic, log.partition, segment.base, query)
+      : null,
+  );
   return html`<${Panel} title="How an offset is found">
     <form class="row" onSubmit=${look}>
-      <select aria-label="What is looked for" value=${kind} onChange=${(event) => { setKind(event.target.value); setTyped(""); }}><option value="offset">offset</option><option value="time">time</option></select>
-      ${kind === "offset"
-        ? html`<input key="offset" inputmode="numeric" aria-label="Offset" placeholder=${count(middle)} value=${typed} onInput=${(event) => setTyped(event.target.value)} />`
-        : html`<input key="time" type="datetime-local" step="1" aria-label="Time" value=${typed} onInput=${(event) => setTyped(event.target.value)} />`}
+      <select aria-label="What is looked for" value=${kind} onChange=${(event) => {
+        setKind(event.target.value);
+        setTyped("");
+      }}><option value="offset">offset</option><option value="time">time</option></select>
+      ${
+        kind === "offset"
+          ? html`<input key="offset" inputmode="numeric" aria-label="Offset"
+                placeholder=${count(middle)} value=${typed}
+                onInput=${(event) => setTyped(event.target.value)} />`
+          : html`<input key="time" type="datetime-local" step="1" aria-label="Time" value=${typed}
+                onInput=${(event) => setTyped(event.target.value)} />`
+      }
       <button type="submit" class="primary">Look it up</button>
-      ${wanted === null && html`<span class="quiet">Follow a Fetch to its bytes: segment, index entry, scan, batch.</span>`}
+      ${
+        wanted === null &&
+        html`<span class="quiet">
+          Follow a Fetch to its bytes: segment, index entry, scan, batch.
+        </span>`
+      }
     </form>
     ${why && html`<p class="seg-say quiet" role="status">${why}</p>`}
     <${ErrorLine} error=${error} />
-    ${why === null && segment && data && html`<${Steps} log=${log} segment=${segment} found=${data} wanted=${wanted} turn=${turn} />`}
+    ${
+      why === null &&
+      segment &&
+      data &&
+      html`<${Steps} log=${log} segment=${segment} found=${data} wanted=${wanted} turn=${turn} />`
+    }
   <//>`;
 }
 
 function heldBy(log, { kind, value }) {
-  if (kind === "offset") return [...log.segments].reverse().find((one) => one.base <= value) ?? null;
+  if (kind === "offset")
+    return [...log.segments].reverse().find((one) => one.base <= value) ?? null;
   return log.segments.find((one) => one.largestTime >= value) ?? null;
 }
 
 function refusal(log, { kind, value }, segment) {
-  if (!Number.isFinite(value) || value < 0) return kind === "offset" ? "An offset is a whole number." : "Choose a day and a time.";
-  if (kind === "time") return segment ? null : "No segment has a timestamp so late: a consumer would begin at the log's end.";
-  if (value < log.marks.logStart) return `Offset ${count(value)} is below the log start ${count(log.marks.logStart)}: OFFSET_OUT_OF_RANGE, and the consumer's auto.offset.reset decides.`;
-  if (value >= log.marks.logEnd && log.marks.logEndIsKnown) return `Offset ${count(value)} is not written yet; the log ends before ${count(log.marks.logEnd)}. A Fetch for ${count(log.marks.logEnd)} would wait.`;
+  if (!Number.isFinite(value) || value < 0)
+    return kind === "offset" ? "An offset is a whole number." : "Choose a day and a time.";
+  if (kind === "time")
+    return segment
+      ? null
+      : "No segment has a timestamp so late: a consumer would begin at the log's end.";
+  if (value < log.marks.logStart)
+    return `Offset ${count(value)} is below the log start ${count(log.marks.logStart)}: OFFSET_OUT_OF_RANGE, and the consumer's auto.offset.reset decides.`;
+  if (value >= log.marks.logEnd && log.marks.logEndIsKnown)
+    return `Offset ${count(value)} is not written yet; the log ends before ${count(log.marks.logEnd)}. A Fetch for ${count(log.marks.logEnd)} would wait.`;
   return segment ? null : "No segment begins at or before it.";
 }
 
@@ -54,26 +85,143 @@ function Steps({ log, segment, found, wanted, turn }) {
   const near = log.segments.slice(Math.max(0, at - 2), at + 3);
   const open = () => turn({ segment: segment.base, at: batch.position, record: null, tab: null });
   return html`<ol class="seg-steps">
-    <li><h3>The segment</h3>
-      <p>${wanted.kind === "offset" ? html`The last one whose name is at most ${what}. Names are base offsets, so no file is opened.` : html`The first one whose largest timestamp is ${what} or later.`}</p>
-      <div class="seg-stepnames">${near.map((one) => html`<code key=${one.base} class=${one.base === segment.base ? "hit" : ""}>${one.name}.log</code>`)}</div></li>
-    ${found.ofTime && html`<li><h3>The time index</h3><${Probe} probe=${found.ofTime} file=".timeindex" show=${time} of="timestamp" gives="offset" /></li>`}
-    <li><h3>The offset index</h3><${Probe} probe=${found.ofOffset} file=".index" show=${count} of="offset" gives="position" /></li>
-    <li><h3>The scan</h3>
-      <p>${found.passedCount === 0 ? html`From byte <b>${count(found.start)}</b>: the first header there is it.` : html`From byte <b>${count(found.start)}</b> on, header by header: ${plural(found.passedCount, "batch", "batches")} of ${bytes(found.passedBytes)} ${found.passedCount === 1 ? "was" : "were"} passed by ${found.passedCount === 1 ? "its" : "their"} length.`}</p>
-      <div class="seg-passed">${found.passed.map((one) => html`<i key=${one.position} style=${{ flexGrow: one.size }} title=${`offsets ${one.baseOffset} to ${one.lastOffset}, ${bytes(one.size)}`}><small>${count(one.lastOffset)}</small></i>`)}
-        ${found.passedCount > found.passed.length && html`<span class="quiet">and ${count(found.passedCount - found.passed.length)} more</span>`}
-        ${batch && html`<i class="hit" style=${{ flexGrow: batch.size }} title="found"><small>${count(batch.baseOffset)} to ${count(batch.lastOffset)}</small></i>`}</div></li>
-    <li><h3>The batch</h3>
-      ${batch === null ? html`<p>Nothing in this segment is so late.</p>`
-        : html`<p>${wanted.kind === "offset" && !found.exact ? html`Offset ${what} is gone: compaction took it, or a marker had it. A Fetch answers with the next batch.` : wanted.kind === "offset" ? html`It covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}. The broker sends whole batches from here on by sendfile, and never looks inside; the consumer skips what is before ${what}.` : html`The first whose largest timestamp, ${time(batch.maxTimestamp)}, is late enough; the first such record in it is the answer of ListOffsets.`}</p>
-        <button type="button" onClick=${open}>Open the batch at byte ${count(batch.position)}</button>`}</li>
+    <li>
+      <h3>The segment</h3>
+      <p>
+        ${
+          wanted.kind === "offset"
+            ? html`
+                The last one whose name is at most ${what}. Names are base offsets, so no file is
+                opened.
+              `
+            : html`The first one whose largest timestamp is ${what} or later.`
+        }
+      </p>
+      <div class="seg-stepnames">
+        ${near.map(
+          (one) =>
+            html`<code key=${one.base} class=${one.base === segment.base ? "hit" : ""}>
+              ${one.name}.log
+            </code>`,
+        )}
+      </div>
+    </li>
+    ${
+      found.ofTime &&
+      html`<li>
+        <h3>The time index</h3>
+        <${Probe} probe=${found.ofTime} file=".timeindex" show=${time} of="timestamp"
+            gives="offset" />
+      </li>`
+    }
+    <li>
+      <h3>The offset index</h3>
+      <${Probe} probe=${found.ofOffset} file=".index" show=${count} of="offset" gives="position" />
+    </li>
+    <li>
+      <h3>The scan</h3>
+      <p>
+        ${
+          found.passedCount === 0
+            ? html`From byte <b>${count(found.start)}</b>: the first header there is it.`
+            : html`
+                From byte <b>${count(found.start)}</b> on, header by
+                header: ${plural(found.passedCount, "batch", "batches")} of ${bytes(
+                  found.passedBytes,
+                )} ${found.passedCount === 1 ? "was" : "were"} passed
+                by ${found.passedCount === 1 ? "its" : "their"} length.
+              `
+        }
+      </p>
+      <div class="seg-passed">
+        ${found.passed.map(
+          (one) =>
+            html`<i key=${one.position} style=${{ flexGrow: one.size }}
+                title=${`offsets ${one.baseOffset} to ${one.lastOffset}, ${bytes(one.size)}`}>
+              <small>${count(one.lastOffset)}</small>
+            </i>`,
+        )}
+        ${
+          found.passedCount > found.passed.length &&
+          html`<span class="quiet">and ${count(found.passedCount - found.passed.length)} more</span>`
+        }
+        ${
+          batch &&
+          html`<i class="hit" style=${{ flexGrow: batch.size }} title="found">
+            <small>${count(batch.baseOffset)} to ${count(batch.lastOffset)}</small>
+          </i>`
+        }
+      </div>
+    </li>
+    <li>
+      <h3>The batch</h3>
+      ${
+        batch === null
+          ? html`<p>Nothing in this segment is so late.</p>`
+          : html`
+              <p>
+                ${
+                  wanted.kind === "offset" && !found.exact
+                    ? html`
+                        Offset ${what} is gone: compaction took it, or a marker had it. A Fetch
+                        answers with the next batch.
+                      `
+                    : wanted.kind === "offset"
+                      ? html`
+                          It covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}
+                          . The broker sends whole batches from here on by sendfile, and never looks
+                          inside; the consumer skips what is before ${what}.
+                        `
+                      : html`
+                          The first whose largest timestamp, ${time(batch.maxTimestamp)}, is late
+                          enough; the first such record in it is the answer of ListOffsets.
+                        `
+                }
+              </p>
+              <button type="button" onClick=${open}>
+                Open the batch at byte ${count(batch.position)}
+              </button>
+            `
+      }
+    </li>
   </ol>`;
 }
 
 function Probe({ probe, file, show, of, gives }) {
   const { entry } = probe;
-  return html`<p>${entry ? html`Of ${plural(probe.entries, "entry", "entries")}, the last whose ${of} is at most ${show(probe.key)}; a bisection compares ${probe.compared} of them at most.` : probe.entries ? html`All ${count(probe.entries)} entries lie behind it, so the scan begins at the segment's first byte.` : html`${file} has no entry yet on disk: the scan begins at the segment's first byte.`}</p>
-    ${probe.around.length > 0 && html`<table class="seg-probe"><thead><tr><th scope="col">#</th><th scope="col">${of}</th><th scope="col">${gives}</th></tr></thead><tbody>
-      ${probe.around.map(([number, key, value]) => html`<tr key=${number} class=${entry && number === entry[0] ? "hit" : ""}><td>${count(number)}</td><td>${show(key)}</td><td>${count(value)}</td></tr>`)}</tbody></table>`}`;
+  return html`
+    <p>
+      ${
+        entry
+          ? html`
+              Of ${plural(probe.entries, "entry", "entries")}, the last whose ${of} is at
+              most ${show(probe.key)}; a bisection compares ${probe.compared} of them at most.
+            `
+          : probe.entries
+            ? html`
+                All ${count(probe.entries)} entries lie behind it, so the scan begins at the
+                segment's first byte.
+              `
+            : html`${file} has no entry yet on disk: the scan begins at the segment's first byte.`
+      }
+    </p>
+    ${
+      probe.around.length > 0 &&
+      html`<table class="seg-probe">
+        <thead>
+          <tr><th scope="col">#</th><th scope="col">${of}</th><th scope="col">${gives}</th></tr>
+        </thead>
+        <tbody>
+          ${probe.around.map(
+            ([number, key, value]) =>
+              html`<tr key=${number} class=${entry && number === entry[0] ? "hit" : ""}>
+                <td>${count(number)}</td>
+                <td>${show(key)}</td>
+                <td>${count(value)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>`
+    }
+  `;
 }

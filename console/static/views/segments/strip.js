@@ -4,12 +4,24 @@ import { html, useState } from "../../vendor/preact.js";
 import { bytes, count, duration, time } from "../../parts/index.js";
 import { fateOf, left } from "./words.js";
 
-const SCALES = [["size", "Bytes"], ["offsets", "Offsets"], ["time", "Time"]];
+const SCALES = [
+  ["size", "Bytes"],
+  ["offsets", "Offsets"],
+  ["time", "Time"],
+];
 const MARKS = [
   ["logStart", "log start", "The first offset that a consumer can read."],
   ["cleanedTo", "clean to here", "Up to here compaction has been: cleaner-offset-checkpoint."],
-  ["recoveryPoint", "fsynced to here", "Up to here all is on stable storage; a start after a crash reads from here."],
-  ["highWatermark", "high watermark", "All in-sync replicas have what is below: consumers read up to here."],
+  [
+    "recoveryPoint",
+    "fsynced to here",
+    "Up to here all is on stable storage; a start after a crash reads from here.",
+  ],
+  [
+    "highWatermark",
+    "high watermark",
+    "All in-sync replicas have what is below: consumers read up to here.",
+  ],
   ["logEnd", "log end", "The offset that the next record will have."],
 ];
 const NARROWEST = 10;
@@ -22,30 +34,57 @@ export function Strip({ log, selected, onSelect }) {
   const marks = placedMarks(log, boxes);
   const rows = Math.max(0, ...marks.map((one) => one.row)) + 1;
   return html`<section class="panel" aria-label="The log">
-    <header><h2>The log</h2>
+    <header>
+      <h2>The log</h2>
       <div class="row" role="group" aria-label="Width of a box">
         <span class="quiet">Width:</span>
-        ${SCALES.map(([id, name]) => html`<button type="button" class="plain" aria-pressed=${scale === id} onClick=${() => setScale(id)}>${name}</button>`)}
+        ${SCALES.map(
+          ([id, name]) =>
+            html`<button type="button" class="plain" aria-pressed=${scale === id}
+                onClick=${() => setScale(id)}>${name}</button>`,
+        )}
       </div>
     </header>
     <div class="seg-scroll">
       <div class="seg-strip" style=${{ minWidth: `${log.segments.length * (NARROWEST + 2)}px` }}>
         <div class="seg-marks" style=${{ height: `${rows * 20 + 4}px` }}>
-          ${marks.map((one) => html`<div key=${one.name} class="seg-mark ${one.id} ${one.place > ASIDE ? "toleft" : ""}" style=${{ left: `${one.place}%`, top: `${one.row * 20}px` }} title=${one.note}>
-            <span>${one.name} <b>${count(one.offset)}</b></span></div>`)}
+          ${marks.map(
+            (one) =>
+              html`<div key=${one.name}
+                  class="seg-mark ${one.id} ${one.place > ASIDE ? "toleft" : ""}"
+                  style=${{ left: `${one.place}%`, top: `${one.row * 20}px` }} title=${one.note}>
+                <span>${one.name} <b>${count(one.offset)}</b></span>
+              </div>`,
+          )}
         </div>
         <div class="seg-boxes">
-          ${boxes.map((one) => html`<${Box} key=${one.segment.base} box=${one} log=${log} selected=${selected === one.segment.base} onSelect=${onSelect} />`)}
+          ${boxes.map(
+            (one) =>
+              html`<${Box} key=${one.segment.base} box=${one} log=${log}
+                  selected=${selected === one.segment.base} onSelect=${onSelect} />`,
+          )}
         </div>
         <div class="seg-ruler" aria-hidden="true">
-          ${ruler(boxes).map((one) => html`<span key=${one.offset} style=${{ left: `${one.place}%` }}>${count(one.offset)}</span>`)}
+          ${ruler(boxes).map(
+            (one) =>
+              html`<span key=${one.offset} style=${{ left: `${one.place}%` }}>
+                ${count(one.offset)}
+              </span>`,
+          )}
         </div>
       </div>
     </div>
     <div class="seg-legend">
-      <span><i class="stays"></i>stays</span><span><i class="soon"></i>goes within the hour</span>
-      <span><i class="due"></i>due</span><span><i class="active"></i>active: written to</span>
-      ${log.compaction && html`<span><i class="cells"></i>strong where records are left, faint where compaction took them</span>`}
+      <span><i class="stays"></i>stays</span>
+      <span><i class="soon"></i>goes within the hour</span>
+      <span><i class="due"></i>due</span>
+      <span><i class="active"></i>active: written to</span>
+      ${
+        log.compaction &&
+        html`<span>
+          <i class="cells"></i>strong where records are left, faint where compaction took them
+        </span>`
+      }
       ${!log.rules.compact && html`<span><i class="ticks"></i>index entries (a few of them)</span>`}
     </div>
   </section>`;
@@ -54,15 +93,43 @@ export function Strip({ log, selected, onSelect }) {
 function Box({ box, log, selected, onSelect }) {
   const { segment, width } = box;
   const fate = fateOf(segment.fate, log.now, log);
-  const kind = segment.active ? "active" : fate.kind === "bad" ? "due" : fate.kind === "warn" ? "soon" : "stays";
+  const kind = segment.active
+    ? "active"
+    : fate.kind === "bad"
+      ? "due"
+      : fate.kind === "warn"
+        ? "soon"
+        : "stays";
   const share = left(segment);
-  const about = `Segment ${segment.base}, ${bytes(segment.size)}, offsets ${segment.base} to ${Math.max(segment.end - 1, segment.base)}`
-    + `${share !== null && log.compaction ? `, ${Math.round(share * 100)} % of the records are left` : ""}, ${segment.active ? "active, " : ""}${fate.text}`;
-  return html`<button type="button" class="seg-box ${kind} ${selected ? "chosen" : ""}" aria-label=${about} aria-pressed=${selected} title=${about}
-    style=${{ flexGrow: Math.max(width, 0.0001), minWidth: `${NARROWEST}px` }} onClick=${() => onSelect(segment.base)}>
-    ${log.compaction && segment.scan ? html`<${Cells} segment=${segment} />` : html`<${Ticks} segment=${segment} />`}
-    ${width > 7 && html`<span class="seg-label"><b>${count(segment.base)}</b><span>${bytes(segment.size)}</span>
-      ${width > 11 && html`<span>${segment.largestTime >= 0 && segment.firstTime >= 0 ? duration(Math.max(0, segment.largestTime - segment.firstTime)) : "no times"}</span>`}</span>`}
+  const about =
+    `Segment ${segment.base}, ${bytes(segment.size)}, offsets ${segment.base} to ${Math.max(segment.end - 1, segment.base)}` +
+    `${share !== null && log.compaction ? `, ${Math.round(share * 100)} % of the records are left` : ""}, ${segment.active ? "active, " : ""}${fate.text}`;
+  return html`<button type="button" class="seg-box ${kind} ${selected ? "chosen" : ""}"
+      aria-label=${about} aria-pressed=${selected} title=${about}
+      style=${{ flexGrow: Math.max(width, 0.0001), minWidth: `${NARROWEST}px` }}
+      onClick=${() => onSelect(segment.base)}>
+    ${
+      log.compaction && segment.scan
+        ? html`<${Cells} segment=${segment} />`
+        : html`<${Ticks} segment=${segment} />`
+    }
+    ${
+      width > 7 &&
+      html`<span class="seg-label">
+        <b>${count(segment.base)}</b>
+        <span>${bytes(segment.size)}</span>
+        ${
+          width > 11 &&
+          html`<span>
+            ${
+              segment.largestTime >= 0 && segment.firstTime >= 0
+                ? duration(Math.max(0, segment.largestTime - segment.firstTime))
+                : "no times"
+            }
+          </span>`
+        }
+      </span>`
+    }
   </button>`;
 }
 
@@ -71,8 +138,18 @@ export function Cells({ segment }) {
   const { width, records } = segment.scan.cells;
   const span = Math.max(segment.scan.nextOffset, segment.active ? 0 : segment.end) - segment.base;
   if (span <= 0 || records.length === 0) return null;
-  return html`<svg class="seg-cells" viewBox="0 0 ${span} 10" preserveAspectRatio="none" aria-hidden="true">
-    ${records.map((one, at) => one > 0 && html`<rect key=${at} x=${at * width} y="0" width=${Math.min(width, span - at * width)} height="10" style=${{ opacity: 0.1 + 0.9 * Math.sqrt(Math.min(1, one / Math.min(width, Math.max(1, span - at * width)))) }} />`)}
+  return html`<svg class="seg-cells" viewBox="0 0 ${span} 10" preserveAspectRatio="none"
+      aria-hidden="true">
+    ${records.map(
+      (one, at) =>
+        one > 0 &&
+        html`<rect key=${at} x=${at * width} y="0" width=${Math.min(width, span - at * width)}
+            height="10" style=${{
+              opacity:
+                0.1 +
+                0.9 * Math.sqrt(Math.min(1, one / Math.min(width, Math.max(1, span - at * width)))),
+            }} />`,
+    )}
   </svg>`;
 }
 
@@ -80,15 +157,22 @@ function Ticks({ segment }) {
   const entries = segment.offsets?.entries ?? 0;
   if (!entries) return null;
   const shown = Math.min(entries, 48);
-  return html`<svg class="seg-ticks" viewBox="0 0 ${shown + 1} 10" preserveAspectRatio="none" aria-hidden="true">
-    ${Array.from({ length: shown }, (_, at) => html`<rect key=${at} x=${at + 0.9} y="0" width="0.12" height="10" />`)}</svg>`;
+  return html`<svg class="seg-ticks" viewBox="0 0 ${shown + 1} 10" preserveAspectRatio="none"
+      aria-hidden="true">
+    ${Array.from(
+      { length: shown },
+      (_, at) => html`<rect key=${at} x=${at + 0.9} y="0" width="0.12" height="10" />`,
+    )}
+  </svg>`;
 }
 
 function placed(segments, scale) {
   const size = (one) => {
     if (scale === "size") return one.size;
     if (scale === "offsets") return one.end - one.base;
-    return one.firstTime >= 0 && one.largestTime >= one.firstTime ? one.largestTime - one.firstTime : 0;
+    return one.firstTime >= 0 && one.largestTime >= one.firstTime
+      ? one.largestTime - one.firstTime
+      : 0;
   };
   const whole = segments.reduce((sum, one) => sum + Math.max(size(one), 0), 0) || 1;
   const raw = segments.map((one) => Math.max((100 * size(one)) / whole, 0.4));
@@ -117,12 +201,19 @@ function placedMarks(log, boxes) {
   if (boxes.length === 0) return [];
   const ends = [];
   return MARKS.filter(([id]) => log.marks[id] !== null && log.marks[id] !== undefined)
-    .map(([id, name, note]) => ({ id, name, note, offset: log.marks[id], place: placeOf(log.marks[id], boxes) }))
+    .map(([id, name, note]) => ({
+      id,
+      name,
+      note,
+      offset: log.marks[id],
+      place: placeOf(log.marks[id], boxes),
+    }))
     .sort((one, other) => one.place - other.place)
     .map((one) => {
       // Labels left of their line, where that is far to the right, must not cover each other either.
       const room = innerWidth < 760 ? 58 : 17;
-      const [from, to] = one.place > ASIDE ? [one.place - room, one.place] : [one.place, one.place + room];
+      const [from, to] =
+        one.place > ASIDE ? [one.place - room, one.place] : [one.place, one.place + room];
       let row = ends.findIndex((taken) => taken.every(([low, high]) => to <= low || from >= high));
       if (row < 0) row = ends.push([]) - 1;
       ends[row].push([from, to]);

@@ -4,7 +4,9 @@ import { bytes, count, duration, time } from "../../parts/index.js";
 
 /** The address of the partition's page with other parameters; null takes one away. */
 export function address(topic, partition, q, changes) {
-  const pairs = Object.entries({ ...q, ...changes }).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const pairs = Object.entries({ ...q, ...changes }).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   const query = new URLSearchParams(pairs);
   return `#/segments/${encodeURIComponent(topic)}/${encodeURIComponent(partition)}${pairs.length ? `?${query}` : ""}`;
 }
@@ -20,7 +22,11 @@ export function fateOf(fate, now, log) {
   if (fate === null) return { text: "not known", kind: "" };
   const soon = (at) => (at - now < 60_000 ? "bad" : at - now < 3_600_000 ? "warn" : "");
   if (fate.due) {
-    const why = { "log start": "before the log start", size: "over retention.bytes", time: "older than retention.ms" }[fate.why];
+    const why = {
+      "log start": "before the log start",
+      size: "over retention.bytes",
+      time: "older than retention.ms",
+    }[fate.why];
     return { text: `due: ${why}`, kind: "bad", at: now };
   }
   switch (fate.why) {
@@ -41,14 +47,27 @@ export function fateOf(fate, now, log) {
 export function fateAtLength(fate, now, log) {
   if (fate === null) return log.rules.why ?? "The rules of this log are not known.";
   const parts = [];
-  if (fate.due) parts.push(`It may go now; the broker looks every ${duration(log.rules.checkInterval)}.`);
+  if (fate.due)
+    parts.push(`It may go now; the broker looks every ${duration(log.rules.checkInterval)}.`);
   else if (fate.why === "time") {
-    parts.push(`Its largest timestamp is past retention.ms at ${time(fate.at, { millis: false })}.`);
-    if (fate.waitsFor !== null) parts.push(`By itself it would go earlier, but segment ${count(fate.waitsFor)} before it has a later timestamp, and segments go oldest first.`);
-  } else if (fate.why === "high watermark") parts.push("Nothing goes that is not below the high watermark.");
+    parts.push(
+      `Its largest timestamp is past retention.ms at ${time(fate.at, { millis: false })}.`,
+    );
+    if (fate.waitsFor !== null)
+      parts.push(
+        `By itself it would go earlier, but segment ${count(fate.waitsFor)} before it has a later timestamp, and segments go oldest first.`,
+      );
+  } else if (fate.why === "high watermark")
+    parts.push("Nothing goes that is not below the high watermark.");
   else if (fate.why === "empty") parts.push("The active segment stays while it holds nothing.");
-  else if (fate.why === "never") parts.push(log.rules.compact ? "cleanup.policy is compact: records go, segments do not." : "retention.ms is -1, so time does not delete it.");
-  if (!fate.due && fate.grows !== null) parts.push(`By size it goes when the log has grown by ${bytes(fate.grows)}.`);
+  else if (fate.why === "never")
+    parts.push(
+      log.rules.compact
+        ? "cleanup.policy is compact: records go, segments do not."
+        : "retention.ms is -1, so time does not delete it.",
+    );
+  if (!fate.due && fate.grows !== null)
+    parts.push(`By size it goes when the log has grown by ${bytes(fate.grows)}.`);
   return parts.join(" ");
 }
 
