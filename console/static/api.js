@@ -14,24 +14,26 @@ async function answered(response) {
   throw new Error(found?.error ?? `the console answered ${response.status}`);
 }
 
-async function asked(path, options) {
+async function asked(where, options) {
   try {
-    return await fetch(path, options);
+    return await fetch(where, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("the console does not answer: is ottla console still running?");
+    throw new Error("the console does not answer: is ottla console still running?", {
+      cause: error,
+    });
   }
 }
 
 /** GET; the JSON. Throws Error with one line. */
-export async function get(path, signal) {
-  return answered(await asked(path, { signal }));
+export async function get(where, signal) {
+  return answered(await asked(where, { signal }));
 }
 
 /** Changes something. Throws Error with one line. */
-export async function post(path, body = {}) {
+export async function post(where, body = {}) {
   const headers = { "content-type": "application/json" };
-  return answered(await asked(path, { method: "POST", headers, body: JSON.stringify(body) }));
+  return answered(await asked(where, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
 /** A path with encoded parameters: `path("/api/topics/{}", name)`, and a query without nulls. */
@@ -45,7 +47,8 @@ export function path(form, ...values) {
 }
 
 /**
- * What a path answers, asked for again each `every` ms while the tab is seen; null: nothing is asked.
+ * What a path answers, asked for again each `every` ms while the tab is seen; null: nothing is
+ * asked.
  * Gives {data, error, loading, again}. The last answer stays while the next one is on its way.
  */
 export function useGet(what, { every = 0 } = {}) {

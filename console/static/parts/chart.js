@@ -4,7 +4,8 @@ import { html, useEffect, useLayoutEffect, useRef } from "../vendor/preact.js";
 import uPlot from "../vendor/uplot.js";
 import { rate, time } from "./words.js";
 
-/* Of a step in seconds: the form of each mark, and below it what is said when year, month or day change. */
+/* Of a step in seconds: the form of each mark, and below it what is said when year, month or day
+ * change. */
 const DAY = "\n{YYYY}-{MM}-{DD}";
 const TIMES = [
   [365 * 86400, "{YYYY}", null, null, null, null, null, null, 1],
@@ -120,10 +121,11 @@ export function Spark({ values, width = 96, height = 24, label }) {
     .filter(([, one]) => one !== null && one !== undefined);
   if (known.length < 2) return html`<span class="quiet" aria-label=${label}>–</span>`;
   const most = Math.max(...known.map(([, one]) => one), 1e-9);
-  const points = known.map(
-    ([at, one]) =>
-      `${((at / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (one / most) * (height - 4)).toFixed(1)}`,
-  );
+  const points = known.map(([at, one]) => {
+    const x = (at / (values.length - 1)) * width;
+    const y = height - 2 - (one / most) * (height - 4);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  });
   const [start] = points[0].split(",");
   const [end] = points.at(-1).split(",");
   return html`<svg class="spark" width=${width} height=${height} viewBox="0 0 ${width} ${height}"

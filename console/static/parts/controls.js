@@ -66,8 +66,8 @@ export function Dialog({ title, onClose, children, footer }) {
 }
 
 /**
- * Asks before something is changed: `onConfirm` returns a promise, whose error is shown. `word`: what
- * has to be typed first, for what cannot be undone.
+ * Asks before something is changed: `onConfirm` returns a promise, whose error is shown. `word`:
+ * what has to be typed first, for what cannot be undone.
  */
 export function Confirm({ title, children, action, danger = false, word, onConfirm, onClose }) {
   const [typed, setTyped] = useState("");

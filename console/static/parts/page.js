@@ -2,7 +2,7 @@
 
 import { html, useEffect } from "../vendor/preact.js";
 
-/** A page: `title`, `about` in a sentence, `crumbs` [[name, href]…], `actions`, `status` of useGet. */
+/** A page: `title`, `about` in a sentence, `crumbs` [[name, href]…], `actions`. */
 export function Page({ title, about, crumbs = [], actions, children }) {
   useEffect(() => {
     document.title = `${title} · Ottla`;
@@ -52,11 +52,15 @@ export function Tile({ label, value, unit, below, children }) {
 
 /** `kind`: good, warn, bad, info, violet, or none. */
 export function Badge({ kind = "", plain = false, title, children }) {
-  return html`<span class="badge ${kind} ${plain ? "plain" : ""}" title=${title}>${children}</span>`;
+  const look = plain ? "plain" : "";
+  return html`<span class="badge ${kind} ${look}" title=${title}>${children}</span>`;
 }
 
 export function Empty({ title, children }) {
-  return html`<div class="empty"><b>${title}</b>${children && html`<span>${children}</span>`}</div>`;
+  return html`<div class="empty">
+    <b>${title}</b>
+    ${children && html`<span>${children}</span>`}
+  </div>`;
 }
 
 export function ErrorLine({ error, children }) {

@@ -7,8 +7,9 @@ const AHEAD = 12;
 const ALL = 200;
 
 /**
- * `columns`: [{name, value(row) (to sort by; none: not sortable), show(row) (what is shown), number,
- * wide, label}]; `rows`; `id(row)`. `sort`: the name of the column, "-" in front for descending.
+ * `columns`: [{name, value(row) (to sort by; none: not sortable), show(row) (what is shown),
+ * number, wide, label}]; `rows`; `id(row)`. `sort`: the name of the column, "-" in front for
+ * descending.
  * `empty`: what stands there without rows.
  */
 export function Table({ columns, rows, id, sort: first, label, empty = null, onRow, selected }) {
@@ -79,9 +80,11 @@ function head(column, sort, setSort) {
     else if (down) setSort(column.number ? column.name : null);
     else setSort(column.number ? `-${column.name}` : column.name);
   }
-  return html`<th class=${kind} scope="col"
-      aria-sort=${up ? "ascending" : down ? "descending" : undefined}>
-    <button type="button" onClick=${turn}>${column.name}${up ? " ↑" : down ? " ↓" : ""}</button>
+  let [order, arrow] = [undefined, ""];
+  if (up) [order, arrow] = ["ascending", " ↑"];
+  else if (down) [order, arrow] = ["descending", " ↓"];
+  return html`<th class=${kind} scope="col" aria-sort=${order}>
+    <button type="button" onClick=${turn}>${column.name}${arrow}</button>
   </th>`;
 }
 

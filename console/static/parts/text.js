@@ -3,8 +3,10 @@
 import { html, useState } from "../vendor/preact.js";
 
 // Control characters, what turns the direction of writing, and what has no width.
-const UNSEEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/;
+const UNSEEN = new RegExp(
+  "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f" +
+    "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]",
+);
 
 /** A text in which control characters are shown by their number. */
 export function Text({ value }) {

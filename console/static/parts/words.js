@@ -28,7 +28,8 @@ export function rate(value) {
 
 function short(value) {
   if (Number.isInteger(value)) return whole.format(value);
-  return value.toFixed(Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0);
+  if (Math.abs(value) < 10) return value.toFixed(2);
+  return value.toFixed(Math.abs(value) < 100 ? 1 : 0);
 }
 
 /** Milliseconds since 1970 → "2026-11-27 01:02:03.004", in the browser's zone. */
@@ -39,7 +40,8 @@ export function time(ms, { day = true, millis = true } = {}) {
   const two = (value) => String(value).padStart(2, "0");
   const clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
   const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day ? `${date} ` : ""}${clock}${millis ? `.${String(at.getMilliseconds()).padStart(3, "0")}` : ""}`;
+  const part = `.${String(at.getMilliseconds()).padStart(3, "0")}`;
+  return `${day ? `${date} ` : ""}${clock}${millis ? part : ""}`;
 }
 
 /** Milliseconds → "3 min 20 s". */
@@ -48,10 +50,14 @@ export function duration(ms) {
   const s = Math.abs(ms) / 1000;
   if (s < 1) return `${ms < 10 && ms > -10 ? Number(ms.toFixed(2)) : Math.round(ms)} ms`;
   if (s < 60) return `${Number((ms / 1000).toFixed(s < 10 ? 1 : 0))} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 >= 1 ? ` ${Math.floor(s % 60)} s` : ""}`;
-  if (s < 86400)
-    return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
-  return `${Math.floor(s / 86400)} d${s % 86400 >= 3600 ? ` ${Math.floor((s % 86400) / 3600)} h` : ""}`;
+  if (s < 3600) return inTwo(s, 60, "min", 1, "s");
+  if (s < 86400) return inTwo(s, 3600, "h", 60, "min");
+  return inTwo(s, 86400, "d", 3600, "h");
+}
+
+function inTwo(s, unit, name, part, partName) {
+  const rest = Math.floor((s % unit) / part);
+  return `${Math.floor(s / unit)} ${name}${rest >= 1 ? ` ${rest} ${partName}` : ""}`;
 }
 
 /** When that was, from now: "2 min ago". */

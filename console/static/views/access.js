@@ -18,6 +18,9 @@ import {
 } from "../parts/index.js";
 import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
 
+const NO_ACL =
+  "No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set";
+
 export function Access({ about }) {
   const [word, setWord] = useState("");
   const { data, error, again } = useGet(path("/api/access", { q: word }));
@@ -39,8 +42,7 @@ export function Access({ about }) {
     ${
       data &&
       html`
-        <${Part} ...${shared} title="ACLs" part=${data.acls} columns=${ACLS}
-            none="No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set"
+        <${Part} ...${shared} title="ACLs" part=${data.acls} columns=${ACLS} none=${NO_ACL}
             add="acl" what="Add an ACL…" remove=${removeAcl} />
         <${Part} ...${shared} title="Users who log in by SCRAM" part=${data.users} columns=${USERS}
             none="No users: nobody logs in by SCRAM" add="user" what="Add a user…"
@@ -104,8 +106,9 @@ function Part({ title, part, columns, none, add, what, remove, writes, onOpen })
         ? html`<p class="absent quiet">${capital(part.absent)}</p>`
         : html`
             <${Table} label=${title} rows=${part.rows} columns=${shown}
-                id=${(row) => row.join("\u0000")}
-                empty=${html`<p class="absent quiet">${part.of ? "None has that word" : none}</p>`} />
+                id=${(row) => row.join("\u0000")} empty=${html`<p class="absent quiet">
+                  ${part.of ? "None has that word" : none}
+                </p>`} />
             ${
               part.count > part.rows.length &&
               html`<p class="meta-foot quiet">
@@ -186,12 +189,15 @@ function whose(name) {
 
 function removeAcl(row) {
   const [principal, permission, operation, host, resource, pattern, name] = row;
+  const kind = permission === "ALLOW" ? "allowed" : "denied";
   return {
     remove: [
       "/api/access/acls/remove",
       { principal, permission, operation, host, resource, pattern, name },
     ],
-    words: `${principal} ${permission === "ALLOW" ? "is no longer allowed" : "is no longer denied"} ${small(operation)} on the ${small(resource)} ${name}.`,
+    words:
+      `${principal} is no longer ${kind} ${small(operation)} ` +
+      `on the ${small(resource)} ${name}.`,
   };
 }
 
@@ -203,8 +209,9 @@ function removeUser([user, mechanism]) {
 }
 
 function removeQuota([user, client, ip, quota]) {
+  const entity = [user, client, ip].filter((one) => one !== null).join(", ");
   return {
     remove: ["/api/access/quotas", { user, "client-id": client, ip, unset: [quota] }],
-    words: `${quota} of ${[user, client, ip].filter((one) => one !== null).join(", ")} is set no more.`,
+    words: `${quota} of ${entity} is set no more.`,
   };
 }

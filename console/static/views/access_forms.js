@@ -177,10 +177,7 @@ export function NewQuota({ onClose, onDone }) {
         </select>
       <//>
       <${Field} label="Value">
-        <input ...${of("value")}
-            placeholder=${
-              quota.includes("byte") ? "10MB" : quota.includes("percentage") ? "50" : "10"
-            } autocomplete="off" />
+        <input ...${of("value")} placeholder=${example(quota)} autocomplete="off" />
       <//>
     </div>
     <p class="quiet">
@@ -188,4 +185,9 @@ export function NewQuota({ onClose, onDone }) {
       connections a second.
     </p>
   <//>`;
+}
+
+function example(quota) {
+  if (quota.includes("byte")) return "10MB";
+  return quota.includes("percentage") ? "50" : "10";
 }

@@ -35,6 +35,9 @@ const SOURCES = {
   "client metrics": "good",
 };
 
+const ABOUT =
+  "What is set for brokers, topics and groups, where each value comes from, and what it means.";
+
 export function Configs({ params, about }) {
   const kind = KINDS.some(([one]) => one === params.q.kind) ? params.q.kind : "broker";
   const { data: known, error } = useGet("/api/configs/resources");
@@ -43,12 +46,10 @@ export function Configs({ params, about }) {
     params.q.name ?? (kind === "broker" ? names.find((one) => one !== "all") : names[0]) ?? null;
   const [word, setWord] = useState("");
   const [changed, setChanged] = useState(true);
-  return html`<${Page} title="Configs"
-      about="What is set for brokers, topics and groups, where each value comes from, and what it means."
-      actions=${html`
-        <${SearchBox} label="Find a config" value=${word} onInput=${setWord} />
-        <${Check} label="changed only" checked=${changed} onChange=${setChanged} />
-      `}>
+  return html`<${Page} title="Configs" about=${ABOUT} actions=${html`
+    <${SearchBox} label="Find a config" value=${word} onInput=${setWord} />
+    <${Check} label="changed only" checked=${changed} onChange=${setChanged} />
+  `}>
     <${ErrorLine} error=${error} />
     <div class="config-choice">
       <nav class="tabs" aria-label="Of what">
@@ -219,7 +220,8 @@ function Shown({ value, type }) {
   return html`<${Text} value=${value} />${words && html` <span class="quiet">${words}</span>`}`;
 }
 
-/** Large whole numbers are mostly milliseconds or bytes; the key says which, this only groups digits. */
+/** Large whole numbers are mostly milliseconds or bytes; the key says which, this only groups
+ * digits. */
 function inWords(value) {
   return /^-?\d{5,18}$/.test(value) ? `(${Number(value).toLocaleString("en")})` : null;
 }

@@ -22,7 +22,11 @@ import { span, stationsOf } from "./flow_stations.js";
 const TRACES_MAX = 200;
 const COPIES_MAX = 600;
 const ABOUT =
-  "One record on its way through a broker: every station, and the time at each, measured in the broker itself.";
+  "One record on its way through a broker: every station, and the time at each, measured in " +
+  "the broker itself.";
+const UNREAD =
+  "No traced consumer has read it yet: one with client.id=ottla-trace-me that reads this topic " +
+  "would be shown here.";
 
 export function Flow() {
   const about = useGet("/api/about");
@@ -157,7 +161,9 @@ function Sender({ start, writes, onSent }) {
       <select value=${topic} onChange=${(event) => {
         setTopic(event.target.value);
         setPartition(0);
-      }}>${start.topics.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select>
+      }}>
+        ${start.topics.map((one) => html`<option value=${one.name}>${one.name}</option>`)}
+      </select>
     <//>
     <${Field} label=${known ? `Partition, 0 to ${known.partitions - 1}` : "Partition"}>
       <input type="number" min="0" max=${known ? known.partitions - 1 : undefined}
@@ -191,6 +197,7 @@ function Shown({ trace, traces, copies }) {
   const stations = useMemo(() => stationsOf(trace, copies, append), [trace, copies.length, append]);
   const reader = append === null ? null : readerOf(trace, append, traces);
   const readAt = reader?.stations.find((one) => one.name === "read" && takes(one, append));
+  const after = readAt ? `, ${span(readAt.at_s - append.at_s)} after the append` : "";
   const out = reader === null ? [] : stationsOf(reader, [], append);
   const isFetch = trace.api === "Fetch";
   return html`<div class="stack">
@@ -210,11 +217,7 @@ function Shown({ trace, traces, copies }) {
       !isFetch &&
       append !== null &&
       html`<${Way} title="Out: the Fetch of a consumer that follows" stations=${out} zero=${zero}
-          about=${
-            reader &&
-            `${reader.client_id}${readAt ? `, ${span(readAt.at_s - append.at_s)} after the append` : ""}`
-          }
-          empty="No traced consumer has read it yet: one with client.id=ottla-trace-me that reads this topic would be shown here." />`
+          about=${reader && `${reader.client_id}${after}`} empty=${UNREAD} />`
     }
   </div>`;
 }

@@ -67,9 +67,9 @@ function Lanes({ room, stations, zero, chosen, choose, title }) {
     [LEFT + 6, y("client")],
     ...stations.map((one, index) => [x(index), y(one.lane)]),
   ];
+  const words = stations.map((one) => `${one.name} ${span(one.at - zero)}`).join(", ");
   return html`<svg class="flow-lanes" width=${width} height=${height}
-      viewBox="0 0 ${width} ${height}" role="img"
-      aria-label="${title}: ${stations.map((one) => `${one.name} ${span(one.at - zero)}`).join(", ")}">
+      viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}: ${words}">
     ${lanes.map(
       ([id, name], index) =>
         html`<g key=${id}>

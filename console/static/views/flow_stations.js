@@ -220,6 +220,7 @@ export function span(seconds) {
   const sign = seconds < 0 ? "−" : "";
   const us = Math.abs(seconds) * 1e6;
   if (us < 1000) return `${sign}${us < 10 ? us.toFixed(1) : Math.round(us)} µs`;
-  if (us < 1e6) return `${sign}${(us / 1000).toFixed(us < 1e4 ? 2 : us < 1e5 ? 1 : 0)} ms`;
+  if (us < 1e4) return `${sign}${(us / 1000).toFixed(2)} ms`;
+  if (us < 1e6) return `${sign}${(us / 1000).toFixed(us < 1e5 ? 1 : 0)} ms`;
   return `${sign}${(us / 1e6).toFixed(2)} s`;
 }

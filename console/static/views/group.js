@@ -96,7 +96,7 @@ function Figures({ data }) {
           below=${
             data.epoch === undefined || data.epoch === null
               ? "a classic group has no epoch"
-              : `epoch ${data.epoch}${data.target_epoch !== data.epoch ? `, assigned ${data.target_epoch}` : ""}`
+              : epochs(data)
           } />
     <//>
   </div>`;
@@ -208,8 +208,12 @@ function columnsOf(members, most) {
   ];
 }
 
-function messageOf(row) {
-  return `#/topics/${encodeURIComponent(row.topic)}/messages?partition=${row.partition}&offset=${row.committed}`;
+function epochs({ epoch, target_epoch: target }) {
+  return `epoch ${epoch}${target !== epoch ? `, assigned ${target}` : ""}`;
+}
+
+function messageOf({ topic, partition, committed }) {
+  return `#${path("/topics/{}/messages", topic, { partition, offset: committed })}`;
 }
 
 function Delete({ data, onClose }) {

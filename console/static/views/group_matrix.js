@@ -1,6 +1,7 @@
 // Members × partitions: who reads what, coloured by lag.
 
 import { html } from "../vendor/preact.js";
+import { path } from "../api.js";
 import { count, plural } from "../parts/index.js";
 
 const CELLS_MAX = 6000;
@@ -85,10 +86,12 @@ function cell(row, one) {
 }
 
 function Cell({ one }) {
-  const said = `${one.topic}-${one.partition}, lag ${count(one.lag)}`;
+  const { partition } = one;
+  const offset = one.committed ?? 0;
+  const said = `${one.topic}-${partition}, lag ${count(one.lag)}`;
   return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
       aria-label=${said}
-      href=${`#/topics/${encodeURIComponent(one.topic)}/messages?partition=${one.partition}&offset=${one.committed ?? 0}`}></a>`;
+      href=${`#${path("/topics/{}/messages", one.topic, { partition, offset })}`}></a>`;
 }
 
 /** Many partitions: each member has its own in a row. */

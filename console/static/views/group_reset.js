@@ -70,21 +70,20 @@ export function Reset({ data, onClose, onDone }) {
     setOff(next);
   }
 
-  const footer = done
-    ? html`<${Button} kind="primary" onClick=${onClose}>Close<//>`
-    : plan
-      ? [
-          html`<${Button} onClick=${() => setPlan(null)}>Back<//>`,
-          html`<${Button} kind="primary" disabled=${busy || !plan.length} onClick=${move}>
-            Move ${plural(plan.length, "partition")}
-          <//>`,
-        ]
-      : [
-          html`<${Button} onClick=${onClose}>Cancel<//>`,
-          html`<${Button} kind="primary" disabled=${busy || !chosen.length} onClick=${preview}>
-            Preview
-          <//>`,
-        ];
+  let footer = [
+    html`<${Button} onClick=${onClose}>Cancel<//>`,
+    html`<${Button} kind="primary" disabled=${busy || !chosen.length} onClick=${preview}>
+      Preview
+    <//>`,
+  ];
+  if (done) footer = [html`<${Button} kind="primary" onClick=${onClose}>Close<//>`];
+  else if (plan)
+    footer = [
+      html`<${Button} onClick=${() => setPlan(null)}>Back<//>`,
+      html`<${Button} kind="primary" disabled=${busy || !plan.length} onClick=${move}>
+        Move ${plural(plan.length, "partition")}
+      <//>`,
+    ];
   return html`<${Dialog} title=${`Move ${data.group}`} onClose=${onClose} footer=${footer}>
     <${ErrorLine} error=${error} />
     ${done && html`<${Note}>Moved: it goes on there when its members come back.<//>`}
@@ -157,15 +156,7 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
 function Plan({ rows }) {
   const total = rows.reduce((sum, one) => sum + (one.new - (one.committed ?? one.new)), 0);
   return html`
-    <p>
-      ${
-        total < 0
-          ? `${count(-total)} records are read again.`
-          : total > 0
-            ? `${count(total)} records are passed over.`
-            : "Nothing moves."
-      } Nothing is changed yet.
-    </p>
+    <p>${effect(total)} Nothing is changed yet.</p>
     <div class="table-box choice">
       <table class="data" aria-label="What would change">
         <thead>
@@ -183,7 +174,7 @@ function Plan({ rows }) {
               <td>${one.topic}-${one.partition}</td>
               <td class="number">${count(one.committed)}</td>
               <td class="number strong">${count(one.new)}</td>
-              <td class="number ${change < 0 ? "back" : change > 0 ? "late" : "quiet"}">
+              <td class="number ${["back", "quiet", "late"][Math.sign(change) + 1]}">
                 ${change === null ? "–" : `${change > 0 ? "+" : ""}${count(change)}`}
               </td>
             </tr>`;
@@ -192,6 +183,13 @@ function Plan({ rows }) {
       </table>
     </div>
   `;
+}
+
+function effect(total) {
+  if (total === 0) return "Nothing moves.";
+  return total < 0
+    ? `${count(-total)} records are read again.`
+    : `${count(total)} records are passed over.`;
 }
 
 function word(place, value) {

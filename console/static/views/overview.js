@@ -138,10 +138,10 @@ function Behind({ groups }) {
       name: "Change/s",
       number: true,
       show: (one) =>
-        html`<span
-            class=${
-              one.change_per_s > 0.5 ? "grows" : one.change_per_s < -0.5 ? "shrinks" : "quiet"
-            }>${one.change_per_s > 0.5 ? "+" : ""}${rate(one.change_per_s)}</span>`,
+        html`<span class=${trend(one.change_per_s)}>
+          ${one.change_per_s > 0.5 ? "+" : ""}
+          ${rate(one.change_per_s)}
+        </span>`,
     },
     { name: "Read/s", number: true, show: (one) => rate(one.read_per_s) },
   ];
@@ -178,4 +178,9 @@ function Brokers({ data }) {
       actions=${html`<a href="#/quorum">Quorum</a>`}>
     <${Table} label="Brokers" columns=${columns} rows=${data.brokers} id=${(one) => one.id} />
   <//>`;
+}
+
+function trend(change) {
+  if (change > 0.5) return "grows";
+  return change < -0.5 ? "shrinks" : "quiet";
 }

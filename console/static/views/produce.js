@@ -77,8 +77,8 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
           html`<div class="row" key=${at}>
             <input aria-label="Name of header ${at + 1}" placeholder="header" value=${one.name}
                 onInput=${(event) => change(at, { name: event.target.value })} />
-            <input aria-label="Value of header ${at + 1}"
-                placeholder=${one.isNull ? "null" : one.is64 ? "base64" : "value"} value=${one.text}
+            <input aria-label="Value of header ${at + 1}" placeholder=${kindOf(one)}
+                value=${one.text}
                 onInput=${(event) => change(at, { text: event.target.value, isNull: false })} />
             <${Button} kind="plain" label="Remove header ${at + 1}"
                 onClick=${() => setHeaders(headers.filter((_, index) => index !== at))}>✕<//>
@@ -112,4 +112,9 @@ function Typed({ label, one, set, rows, nothing }) {
     <${Check} label=${nothing} checked=${one.isNull}
         onChange=${(isNull) => set({ ...one, isNull })} />
   </div>`;
+}
+
+function kindOf(header) {
+  if (header.isNull) return "null";
+  return header.is64 ? "base64" : "value";
 }

@@ -25,11 +25,14 @@ import {
 const EVERY_MS = 1000;
 const RECORDS_MAX = 400;
 
+const ABOUT =
+  "Controllers agree on each change of the cluster by Raft: it is done when most of them have " +
+  "its record.";
+
 export function Quorum() {
   const { data, error } = useGet("/api/quorum", { every: EVERY_MS });
   const quorum = data?.quorum;
-  return html`<${Page} title="Quorum"
-      about="Controllers agree on each change of the cluster by Raft: it is done when most of them have its record.">
+  return html`<${Page} title="Quorum" about=${ABOUT}>
     <${ErrorLine} error=${error} />
     ${!data && !error && html`<${Waiting} />`}
     ${data?.absent && html`<${Note} kind="warn">${data.absent}<//>`}

@@ -25,7 +25,8 @@ export function bytesOf(data) {
   return Uint8Array.from(atob(data.base64), (one) => one.charCodeAt(0));
 }
 
-/** JSON whose whole numbers stay exact, however large; undefined where it is no object and no list. */
+/** JSON whose whole numbers stay exact, however large; undefined where it is no object and no
+ * list. */
 export function jsonOf(data) {
   if (!data || data.text === undefined || data.cut || !/^\s*[[{]/.test(data.text)) return undefined;
   try {

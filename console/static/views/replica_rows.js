@@ -1,5 +1,5 @@
-// The map itself: a row a partition, or, where there are many, a block a topic. Only what is in sight
-// is in the page.
+// The map itself: a row a partition, or, where there are many, a block a topic. Only what is in
+// sight is in the page.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { count, plural } from "../parts/index.js";
@@ -21,6 +21,7 @@ export function Rows({ rows, brokers }) {
   useLayoutEffect(look, [rows.length]);
   const from = Math.min(seen.from, Math.max(0, rows.length - 1));
   const shown = rows.slice(from, seen.to);
+  const below = rows.length - seen.to;
   const columns = brokers.map((one) => one.id);
   // Made once for these rows: scrolling leaves its thousand blocks alone.
   const strip = useMemo(
@@ -58,13 +59,12 @@ export function Rows({ rows, brokers }) {
           ${
             from > 0 &&
             html`<tr aria-hidden="true">
-              <td colspan=${columns.length + 2} class="pad" style=${{ height: `${from * ROW}px` }}></td>
+              <td colspan=${columns.length + 2} class="pad" style=${pad(from)}></td>
             </tr>`
           }
           ${shown.map(
             (one, at) =>
-              html`<tr key=${one.key}
-                  class="${one.topic !== rows[from + at - 1]?.topic ? "first" : ""} ${Date.now() - one.at < FRESH_MS ? "fresh" : ""}">
+              html`<tr key=${one.key} class=${rowClass(one, rows[from + at - 1])}>
                 <th scope="row"><span class="topic">${one.topic}</span>-${one.index}</th>
                 ${columns.map((id) => html`<td>${replica(one, id)}</td>`)}
                 <td class="isr ${one.isr.length < one.replicas.length ? "short" : ""}">
@@ -73,10 +73,9 @@ export function Rows({ rows, brokers }) {
               </tr>`,
           )}
           ${
-            seen.to < rows.length &&
+            below > 0 &&
             html`<tr aria-hidden="true">
-              <td colspan=${columns.length + 2} class="pad"
-                  style=${{ height: `${(rows.length - seen.to) * ROW}px` }}></td>
+              <td colspan=${columns.length + 2} class="pad" style=${pad(below)}></td>
             </tr>`
           }
         </tbody>
@@ -85,22 +84,32 @@ export function Rows({ rows, brokers }) {
   `;
 }
 
+/** The height of rows that are out of sight. */
+function pad(many) {
+  return { height: `${many * ROW}px` };
+}
+
+function rowClass(one, before) {
+  const isFresh = Date.now() - one.at < FRESH_MS;
+  return `${one.topic !== before?.topic ? "first" : ""} ${isFresh ? "fresh" : ""}`;
+}
+
 function replica(one, id) {
   if (!one.replicas.includes(id)) return null;
   const place = one.replicas.indexOf(id) === 0 ? ", preferred" : "";
-  const [kind, word] =
-    one.leader === id
-      ? ["lead", "leader"]
-      : one.offline.includes(id)
-        ? ["off", "offline"]
-        : one.isr.includes(id)
-          ? ["sync", "in sync"]
-          : ["out", "not in sync"];
+  const [kind, word] = stateOf(one, id);
   return html`<i class="rep ${kind}" role="img" aria-label=${`${word}${place}`}
       title=${`${one.key} on ${id}: ${word}${place}`}></i>`;
 }
 
-/** Thousands of partitions: a block a topic, red by how much of it lacks something; click to go there. */
+function stateOf(one, id) {
+  if (one.leader === id) return ["lead", "leader"];
+  if (one.offline.includes(id)) return ["off", "offline"];
+  return one.isr.includes(id) ? ["sync", "in sync"] : ["out", "not in sync"];
+}
+
+/** Thousands of partitions: a block a topic, red by how much of it lacks something; click to go
+ * there. */
 function Strip({ rows, onGo }) {
   const topics = [];
   rows.forEach((one, at) => {
@@ -116,10 +125,14 @@ function Strip({ rows, onGo }) {
   const left = Math.max(0, topics.length - BLOCKS_MAX);
   return html`<div class="topic-strip" role="group" aria-label="Topics">
     ${topics.slice(0, BLOCKS_MAX).map((one) => {
-      const said = `${one.topic}: ${plural(one.many, "partition")}${one.headless ? `, ${one.headless} without a leader` : ""}${one.short ? `, ${one.short} under-replicated` : ""}`;
-      const kind = one.headless ? "off" : one.short ? "out" : "sync";
-      return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${said}
-          aria-label=${said} onClick=${() => onGo(one.at)}></button>`;
+      const said = [`${one.topic}: ${plural(one.many, "partition")}`];
+      if (one.headless) said.push(`${one.headless} without a leader`);
+      if (one.short) said.push(`${one.short} under-replicated`);
+      const words = said.join(", ");
+      const calm = one.short ? "out" : "sync";
+      const kind = one.headless ? "off" : calm;
+      return html`<button type="button" key=${one.topic} class="rep ${kind}" title=${words}
+          aria-label=${words} onClick=${() => onGo(one.at)}></button>`;
     })}
     ${left > 0 && html`<span class="quiet">and ${count(left)} more</span>`}
   </div>`;

@@ -118,9 +118,10 @@ function chosen(state, word, internal, lacking) {
     if (lacking && one.isr.length === one.replicas.length && one.leader >= 0) continue;
     found.push(one);
   }
-  return found.sort((a, b) =>
-    a.topic === b.topic ? a.index - b.index : a.topic < b.topic ? -1 : 1,
-  );
+  return found.sort((a, b) => {
+    if (a.topic === b.topic) return a.index - b.index;
+    return a.topic < b.topic ? -1 : 1;
+  });
 }
 
 function Figures({ counts, brokers }) {
@@ -144,9 +145,10 @@ function Figures({ counts, brokers }) {
 }
 
 function Figure({ label, value, fine, wrong }) {
+  const judged = value ? wrong : fine;
   return html`<${Tile} label=${label}
       value=${html`<span class=${value ? "bad-figure" : ""}>${count(value)}</span>`}
-      below=${value === null ? "not to be seen by this login" : value ? wrong : fine} />`;
+      below=${value === null ? "not to be seen by this login" : judged} />`;
 }
 
 function Legend() {

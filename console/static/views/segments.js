@@ -23,7 +23,8 @@ export function Segments({ params }) {
 }
 
 const ABOUT =
-  "A partition is a log, and a log is a folder of files. Here they are: segments, indexes, batches, records, down to single bytes.";
+  "A partition is a log, and a log is a folder of files. Here they are: segments, indexes, " +
+  "batches, records, down to single bytes.";
 
 function Partitions() {
   const [search, setSearch] = useState("");

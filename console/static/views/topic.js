@@ -5,26 +5,24 @@ import { path, post, useGet } from "../api.js";
 import {
   Badge,
   Button,
-  Check,
+  bytes,
   Confirm,
+  count,
   Empty,
   ErrorLine,
   Field,
   Note,
   Page,
   Panel,
+  rate,
   Table,
   Tabs,
   Text,
   Tile,
   Tiles,
   Waiting,
-  bytes,
-  count,
-  plural,
-  rate,
 } from "../parts/index.js";
-import { pairs } from "./topics.js";
+import { Configs } from "./topic_configs.js";
 
 /** The parts of a topic's page. */
 export function topicTabs(topic) {
@@ -94,6 +92,9 @@ function Figures({ data, recordsRate, bytesRate }) {
   const lacking = data.partitions.filter((one) => one.isr.length < one.replicas.length).length;
   const offline = data.partitions.filter((one) => one.leader === null).length;
   const sum = (name) => data.partitions.reduce((total, one) => total + (one[name] ?? 0), 0);
+  let health = html`<${Badge} kind="good">all replicas in sync<//>`;
+  if (offline) health = html`<${Badge} kind="bad">${offline} offline<//>`;
+  else if (lacking) health = html`<${Badge} kind="warn">${lacking} under-replicated<//>`;
   return html`<${Tiles}>
     <${Tile} label="Records" value=${count(held(data))}
         below=${data.internal ? "a topic of the cluster's own" : "offsets that are held"} />
@@ -101,14 +102,13 @@ function Figures({ data, recordsRate, bytesRate }) {
         below="${bytes(sum("all_bytes"))} with all replicas" />
     <${Tile} label="Written" value=${rate(recordsRate)} unit="records/s"
         below="${bytes(bytesRate)}/s" />
-    <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${
-      offline
-        ? html`<${Badge} kind="bad">${offline} offline<//>`
-        : lacking
-          ? html`<${Badge} kind="warn">${lacking} under-replicated<//>`
-          : html`<${Badge} kind="good">all replicas in sync<//>`
-    } />
+    <${Tile} label="Partitions" value=${count(data.partitions.length)} below=${health} />
   <//>`;
+}
+
+function replicaTitle(one, id) {
+  const lags = one.isr.includes(id) ? "" : ", not in sync";
+  return `broker ${id}${lags}${id === one.leader ? ", leads" : ""}`;
 }
 
 function Partitions({ data, local }) {
@@ -130,9 +130,7 @@ function Partitions({ data, local }) {
             (id) =>
               html`<span
                   class="${one.isr.includes(id) ? "" : "out"} ${id === one.leader ? "leads" : ""}"
-                  title=${`broker ${id}${one.isr.includes(id) ? "" : ", not in sync"}${id === one.leader ? ", leads" : ""}`}>
-                ${id}
-              </span>`,
+                  title=${replicaTitle(one, id)}>${id}</span>`,
           )}
         </span>`,
     },
@@ -186,10 +184,7 @@ function Readers({ topic }) {
       name: "State",
       value: (one) => one.state,
       show: (one) =>
-        html`<${Badge}
-            kind=${one.state === "Stable" ? "good" : one.state === "Empty" ? "" : "warn"}>
-          ${one.state}
-        <//>`,
+        html`<${Badge} kind=${{ Stable: "good", Empty: "" }[one.state] ?? "warn"}>${one.state}<//>`,
     },
     { name: "Partitions", number: true, value: (one) => one.partitions },
     {
@@ -216,102 +211,6 @@ function Readers({ topic }) {
             A consumer without commits is not seen here.
           <//>`} />`
     }
-  <//>`;
-}
-
-function Configs({ topic, writes }) {
-  const { data, error, again } = useGet(path("/api/topics/{}/configs", topic));
-  const [all, setAll] = useState(false);
-  const [editing, setEditing] = useState(null);
-  const rows = (data ?? []).filter((one) => all || one.own);
-  const columns = [
-    {
-      name: "Config",
-      value: (one) => one.name,
-      show: (one) => html`<span class="config-name">${one.name}</span>`,
-    },
-    {
-      name: "Value",
-      value: (one) => one.value,
-      wide: true,
-      show: (one) =>
-        one.value === null
-          ? html`<span class="quiet">not told</span>`
-          : one.value === ""
-            ? html`<span class="quiet">empty</span>`
-            : html`<span class="mono"><${Text} value=${one.value} /></span>`,
-    },
-    {
-      name: "From",
-      value: (one) => one.source,
-      show: (one) => html`<${Badge} plain kind=${one.own ? "info" : ""}>${one.source}<//>`,
-    },
-    ...(writes
-      ? [
-          {
-            name: "",
-            label: "Change",
-            show: (one) =>
-              html`<${Button} kind="plain" label="Change ${one.name}"
-                  onClick=${() => setEditing(one)}>Change<//>`,
-          },
-        ]
-      : []),
-  ];
-  return html`<${Panel} title="Configs" inside=${false} actions=${html`
-    <${Check} label="All, with defaults" checked=${all} onChange=${setAll} />
-    ${
-      writes &&
-      html`<${Button} onClick=${() => setEditing({ name: "", value: "", own: false })}>
-        Set a config
-      <//>`
-    }
-  `}>
-    ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
-    ${
-      data &&
-      html`<${Table} label="Configs" columns=${columns} rows=${rows} id=${(one) => one.name}
-          empty=${html`<${Empty} title="Nothing is set for this topic">
-            It goes by the defaults of the brokers.
-          <//>`} />`
-    }
-    ${
-      editing &&
-      html`<${Change} topic=${topic} config=${editing} all=${data} onClose=${() => setEditing(null)}
-          onDone=${again} />`
-    }
-  <//>`;
-}
-
-function Change({ topic, config, all, onClose, onDone }) {
-  const [text, setText] = useState(config.name ? (config.value ?? "") : "");
-  const [isDefault, setDefault] = useState(false);
-  const known = all.find((one) => one.name === (config.name || text.split("=")[0].trim()));
-  async function change() {
-    const body = isDefault
-      ? { unset: [config.name] }
-      : { set: config.name ? { [config.name]: text } : pairs(text) };
-    await post(path("/api/topics/{}/configs", topic), body);
-    onDone();
-  }
-  return html`<${Confirm} title=${config.name ? `Change ${config.name}` : "Set a config"}
-      action="Change the topic" onConfirm=${change} onClose=${onClose}>
-    ${
-      config.name
-        ? html`<${Field} label="Value">
-            <input value=${text} disabled=${isDefault} spellcheck="false"
-                onInput=${(event) => setText(event.target.value)} />
-          <//>`
-        : html`<${Field} label="KEY=VALUE, one a line">
-            <textarea value=${text} spellcheck="false" placeholder="retention.ms=86400000"
-                onInput=${(event) => setText(event.target.value)}></textarea>
-          <//>`
-    }
-    ${
-      config.own &&
-      html`<${Check} label="Back to the default" checked=${isDefault} onChange=${setDefault} />`
-    }
-    ${known?.documentation && html`<p class="config-about">${known.documentation}</p>`}
   <//>`;
 }
 

@@ -75,13 +75,7 @@ function Cells({ data, raw, owner, active, point, hold }) {
               raw.subarray(start, start + width),
               (byte, at) =>
                 html`<i data-at=${start + at} class=${classOf(owner, start + at, active, data)}>
-                  ${
-                    byte > 32 && byte < 127
-                      ? String.fromCharCode(byte)
-                      : byte === 32
-                        ? "\u00a0"
-                        : "·"
-                  }
+                  ${charOf(byte)}
                 </i>`,
             )}
           </span>
@@ -94,7 +88,18 @@ function classOf(owner, at, active, data) {
   const own = owner[at];
   const begins = at === 0 || owner[at - 1] !== own;
   const ends = at === owner.length - 1 || owner[at + 1] !== own;
-  return `f${own % HUES}${own === active ? " on" : ""}${begins ? " b" : ""}${ends ? " e" : ""}${data.fields[own]?.hidden ? " hid" : ""}`;
+  const marks = [
+    own === active && "on",
+    begins && "b",
+    ends && "e",
+    data.fields[own]?.hidden && "hid",
+  ];
+  return [`f${own % HUES}`, ...marks.filter(Boolean)].join(" ");
+}
+
+function charOf(byte) {
+  if (byte === 32) return "\u00a0";
+  return byte > 32 && byte < 127 ? String.fromCharCode(byte) : "·";
 }
 
 function Fields({ data, active, point, hold, held }) {
@@ -170,18 +175,17 @@ function Told({ field, raw, from, data }) {
   </div>`;
 }
 
+function bitClass({ name, value, raw }) {
+  if (name === "unused") return "idle";
+  return value === "yes" || /[1-9]/.test(raw) ? "set" : "";
+}
+
 function Bits({ bits }) {
   return html`
     <div class="seg-bits">
       ${[...bits].reverse().map(
         (one) =>
-          html`<div key=${one.name} class=${
-            one.name === "unused"
-              ? "idle"
-              : one.value === "yes" || /[1-9]/.test(one.raw)
-                ? "set"
-                : ""
-          } title=${one.note}>
+          html`<div key=${one.name} class=${bitClass(one)} title=${one.note}>
             <code>${one.raw}</code>
             <span>${one.name}</span>
             <b>${one.value || "–"}</b>

@@ -72,9 +72,16 @@ function refusal(log, { kind, value }, segment) {
       ? null
       : "No segment has a timestamp so late: a consumer would begin at the log's end.";
   if (value < log.marks.logStart)
-    return `Offset ${count(value)} is below the log start ${count(log.marks.logStart)}: OFFSET_OUT_OF_RANGE, and the consumer's auto.offset.reset decides.`;
+    return (
+      `Offset ${count(value)} is below the log start ${count(log.marks.logStart)}: ` +
+      "OFFSET_OUT_OF_RANGE, and the consumer's auto.offset.reset decides."
+    );
+  const end = count(log.marks.logEnd);
   if (value >= log.marks.logEnd && log.marks.logEndIsKnown)
-    return `Offset ${count(value)} is not written yet; the log ends before ${count(log.marks.logEnd)}. A Fetch for ${count(log.marks.logEnd)} would wait.`;
+    return (
+      `Offset ${count(value)} is not written yet; the log ends before ${end}. ` +
+      `A Fetch for ${end} would wait.`
+    );
   return segment ? null : "No segment begins at or before it.";
 }
 
@@ -82,6 +89,7 @@ function Steps({ log, segment, found, wanted, turn }) {
   const { batch } = found;
   const what = wanted.kind === "offset" ? count(wanted.value) : time(wanted.value);
   const at = log.segments.findIndex((one) => one.base === segment.base);
+  const more = found.passedCount - found.passed.length;
   const near = log.segments.slice(Math.max(0, at - 2), at + 3);
   const open = () => turn({ segment: segment.base, at: batch.position, record: null, tab: null });
   return html`<ol class="seg-steps">
@@ -141,10 +149,7 @@ function Steps({ log, segment, found, wanted, turn }) {
               <small>${count(one.lastOffset)}</small>
             </i>`,
         )}
-        ${
-          found.passedCount > found.passed.length &&
-          html`<span class="quiet">and ${count(found.passedCount - found.passed.length)} more</span>`
-        }
+        ${more > 0 && html`<span class="quiet">and ${count(more)} more</span>`}
         ${
           batch &&
           html`<i class="hit" style=${{ flexGrow: batch.size }} title="found">
@@ -159,25 +164,7 @@ function Steps({ log, segment, found, wanted, turn }) {
         batch === null
           ? html`<p>Nothing in this segment is so late.</p>`
           : html`
-              <p>
-                ${
-                  wanted.kind === "offset" && !found.exact
-                    ? html`
-                        Offset ${what} is gone: compaction took it, or a marker had it. A Fetch
-                        answers with the next batch.
-                      `
-                    : wanted.kind === "offset"
-                      ? html`
-                          It covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}
-                          . The broker sends whole batches from here on by sendfile, and never looks
-                          inside; the consumer skips what is before ${what}.
-                        `
-                      : html`
-                          The first whose largest timestamp, ${time(batch.maxTimestamp)}, is late
-                          enough; the first such record in it is the answer of ListOffsets.
-                        `
-                }
-              </p>
+              <p>${hit(found, wanted, what)}</p>
               <button type="button" onClick=${open}>
                 Open the batch at byte ${count(batch.position)}
               </button>
@@ -187,24 +174,41 @@ function Steps({ log, segment, found, wanted, turn }) {
   </ol>`;
 }
 
+function hit({ batch, exact }, { kind }, what) {
+  if (kind === "time")
+    return html`
+      The first whose largest timestamp, ${time(batch.maxTimestamp)}, is late enough; the first such
+      record in it is the answer of ListOffsets.
+    `;
+  if (!exact)
+    return html`
+      Offset ${what} is gone: compaction took it, or a marker had it. A Fetch answers with the next
+      batch.
+    `;
+  return html`
+    It covers offsets ${count(batch.baseOffset)} to ${count(batch.lastOffset)}. The broker sends
+    whole batches from here on by sendfile, and never looks inside; the consumer skips what is
+    before ${what}.
+  `;
+}
+
+function probed({ entry, entries, key, compared }, file, show, of) {
+  if (entry)
+    return html`
+      Of ${plural(entries, "entry", "entries")}, the last whose ${of} is at most ${show(key)}; a
+      bisection compares ${compared} of them at most.
+    `;
+  if (entries)
+    return html`
+      All ${count(entries)} entries lie behind it, so the scan begins at the segment's first byte.
+    `;
+  return html`${file} has no entry yet on disk: the scan begins at the segment's first byte.`;
+}
+
 function Probe({ probe, file, show, of, gives }) {
   const { entry } = probe;
   return html`
-    <p>
-      ${
-        entry
-          ? html`
-              Of ${plural(probe.entries, "entry", "entries")}, the last whose ${of} is at
-              most ${show(probe.key)}; a bisection compares ${probe.compared} of them at most.
-            `
-          : probe.entries
-            ? html`
-                All ${count(probe.entries)} entries lie behind it, so the scan begins at the
-                segment's first byte.
-              `
-            : html`${file} has no entry yet on disk: the scan begins at the segment's first byte.`
-      }
-    </p>
+    <p>${probed(probe, file, show, of)}</p>
     ${
       probe.around.length > 0 &&
       html`<table class="seg-probe">

@@ -1,7 +1,7 @@
 // The log as a strip: each segment a box, each cell of it as dark as it is full, marks above.
 
 import { html, useState } from "../../vendor/preact.js";
-import { bytes, count, duration, time } from "../../parts/index.js";
+import { bytes, count, duration } from "../../parts/index.js";
 import { fateOf, left } from "./words.js";
 
 const SCALES = [
@@ -93,17 +93,18 @@ export function Strip({ log, selected, onSelect }) {
 function Box({ box, log, selected, onSelect }) {
   const { segment, width } = box;
   const fate = fateOf(segment.fate, log.now, log);
-  const kind = segment.active
-    ? "active"
-    : fate.kind === "bad"
-      ? "due"
-      : fate.kind === "warn"
-        ? "soon"
-        : "stays";
-  const share = left(segment);
-  const about =
-    `Segment ${segment.base}, ${bytes(segment.size)}, offsets ${segment.base} to ${Math.max(segment.end - 1, segment.base)}` +
-    `${share !== null && log.compaction ? `, ${Math.round(share * 100)} % of the records are left` : ""}, ${segment.active ? "active, " : ""}${fate.text}`;
+  const kind = segment.active ? "active" : ({ bad: "due", warn: "soon" }[fate.kind] ?? "stays");
+  const share = log.compaction ? left(segment) : null;
+  const about = [
+    `Segment ${segment.base}`,
+    bytes(segment.size),
+    `offsets ${segment.base} to ${Math.max(segment.end - 1, segment.base)}`,
+    share !== null && `${Math.round(share * 100)} % of the records are left`,
+    segment.active && "active",
+    fate.text,
+  ]
+    .filter(Boolean)
+    .join(", ");
   return html`<button type="button" class="seg-box ${kind} ${selected ? "chosen" : ""}"
       aria-label=${about} aria-pressed=${selected} title=${about}
       style=${{ flexGrow: Math.max(width, 0.0001), minWidth: `${NARROWEST}px` }}
@@ -210,7 +211,7 @@ function placedMarks(log, boxes) {
     }))
     .sort((one, other) => one.place - other.place)
     .map((one) => {
-      // Labels left of their line, where that is far to the right, must not cover each other either.
+      // Labels left of their line, where that is far to the right, must not cover each other.
       const room = innerWidth < 760 ? 58 : 17;
       const [from, to] =
         one.place > ASIDE ? [one.place - room, one.place] : [one.place, one.place + room];

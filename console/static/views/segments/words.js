@@ -8,7 +8,8 @@ export function address(topic, partition, q, changes) {
     ([, value]) => value !== null && value !== undefined && value !== "",
   );
   const query = new URLSearchParams(pairs);
-  return `#/segments/${encodeURIComponent(topic)}/${encodeURIComponent(partition)}${pairs.length ? `?${query}` : ""}`;
+  const place = `#/segments/${encodeURIComponent(topic)}/${encodeURIComponent(partition)}`;
+  return pairs.length ? `${place}?${query}` : place;
 }
 
 /** The same page again with these parameters, without a new entry in the browser's history. */
@@ -20,7 +21,6 @@ export function turnTo(where) {
 /** What becomes of a segment, in a few words; and how urgent it is. */
 export function fateOf(fate, now, log) {
   if (fate === null) return { text: "not known", kind: "" };
-  const soon = (at) => (at - now < 60_000 ? "bad" : at - now < 3_600_000 ? "warn" : "");
   if (fate.due) {
     const why = {
       "log start": "before the log start",
@@ -31,7 +31,7 @@ export function fateOf(fate, now, log) {
   }
   switch (fate.why) {
     case "time":
-      return { text: `in ${duration(fate.at - now)}`, kind: soon(fate.at), at: fate.at };
+      return { text: `in ${duration(fate.at - now)}`, kind: urgency(fate.at - now), at: fate.at };
     case "size":
       return { text: `after ${bytes(fate.grows)} more`, kind: "" };
     case "high watermark":
@@ -41,6 +41,11 @@ export function fateOf(fate, now, log) {
     default:
       return { text: log.rules.compact ? "compacted, never deleted" : "stays for ever", kind: "" };
   }
+}
+
+function urgency(ms) {
+  if (ms < 60_000) return "bad";
+  return ms < 3_600_000 ? "warn" : "";
 }
 
 /** The reasons at length, for the one who asks why. */
@@ -55,7 +60,8 @@ export function fateAtLength(fate, now, log) {
     );
     if (fate.waitsFor !== null)
       parts.push(
-        `By itself it would go earlier, but segment ${count(fate.waitsFor)} before it has a later timestamp, and segments go oldest first.`,
+        `By itself it would go earlier, but segment ${count(fate.waitsFor)} before it has a ` +
+          "later timestamp, and segments go oldest first.",
       );
   } else if (fate.why === "high watermark")
     parts.push("Nothing goes that is not below the high watermark.");

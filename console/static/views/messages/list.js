@@ -1,0 +1,75 @@
+// A page of records.
+
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { path, useGet } from "../../api.js";
+import { Button, Empty, ErrorLine, Note, Panel, plural, Waiting } from "../../parts/index.js";
+import { Records } from "../record.js";
+
+const PAGE = 50;
+
+export function List({ topic, q, written, ...rest }) {
+  const [cursors, setCursors] = useState([]);
+  const base = {
+    partition: q.partition,
+    from: q.from,
+    order: q.order,
+    uncommitted: q.uncommitted,
+    count: PAGE,
+  };
+  const which = JSON.stringify(base);
+  useEffect(() => setCursors([]), [which]);
+  const { data, error, loading, again } = useGet(
+    path("/api/topics/{}/messages", topic, { ...base, cursor: cursors.at(-1) }),
+  );
+  useEffect(() => {
+    if (written) again();
+  }, [written]); // what one wrote is to be seen
+  const [older, newer] = q.order === "oldest" ? ["Later", "Earlier"] : ["Older", "Newer"];
+  const held = (data?.partitions ?? []).reduce((sum, one) => sum + one.end - one.first, 0);
+  const actions = html`
+    <${Button} disabled=${cursors.length === 0} onClick=${() => setCursors(cursors.slice(0, -1))}>
+      ← ${newer}
+    <//>
+    <${Button} disabled=${!data?.cursor} onClick=${() => {
+      setCursors([...cursors, data.cursor]);
+      scrollTo(0, 0);
+    }}>${older} →<//>
+    <${Button} label="Read again" title="Read again" onClick=${again}>↻<//>
+  `;
+  return html`
+    <${ErrorLine} error=${error} />
+    ${loading && html`<${Waiting} what="Reading" />`}
+    ${
+      data &&
+      html`<${Panel} title=${title(q, data.records.length, held)} inside=${false}
+          actions=${actions}>
+        ${
+          data.partial &&
+          html`<div class="inside">
+            <${Note}>The records are large: this page ends early. “${older}” goes on.<//>
+          </div>`
+        }
+        ${
+          data.records.length === 0
+            ? html`<${Empty} title=${held ? "No records there" : "The topic is empty"}>
+                ${
+                  held
+                    ? "Choose another place or partition."
+                    : html`<code>echo hello | ottla produce ${topic}</code>`
+                }
+              <//>`
+            : html`<${Records} topic=${topic} records=${data.records} uncommitted=${q.uncommitted}
+                  ...${rest} />`
+        }
+      <//>`
+    }
+  `;
+}
+
+function title(q, shown, held) {
+  const of = `of ${plural(held, "offset")}`;
+  const isForward = q.order === "oldest";
+  if (q.from)
+    return `${plural(shown, "record")} ${isForward ? "from there on" : "before that"}, ${of}`;
+  return isForward ? `The oldest ${shown} ${of}` : `The newest ${shown} ${of}`;
+}

@@ -1,0 +1,91 @@
+// Records as they come.
+
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { path, useStream } from "../../api.js";
+import { Badge, Button, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
+import { Records } from "../record.js";
+
+const LIVE_KEPT = 200;
+const SCROLLED = 160;
+
+export function Live({ topic, q, ...rest }) {
+  const [records, setRecords] = useState([]);
+  const [held, setHeld] = useState(false);
+  const [scrolled, setScrolled] = useState(false);
+  const [waiting, setWaiting] = useState(0);
+  const [counts, setCounts] = useState({ seen: 0, dropped: 0 });
+  const buffer = useRef([]);
+  const isPaused = held || scrolled;
+  const paused = useRef(false);
+  paused.current = isPaused;
+  useEffect(() => {
+    const look = () => setScrolled(scrollY > SCROLLED);
+    addEventListener("scroll", look, { passive: true });
+    return () => removeEventListener("scroll", look);
+  }, []);
+  function show() {
+    const fresh = buffer.current.reverse();
+    buffer.current = [];
+    setWaiting(0);
+    if (fresh.length) setRecords((before) => [...fresh, ...before].slice(0, LIVE_KEPT));
+  }
+  useEffect(() => {
+    if (!isPaused) show();
+  }, [isPaused]);
+  const { error, open } = useStream(
+    path("/api/topics/{}/tail", topic, { partition: q.partition, uncommitted: q.uncommitted }),
+    (event) => {
+      let dropped = event.dropped;
+      buffer.current.push(...event.records);
+      if (buffer.current.length > LIVE_KEPT) {
+        dropped += buffer.current.length - LIVE_KEPT;
+        buffer.current.splice(0, buffer.current.length - LIVE_KEPT);
+      }
+      setCounts((before) => ({
+        seen: before.seen + event.records.length,
+        dropped: before.dropped + dropped,
+      }));
+      if (paused.current) setWaiting(buffer.current.length);
+      else show();
+    },
+  );
+  let state = open ? ["good", "live"] : ["", "connecting"];
+  if (error) state = ["bad", "ended"];
+  else if (isPaused) state = ["warn", "paused"];
+  return html`
+    <${ErrorLine} error=${error} />
+    <${Panel} inside=${false} label="Live" title=${html`<span class="row">
+      <${Badge} kind=${state[0]}>${state[1]}<//>
+      <span>${plural(records.length, "record")}</span>
+    </span>`} actions=${html`
+      ${
+        counts.dropped > 0 &&
+        html`<span class="quiet" title="They came faster than a page can show">
+          ${count(counts.dropped)} passed over
+        </span>`
+      }
+      <${Button} pressed=${held} onClick=${() => setHeld(!held)}>${held ? "Go on" : "Pause"}<//>
+      <${Button} onClick=${() => setRecords([])}>Clear<//>
+    `}>
+      ${
+        isPaused &&
+        html`<div class="paused" role="status">
+          ${waiting ? `${plural(waiting, "new record")} waiting` : "Paused"}
+          <${Button} onClick=${() => {
+            setHeld(false);
+            scrollTo(0, 0);
+            setScrolled(false);
+          }}>${waiting ? "Show them" : "Go on"}<//>
+        </div>`
+      }
+      ${
+        records.length === 0
+          ? html`<${Empty} title="Waiting for records">
+              What is written to ${topic} from now on shows up here.
+            <//>`
+          : html`<${Records} topic=${topic} records=${records} uncommitted=${q.uncommitted}
+                ...${rest} />`
+      }
+    <//>
+  `;
+}

@@ -1,0 +1,90 @@
+// A search, and what it has found so far.
+
+import { html, useRef, useState } from "../../vendor/preact.js";
+import { path, useStream } from "../../api.js";
+import { Button, bytes, count, Empty, ErrorLine, Panel, plural } from "../../parts/index.js";
+import { Records } from "../record.js";
+
+const KEPT = 500;
+
+export function Search({ topic, q, ...rest }) {
+  const [stopped, setStopped] = useState(false);
+  const [cursor, setCursor] = useState("");
+  const [found, setFound] = useState([]);
+  const [progress, setProgress] = useState(null);
+  const kept = useRef([]);
+  const before = useRef([]);
+  const query = {
+    q: q.q,
+    regex: q.regex,
+    case: q.case,
+    parts: q.parts,
+    partition: q.partition,
+    uncommitted: q.uncommitted,
+    cursor,
+    order: q.finds === "oldest" ? null : "newest",
+    ...(q.order === "oldest" ? { from: q.from } : { to: q.from }),
+  };
+  const { error, done } = useStream(
+    stopped ? null : path("/api/topics/{}/search", topic, query),
+    (event) => {
+      if (event.scanned === 0 && event.found === 0) kept.current = []; // it begins, perhaps anew
+      if (event.finds) {
+        kept.current = [...kept.current, ...event.finds];
+        setFound([...before.current, ...kept.current]);
+      }
+      setProgress(event);
+    },
+  );
+  const isOver = done || stopped || Boolean(progress?.ended);
+  function more() {
+    before.current = found.slice(-KEPT);
+    kept.current = [];
+    setCursor(progress.cursor);
+  }
+  return html`
+    <${ErrorLine} error=${error} />
+    <${Panel} label="What was found"
+        title=${html`${plural(found.length, "find")} of “<${Quoted} text=${q.q} />”`}
+        inside=${false} actions=${html`
+          ${!isOver && html`<${Button} onClick=${() => setStopped(true)}>Stop<//>`}
+          ${progress?.ended === "full" && html`<${Button} onClick=${more}>Look on<//>`}
+        `}>
+      <div class="inside searched" role="status">
+        <div class="progress"><div style=${{ width: `${percent(progress)}%` }}></div></div>
+        <span class="quiet">${words(progress, isOver, stopped)}</span>
+      </div>
+      ${
+        found.length > 0
+          ? html`<${Records} topic=${topic} records=${found} uncommitted=${q.uncommitted}
+                ...${rest} />`
+          : isOver &&
+            !error &&
+            html`<${Empty} title=${stopped ? "Stopped before anything was found" : "Nothing found"}>
+              Try without case, in all partitions, or from the start.
+            <//>`
+      }
+    <//>
+  `;
+}
+
+function Quoted({ text }) {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+function percent(progress) {
+  if (!progress) return 0;
+  return progress.total ? Math.min(100, (100 * progress.scanned) / progress.total) : 100;
+}
+
+function words(progress, isOver, stopped) {
+  if (!progress) return "Beginning";
+  const done = [
+    `scanned ${count(progress.scanned)} of ${count(progress.total)}`,
+    bytes(progress.bytes),
+    `${progress.seconds.toFixed(1)} s`,
+  ].join(", ");
+  if (progress.ended === "full") return `${done}: enough found for now`;
+  if (stopped) return `${done}: stopped`;
+  return isOver ? `${done}: all of it` : done;
+}

@@ -1,0 +1,196 @@
+// A batch: its header, its records, and the bytes of either.
+
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { path, useGet } from "../../api.js";
+import {
+  bytes,
+  count,
+  Empty,
+  ErrorLine,
+  Note,
+  Table,
+  Text,
+  time,
+  Waiting,
+} from "../../parts/index.js";
+import { HexView } from "./hex.js";
+import { offsets, signs } from "./batch_signs.js";
+import { Control, Meant, Whole } from "./meaning.js";
+
+const RECORDS = 25;
+
+export function Batch({ log, root, at, q, turn }) {
+  const [first, setFirst] = useState(0);
+  const { data, error } = useGet(
+    path(`${root}/batch`, { dir: log.dir, at, first, limit: RECORDS }),
+  );
+  const [last, setLast] = useState(null);
+  if (data !== null && data !== last) setLast(data);
+  const found = data ?? last;
+  const record = q.record === undefined ? null : Number(q.record);
+  const place = useRef(null);
+  useEffect(
+    () => place.current?.scrollIntoView({ block: "nearest", behavior: "smooth" }),
+    [found === null],
+  );
+  if (found === null)
+    return html`
+      <${ErrorLine} error=${error} />
+      ${!error && html`<${Waiting} what="Reading the batch" />`}
+    `;
+  const { batch } = found;
+  const ratio =
+    found.unpacked > 0 && found.codec !== "none"
+      ? (found.unpacked / Math.max(1, batch.size - 61)).toFixed(1)
+      : null;
+  return html`<div class="seg-batch stack" ref=${place}>
+    <div class="spread">
+      <div>
+        <h2>Batch at byte ${count(batch.position)}</h2>
+        <p class="quiet">
+          offsets ${offsets(batch)}, ${bytes(batch.size)}
+          ${ratio ? `, ${found.codec} packs ${bytes(found.unpacked)} ${ratio} times` : ""}
+          ${` · ${batch.timestampType}`}
+        </p>
+      </div>
+      <span class="row">${signs(batch)}</span>
+    </div>
+    <${ErrorLine} error=${error} />
+    ${
+      batch.isvalid === false &&
+      html`<${Note} kind="warn">
+        The CRC-32C does not fit the bytes: the batch is damaged. A broker would not serve it, and a
+        consumer would refuse it.
+      <//>`
+    }
+    <${Bytes} title="The header: 61 bytes" log=${log} root=${root} at=${at} record=${-1} />
+    ${
+      found.codec !== "none" &&
+      html`<p class="seg-packed">
+        <b>${bytes(batch.size - 61)}</b> of ${found.codec} follow. Unpacked, they are these records:
+      </p>`
+    }
+    ${found.damage && html`<${Note} kind="warn">Records: ${found.damage}<//>`}
+    <${Records} found=${found} record=${record}
+        choose=${(number) => turn({ record: number === record ? null : number })} />
+    ${
+      found.count > RECORDS &&
+      html`<div class="row">
+        <button type="button" disabled=${first === 0}
+            onClick=${() => setFirst(Math.max(0, first - RECORDS))}>Before</button>
+        <button type="button" disabled=${first + RECORDS >= found.count}
+            onClick=${() => setFirst(first + RECORDS)}>Next</button>
+        <span class="quiet">
+          records ${count(first)} to ${count(Math.min(first + RECORDS, found.count) - 1)}
+          of ${count(found.count)}
+        </span>
+      </div>`
+    }
+    ${
+      record !== null &&
+      html`<${Bytes} key=${record} title="Record ${count(record)}" log=${log} root=${root} at=${at}
+          record=${record} />`
+    }
+  </div>`;
+}
+
+function Records({ found, record, choose }) {
+  const columns = [
+    {
+      name: "Offset",
+      number: true,
+      value: (one) => one.offset,
+      show: (one) =>
+        html`<button type="button" class="plain seg-base" aria-pressed=${record === one.number}
+            title="See its bytes" onClick=${() => choose(one.number)}>
+          ${count(one.offset)}
+        </button>`,
+    },
+    {
+      name: "Timestamp",
+      value: (one) => one.timestamp,
+      show: (one) => html`<span class="nowrap">${time(one.timestamp)}</span>`,
+    },
+    {
+      name: "Key",
+      wide: true,
+      value: (one) => one.key?.text ?? "",
+      show: (one) => html`<${Meant} value=${one.key} />`,
+    },
+    {
+      name: "Value",
+      wide: true,
+      value: (one) => one.value?.size ?? -1,
+      show: (one) =>
+        one.control
+          ? html`<${Control} control=${one.control} />`
+          : html`<${Meant} value=${one.value} isValue keyed=${one.key !== null} />`,
+    },
+    {
+      name: "Headers",
+      number: true,
+      value: (one) => one.headersCount,
+      show: (one) =>
+        one.headersCount
+          ? html`<span title=${one.headers
+              .map(
+                ([key, value]) =>
+                  `${key?.text ?? "?"}: ${value?.text ?? (value === null ? "null" : "bytes")}`,
+              )
+              .join("\n")}>${count(one.headersCount)}</span>`
+          : html`<span class="quiet">–</span>`,
+    },
+    { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
+  ];
+  const chosen = found.records.find((one) => one.number === record);
+  return html`
+    <div class="seg-sunk">
+      <${Table} label="Records of the batch" columns=${columns} rows=${found.records}
+          id=${(one) => one.number} selected=${record} empty=${html`<${Empty} title="No record">
+            <span>
+              ${
+                found.damage
+                  ? "They cannot be read."
+                  : "Compaction took all of them; the batch still tells the last offset, " +
+                    "and its producer's last sequence."
+              }
+            </span>
+          <//>`} />
+    </div>
+    ${
+      chosen &&
+      !chosen.control &&
+      html`<div class="seg-two seg-record">
+        <div>
+          <h3>Key</h3>
+          <${Whole} value=${chosen.key} />
+          ${
+            chosen.headersCount > 0 &&
+            html`
+              <h3>Headers</h3>
+              <dl class="facts">
+                ${chosen.headers.map(
+                  ([key, value], at) => html`
+                    <dt key=${at} class="mono"><${Text} value=${key?.text ?? "?"} /></dt>
+                    <dd><${Meant} value=${value} /></dd>
+                  `,
+                )}
+              </dl>
+            `
+          }
+        </div>
+        <div><h3>Value</h3><${Whole} value=${chosen.value} /></div>
+      </div>`
+    }
+  `;
+}
+
+function Bytes({ title, log, root, at, record }) {
+  const [from, setFrom] = useState(0);
+  const { data, error } = useGet(path(`${root}/bytes`, { dir: log.dir, at, record, from }));
+  return html`<div class="seg-bytes">
+    <h3>${title}</h3>
+    <${ErrorLine} error=${error} />
+    ${data && html`<${HexView} data=${data} onMore=${setFrom} />`}
+  </div>`;
+}

@@ -1,0 +1,41 @@
+// What a batch is, in a few signs.
+
+import { html } from "../../vendor/preact.js";
+import { Badge, count, time } from "../../parts/index.js";
+
+const EMPTIED =
+  "Compaction took all records; the batch keeps its offsets and its producer's sequence.";
+
+export function offsets(one) {
+  return one.baseOffset === one.lastOffset
+    ? count(one.baseOffset)
+    : html`${count(one.baseOffset)}<span class="quiet"> to </span>${count(one.lastOffset)}`;
+}
+
+export function producer(one) {
+  if (one.producerId < 0) return html`<span class="quiet">–</span>`;
+  return html`<span class="nowrap">
+    ${count(one.producerId)}
+    <span class="quiet">·${one.producerEpoch}</span>
+    ${one.baseSequence >= 0 && html`<span class="quiet"> seq ${count(one.baseSequence)}</span>`}
+  </span>`;
+}
+
+export function signs(one) {
+  return [
+    one.isControl && html`<${Badge} kind="info" plain>control<//>`,
+    one.isTransactional && !one.isControl && html`<${Badge} kind="violet" plain>transaction<//>`,
+    one.deleteHorizonMs !== null &&
+      html`<${Badge} plain title=${`tombstones stay until ${time(one.deleteHorizonMs)}`}>
+        horizon
+      <//>`,
+    one.count === 0 && html`<${Badge} plain title=${EMPTIED}>emptied<//>`,
+    one.isvalid === false && html`<${Badge} kind="bad">CRC wrong<//>`,
+    one.isvalid === true &&
+      html`<span class="seg-ok" title="The CRC-32C is right">
+        ✓<span class="hidden-text">CRC right</span>
+      </span>`,
+    one.isvalid === null &&
+      html`<span class="quiet" title="Too large to be checked in a list: open it">CRC ?</span>`,
+  ];
+}

@@ -1,0 +1,121 @@
+// What lies beside the segments: epochs, producer snapshots, other files.
+
+import { html, useState } from "../../vendor/preact.js";
+import { path, useGet } from "../../api.js";
+import { bytes, count, ErrorLine, Note, Panel, plural, Table } from "../../parts/index.js";
+
+const NOBODY = html`<p class="quiet">No producer with an id had written by then.</p>`;
+
+export function Beside({ log }) {
+  return html`<div class="grid">
+    <${Panel} title="Leader epochs">
+      <${Epochs} epochs=${log.epochs} />
+      <p class="quiet">
+        Each leader writes under an epoch of its own. After a failover a follower asks up to where
+        its epoch reached, and cuts what is beyond.
+      </p>
+    <//>
+    <${Snapshots} log=${log} />
+    <${Panel} title="Other files">
+      ${
+        log.metadataSnapshots.length > 0 &&
+        html`
+          <h3>Snapshots of the metadata</h3>
+          <ul class="seg-list">
+            ${log.metadataSnapshots.map(
+              ([name, size]) => html`<li key=${name}><code>${name}</code> ${bytes(size)}</li>`,
+            )}
+          </ul>
+        `
+      }
+      ${
+        log.leaving.length > 0 &&
+        html`
+          <h3>On their way out, or being written anew</h3>
+          <ul class="seg-list">
+            ${log.leaving.map(
+              ([name, size]) => html`<li key=${name}><code>${name}</code> ${bytes(size)}</li>`,
+            )}
+          </ul>
+        `
+      }
+      <dl class="facts">
+        <dt>partition.metadata</dt>
+        <dd class="mono">${log.topicId ?? "none"}</dd>
+        <dt>Leaving</dt>
+        <dd>${log.leaving.length ? plural(log.leaving.length, "file") : "nothing just now"}</dd>
+      </dl>
+      <p class="quiet">The topic's id tells this topic from an earlier one of the same name.</p>
+    <//>
+  </div>`;
+}
+
+function Epochs({ epochs }) {
+  if (epochs === null) return html`<${Note} kind="warn">leader-epoch-checkpoint is damaged.<//>`;
+  if (epochs.length === 0)
+    return html`<p class="quiet">There is no leader-epoch-checkpoint yet.</p>`;
+  return html`<ol class="seg-epochs">
+    ${epochs.map(
+      (one, at) =>
+        html`<li key=${one.epoch}>
+          <b>epoch ${one.epoch}</b>
+          <span>
+            from offset ${count(one.start)}
+            ${epochs[at + 1] ? ` to ${count(epochs[at + 1].start - 1)}` : " on"}
+          </span>
+        </li>`,
+    )}
+  </ol>`;
+}
+
+function Snapshots({ log }) {
+  const [at, setAt] = useState(null);
+  const asked =
+    at !== null && log.canRead
+      ? path("/api/segments/{}/{}/snapshot", log.topic, log.partition, { dir: log.dir, offset: at })
+      : null;
+  const { data, error } = useGet(asked);
+  return html`<${Panel} title="Producer snapshots">
+    ${
+      log.snapshots.length === 0
+        ? html`<p class="quiet">None yet: one is written when a segment rolls.</p>`
+        : html`<div class="row seg-chips">
+            ${log.snapshots.map(
+              ([offset, size]) =>
+                html`<button key=${offset} type="button" class="plain" disabled=${!log.canRead}
+                    aria-pressed=${at === offset} title=${bytes(size)}
+                    onClick=${() => setAt(at === offset ? null : offset)}>
+                  at ${count(offset)} · ${plural(
+                    Math.max(0, Math.round((size - 10) / 46)),
+                    "producer",
+                  )}
+                </button>`,
+            )}
+          </div>`
+    }
+    <${ErrorLine} error=${at === null ? null : error} />
+    ${
+      at !== null &&
+      data &&
+      (data.damage
+        ? html`<${Note} kind="warn">${data.damage}<//>`
+        : html`<${Table} label="Producers" rows=${data.producers} id=${(one) => one.producerId}
+              columns=${[
+                { name: "Producer", number: true, value: (one) => one.producerId },
+                { name: "Epoch", number: true, value: (one) => one.producerEpoch },
+                { name: "Last sequence", number: true, value: (one) => one.lastSequence },
+                { name: "Last offset", number: true, value: (one) => one.lastOffset },
+                {
+                  name: "Transaction since",
+                  number: true,
+                  value: (one) => one.currentTxnFirstOffset,
+                  show: (one) => one.currentTxnFirstOffset ?? "–",
+                },
+              ]} empty=${NOBODY} />`)
+    }
+    <p class="quiet">
+      What a broker knows of idempotent producers at that offset, so that after a restart it still
+      tells a retry from a new record.
+    </p>
+  <//>`;
+}

@@ -1,0 +1,139 @@
+// A partition's segments as rows, and by which rules they go.
+
+import { html } from "../../vendor/preact.js";
+import { Badge, bytes, count, duration, Panel, Table, time } from "../../parts/index.js";
+import { fateAtLength, fateOf, left } from "./words.js";
+
+export function Fates({ log, chosen, open }) {
+  const columns = [
+    {
+      name: "Base offset",
+      number: true,
+      value: (one) => one.base,
+      show: (one) =>
+        html`<button type="button" class="plain seg-base" aria-pressed=${chosen === one.base}
+            onClick=${() => open(one.base)}>${count(one.base)}</button>`,
+    },
+    {
+      name: "Offsets",
+      number: true,
+      value: (one) => one.end - one.base,
+      show: (one) => count(one.end - one.base),
+    },
+    { name: "Size", number: true, value: (one) => one.size, show: (one) => bytes(one.size) },
+    {
+      name: "From",
+      value: (one) => one.firstTime,
+      show: (one) => html`<span class="nowrap">${time(one.firstTime, { millis: false })}</span>`,
+    },
+    {
+      name: "Span",
+      number: true,
+      value: (one) => one.largestTime - one.firstTime,
+      show: (one) =>
+        one.firstTime >= 0 && one.largestTime >= 0
+          ? duration(Math.max(0, one.largestTime - one.firstTime))
+          : "–",
+    },
+    {
+      name: "Index",
+      number: true,
+      value: (one) => one.density?.perMiB ?? 0,
+      show: (one) => html`<${Density} segment=${one} />`,
+    },
+    ...(log.compaction
+      ? [
+          {
+            name: "Left",
+            number: true,
+            value: (one) => left(one) ?? -1,
+            show: (one) => (left(one) === null ? "…" : share(left(one))),
+          },
+        ]
+      : []),
+    {
+      name: "What becomes of it",
+      value: (one) => one.fate?.at ?? Infinity,
+      show: (one) => html`<${Fate} segment=${one} log=${log} />`,
+    },
+  ];
+  return html`<${Panel} title="Segments, and what becomes of them" inside=${false}>
+    <div class="inside seg-rules"><${Rules} log=${log} /></div>
+    <${Table} label="Segments" columns=${columns} rows=${log.segments} id=${(one) => one.base}
+        selected=${chosen} />
+    ${
+      log.left_out > 0 &&
+      html`<p class="seg-more quiet">
+        The newest ${count(log.segments.length)}; ${count(log.left_out)} older ones are left out.
+      </p>`
+    }
+  <//>`;
+}
+
+export function share(part) {
+  return part > 0 && part < 0.01 ? "under 1 %" : `${Math.round(part * 100)} %`;
+}
+
+function Density({ segment }) {
+  if (segment.offsets === null)
+    return html`<span class="quiet"
+        title="The index of an active segment may still be in the broker's memory.">
+      in memory
+    </span>`;
+  if (segment.density === null) return html`<span class="quiet">none yet</span>`;
+  const between = bytes(segment.density.bytesBetween);
+  return html`<span
+      title="${count(segment.offsets.entries)} entries of 8 bytes, one each ${between}">
+    1 per ${between}
+  </span>`;
+}
+
+function Fate({ segment, log }) {
+  const fate = fateOf(segment.fate, log.now, log);
+  const title = fateAtLength(segment.fate, log.now, log);
+  return html`<span class="row nowrap seg-fate" title=${title}>
+    ${segment.active && html`<${Badge} kind="info">active<//>`}
+    ${
+      fate.kind
+        ? html`<${Badge} kind=${fate.kind}>${fate.text}<//>`
+        : html`<span>${fate.text}</span>`
+    }
+  </span>`;
+}
+
+function Rules({ log }) {
+  const { rules } = log;
+  if (rules.why !== null) return html`<p class="quiet">${rules.why}</p>`;
+  const config = (key, show) => {
+    const found = rules.configs[key];
+    if (!found) return null;
+    let [value] = found;
+    if (value === "-1") value = "no limit";
+    else if (show && !value.startsWith("92233720368")) value = show(Number(value));
+    return html`<span class="seg-config">
+      <code>${key}</code> <b>${value}</b> <span class="quiet">${found[1]}</span>
+    </span>`;
+  };
+  const often =
+    rules.checkInterval === null ? "now and then" : `every ${duration(rules.checkInterval)}`;
+  return html`
+    <p class="seg-configs">
+      ${config("cleanup.policy")}
+      ${rules.delete && [config("retention.ms", duration), config("retention.bytes", bytes)]}
+      ${config("segment.bytes", bytes)} ${config("segment.ms", duration)} ${config(
+        "index.interval.bytes",
+        bytes,
+      )}
+    </p>
+    <p class="quiet">
+      ${
+        rules.delete
+          ? "Whole segments go, the oldest first, the active one too once all its records are " +
+            `old enough. The broker looks ${often}, and files leave the disk ` +
+            `${duration(rules.deleteDelay)} after that.`
+          : "This log is only compacted: the last record of each key stays, and segments are " +
+            "written anew without the others."
+      }
+    </p>
+  `;
+}

@@ -1,0 +1,132 @@
+// A segment's indexes: by offset, by time, and the aborted transactions.
+
+import { html, useState } from "../../vendor/preact.js";
+import { path, useGet } from "../../api.js";
+import { bytes, count, ErrorLine, plural, Table, time } from "../../parts/index.js";
+
+export function Indexes({ log, root, bar }) {
+  return html`
+    <p class="quiet seg-say">
+      An index is small and sparse: about one entry for each index.interval.bytes of batches. A
+      look-up finds the last entry before what it wants by bisection, and scans headers from
+      there. ${
+        bar.active
+          ? "Of the active segment the newest entries may still be in the broker's memory."
+          : ""
+      }
+    </p>
+    <div class="seg-two">
+      <${Index} log=${log} root=${root} kind="offsets" title=".index" facts=${bar.offsets}
+          columns=${["Last offset of a batch", "Position of that batch"]} show=${count}
+          says="offset → position, 8 bytes an entry" />
+      <${Index} log=${log} root=${root} kind="times" title=".timeindex" facts=${bar.times}
+          columns=${["Largest timestamp so far", "Last offset of its batch"]} show=${time}
+          says="timestamp → offset, 12 bytes an entry" />
+    </div>
+    <${Aborted} log=${log} root=${root} bar=${bar} />
+  `;
+}
+
+function Index({ log, root, kind, title, facts, columns, show, says }) {
+  const [first, setFirst] = useState(0);
+  const page = 100;
+  const width = kind === "offsets" ? 8 : 12;
+  const { data, error } = useGet(
+    facts === null ? null : path(`${root}/index`, { dir: log.dir, kind, first, limit: page }),
+  );
+  return html`<section class="seg-index" aria-label=${title}>
+    <div class="spread"><h3 class="mono">${title}</h3><span class="quiet">${says}</span></div>
+    ${
+      facts === null
+        ? html`<p class="quiet">There is no such file yet.</p>`
+        : html`<p class="quiet">
+            ${plural(facts.entries, "entry", "entries")}, ${bytes(facts.size)}
+            ${
+              facts.room > facts.entries
+                ? `, of which ${bytes(facts.size - facts.entries * width)} are room that is not ` +
+                  "used yet"
+                : ""
+            }
+          </p>`
+    }
+    <${ErrorLine} error=${error} />
+    ${
+      data &&
+      html`
+        <${Table} label=${title} rows=${data.entries} id=${(one) => one[0]} columns=${[
+          {
+            name: "#",
+            number: true,
+            show: (one) => html`<span class="quiet">${count(one[0])}</span>`,
+          },
+          { name: columns[0], number: true, show: (one) => show(one[1]) },
+          { name: columns[1], number: true, show: (one) => count(one[2]) },
+        ]} empty=${html`<p class="quiet">No entry.</p>`} />
+        ${
+          data.count > page &&
+          html`<div class="row">
+            <button type="button" disabled=${first === 0}
+                onClick=${() => setFirst(Math.max(0, first - page))}>Before</button>
+            <button type="button" disabled=${first + page >= data.count}
+                onClick=${() => setFirst(first + page)}>Next</button>
+            <span class="quiet">
+              ${count(first)} to ${count(Math.min(first + page, data.count) - 1)} of ${count(
+                data.count,
+              )}
+            </span>
+          </div>`
+        }
+      `
+    }
+  </section>`;
+}
+
+function Aborted({ log, root, bar }) {
+  const { data } = useGet(
+    bar.aborted > 0 && log.canRead ? path(`${root}/aborted`, { dir: log.dir }) : null,
+  );
+  return html`<section>
+    <h3 class="mono">.txnindex</h3>
+    ${
+      bar.aborted === 0
+        ? html`<p class="quiet">
+            No transaction that was aborted ends in this segment
+            ${bar.active ? ", as far as the file tells" : ""}.
+          </p>`
+        : html`<p class="quiet">
+            ${plural(bar.aborted, "aborted transaction")}: what a consumer of committed records
+            skips.
+          </p>`
+    }
+    ${
+      data?.aborted &&
+      html`<${Table} label="Aborted transactions" rows=${data.aborted}
+          id=${(one) => `${one.producerId}-${one.lastOffset}`} columns=${[
+            {
+              name: "Producer",
+              number: true,
+              value: (one) => one.producerId,
+              show: (one) => count(one.producerId),
+            },
+            {
+              name: "First offset",
+              number: true,
+              value: (one) => one.firstOffset,
+              show: (one) => count(one.firstOffset),
+            },
+            {
+              name: "Marker's offset",
+              number: true,
+              value: (one) => one.lastOffset,
+              show: (one) => count(one.lastOffset),
+            },
+            {
+              name: "Last stable offset then",
+              number: true,
+              value: (one) => one.lastStableOffset,
+              show: (one) => count(one.lastStableOffset),
+            },
+          ]} />`
+    }
+  </section>`;
+}

@@ -1,0 +1,62 @@
+// Keys and values, as what they mean: JSON, text, or a marker of the coordinator.
+
+import { html } from "../../vendor/preact.js";
+import { Badge, bytes, JsonTree, Text } from "../../parts/index.js";
+
+/** A key or value at length: as a tree where it is JSON. */
+export function Whole({ value }) {
+  if (value === null) return html`<span class="seg-null">null</span>`;
+  if (value.json !== undefined) return html`<${JsonTree} value=${value.json} open=${4} />`;
+  const text = value.text ?? value.words;
+  if (text === undefined)
+    return html`<span class="quiet">
+      ${bytes(value.size)} that are no text: see the bytes below
+    </span>`;
+  const tree = value.cut ? undefined : parsed(text);
+  return html`
+    ${
+      tree !== undefined
+        ? html`<${JsonTree} value=${tree} open=${3} />`
+        : html`<pre><${Text} value=${text} /></pre>`
+    }
+    ${value.cut && html`<p class="quiet">The first 4 KiB of ${bytes(value.size)}.</p>`}
+  `;
+}
+
+function parsed(text) {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function Control({ control }) {
+  if (control.endTxnMarker)
+    return html`<span class="row nowrap">
+      <${Badge} kind=${control.endTxnMarker === "COMMIT" ? "good" : "bad"}>
+        ${control.endTxnMarker}
+      <//>
+      <span class="quiet">by the coordinator's epoch ${control.coordinatorEpoch}</span>
+    </span>`;
+  return html`<${Badge} kind="info">${control.controlType ?? control.damaged}<//>`;
+}
+
+export function Meant({ value, isValue = false, keyed = false }) {
+  if (value === null)
+    return isValue && keyed
+      ? html`<span class="seg-null" title="In a compacted topic a null value deletes the key">
+          null: a tombstone
+        </span>`
+      : html`<span class="seg-null">null</span>`;
+  if (value.json !== undefined)
+    return html`<code><${Text} value=${JSON.stringify(value.json).slice(0, 300)} /></code>`;
+  if (value.words !== undefined)
+    return html`<code><${Text} value=${value.words.slice(0, 300)} /></code>`;
+  if (value.text !== undefined)
+    return value.size === 0
+      ? html`<span class="quiet">empty</span>`
+      : html`<code><${Text} value=${value.text.slice(0, 300)} /></code>`;
+  return html`<span class="quiet">${bytes(value.size)} that are no text</span>`;
+}

@@ -1,0 +1,51 @@
+// What changes in a partition's folder while it is looked at.
+
+import { useEffect, useRef, useState } from "../../vendor/preact.js";
+import { bytes, count } from "../../parts/index.js";
+
+const NEWS_KEPT = 6;
+
+/** What changed between two looks at the folder: the last of it. */
+export function useNews(log) {
+  const before = useRef(null);
+  const [news, setNews] = useState([]);
+  useEffect(() => {
+    if (log === null) return;
+    const earlier = before.current;
+    before.current = log;
+    if (earlier === null) return;
+    const known = new Map(earlier.segments.map((one) => [one.base, one]));
+    const now = new Map(log.segments.map((one) => [one.base, one]));
+    const found = [];
+    for (const one of log.segments) {
+      const was = known.get(one.base);
+      if (!was) found.push(["good", `rolled: segment ${count(one.base)} is the active one`]);
+      else if (one.fileSize < was.fileSize)
+        found.push([
+          "violet",
+          `segment ${count(one.base)} was compacted: ` +
+            `${bytes(was.fileSize)} to ${bytes(one.fileSize)}`,
+        ]);
+    }
+    for (const one of earlier.segments) {
+      if (!now.has(one.base))
+        found.push([
+          "bad",
+          `segment ${count(one.base)} is gone: ` +
+            (one.end <= log.marks.logStart ? "deleted" : "merged into the one before it"),
+        ]);
+    }
+    if (found.length) {
+      const at = Date.now();
+      setNews((old) =>
+        [
+          ...found
+            .map(([kind, text], number) => ({ kind, text, at, id: `${at}-${number}` }))
+            .reverse(),
+          ...old,
+        ].slice(0, NEWS_KEPT),
+      );
+    }
+  }, [log]);
+  return news;
+}
