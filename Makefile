@@ -18,6 +18,8 @@ CASES ?= 1
 # What each test of make test took; python -m tests.tools.cost_table makes tables of it.
 COSTS := .cache/costs.json
 ARGS ?=
+# JavaScript; .oxfmtrc.json and .oxlintrc.json leave out what was vendored.
+SCRIPTS := console/static
 # As pip does with what it installs: a start then compiles nothing, also where the environment says
 # PYTHONDONTWRITEBYTECODE, which costs it half a second.
 COMPILE = $(BIN)/python -m compileall -q broker client command console controller ground log_format ottla protocol simulation storage testbed
@@ -56,6 +58,8 @@ check-types: $(VENV)/.tests-installed
 check-style: $(VENV)/.tests-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/oxfmt --check $(SCRIPTS)
+	$(BIN)/oxlint --deny-warnings $(SCRIPTS)
 	$(BIN)/python -m protocol.generate --check
 
 # The contracts of imports are among the tests of the architecture.
@@ -91,6 +95,7 @@ docs: $(VENV)/.docs-installed ## the pages of docs/ as a site in build/docs, eve
 format: $(VENV)/.tests-installed ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/oxfmt $(SCRIPTS)
 
 clean: ## remove what was built; the data folder stays
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -112,6 +112,12 @@ def not_shipped() -> list[Path]:
     return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
 
 
+def scripts() -> list[Path]:
+    """Every JavaScript file of ours; what was vendored is left out."""
+    page = ROOT / "console" / "static"
+    return [path for path in sorted(page.rglob("*.js")) if path.parent != page / "vendor"]
+
+
 @cache
 def tree(path: Path) -> ast.Module:
     """The parsed file."""

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import functions, not_shipped, relative, sources
+from tests.architecture.sources import functions, not_shipped, relative, scripts, sources
 
 FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 FUNCTION_LINES_WISHED = 60
 FUNCTIONS_OVER_THE_WISH = 0
+SCRIPT_LINES_MAX = 300
+SCRIPT_COLUMNS_MAX = 100
 
 
 def lines_of(path: Path) -> int:
@@ -55,3 +57,15 @@ def test_no_more_long_functions_than_there_are() -> None:
         if length > FUNCTION_LINES_WISHED
     ]
     assert len(long) <= FUNCTIONS_OVER_THE_WISH, long
+
+
+def test_javascript_is_no_longer_and_no_wider_than_the_rest() -> None:
+    """Its formatter leaves sentences within a template as wide as they are."""
+    assert [relative(path) for path in scripts() if lines_of(path) > SCRIPT_LINES_MAX] == []
+    wide = [
+        f"{relative(path)}:{number}"
+        for path in scripts()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > SCRIPT_COLUMNS_MAX
+    ]
+    assert wide == []

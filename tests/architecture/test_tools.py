@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -25,5 +26,25 @@ from tests.architecture.sources import ROOT
 def test_it_has_nothing_to_say(command: Sequence[str]) -> None:
     found = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["oxfmt", "--check", "console/static"],
+        ["oxlint", "--deny-warnings", "console/static"],
+    ],
+    ids=" ".join,
+)
+def test_the_tools_of_javascript_have_nothing_to_say(command: Sequence[str]) -> None:
+    name, *words = command
+    found = subprocess.run(
+        [Path(sys.executable).with_name(name), *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert found.returncode == 0, found.stdout + found.stderr
