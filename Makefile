@@ -19,7 +19,7 @@ CASES ?= 1
 COSTS := .cache/costs.json
 ARGS ?=
 # JavaScript; .oxfmtrc.json and .oxlintrc.json leave out what was vendored.
-SCRIPTS := console/static
+SCRIPTS := console/static tests/unit/console/static
 # As pip does with what it installs: a start then compiles nothing, also where the environment says
 # PYTHONDONTWRITEBYTECODE, which costs it half a second.
 COMPILE = $(BIN)/python -m compileall -q broker client command console controller ground log_format ottla protocol simulation storage testbed
@@ -64,6 +64,7 @@ check-style: $(VENV)/.tests-installed
 
 # The contracts of imports are among the tests of the architecture.
 check-tests: check-style
+	$(BIN)/deno test --no-check tests/unit/console/static
 	$(PYTEST) -q -n $(JOBS) --cases $(CASES) -m "not java and not spark and not go and not slow" \
 		tests/unit tests/architecture --deselect tests/architecture/test_tools.py $(ARGS)
 

@@ -113,9 +113,10 @@ def not_shipped() -> list[Path]:
 
 
 def scripts() -> list[Path]:
-    """Every JavaScript file of ours; what was vendored is left out."""
-    page = ROOT / "console" / "static"
-    return [path for path in sorted(page.rglob("*.js")) if path.parent != page / "vendor"]
+    """Every JavaScript file of ours, with its tests; what was vendored is left out."""
+    folders = [ROOT / "console" / "static", ROOT / "tests" / "unit" / "console" / "static"]
+    found = [path for folder in folders for path in sorted(folder.rglob("*.js"))]
+    return [path for path in found if path.parent.name != "vendor"]
 
 
 @cache

@@ -11,6 +11,8 @@ import pytest
 
 from tests.architecture.sources import ROOT
 
+SCRIPTS = ("console/static", "tests/unit/console/static")
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
@@ -33,8 +35,9 @@ def test_it_has_nothing_to_say(command: Sequence[str]) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["oxfmt", "--check", "console/static"],
-        ["oxlint", "--deny-warnings", "console/static"],
+        ["oxfmt", "--check", *SCRIPTS],
+        ["oxlint", "--deny-warnings", *SCRIPTS],
+        ["deno", "test", "--no-check", "tests/unit/console/static"],
     ],
     ids=" ".join,
 )

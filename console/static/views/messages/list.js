@@ -2,7 +2,8 @@
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
-import { Button, Empty, ErrorLine, Note, Panel, plural, Waiting } from "../../parts/index.js";
+import { Button, Empty, ErrorLine, Note, Panel, Waiting } from "../../parts/index.js";
+import { title } from "./query.js";
 import { Records } from "../record.js";
 
 const PAGE = 50;
@@ -64,12 +65,4 @@ export function List({ topic, q, written, ...rest }) {
       <//>`
     }
   `;
-}
-
-function title(q, shown, held) {
-  const of = `of ${plural(held, "offset")}`;
-  const isForward = q.order === "oldest";
-  if (q.from)
-    return `${plural(shown, "record")} ${isForward ? "from there on" : "before that"}, ${of}`;
-  return isForward ? `The oldest ${shown} ${of}` : `The newest ${shown} ${of}`;
 }

@@ -1,5 +1,7 @@
 // What the form of the messages says, as a query of the address, and back.
 
+import { plural } from "../../parts/words.js";
+
 export const PLACES = [
   ["newest", "Newest"],
   ["oldest", "Oldest"],
@@ -71,4 +73,13 @@ function fromOf({ place, offset, moment }) {
   if (place === "offset") return offset === "" ? null : offset;
   if (place === "time") return moment === "" ? null : `@${new Date(moment).getTime()}`;
   return /^\d/.test(place) ? `@${place}` : null;
+}
+
+/** What a page of records is, of `held` offsets. */
+export function title(q, shown, held) {
+  const of = `of ${plural(held, "offset")}`;
+  const isForward = q.order === "oldest";
+  if (q.from)
+    return `${plural(shown, "record")} ${isForward ? "from there on" : "before that"}, ${of}`;
+  return isForward ? `The oldest ${shown} ${of}` : `The newest ${shown} ${of}`;
 }

@@ -25,8 +25,6 @@ const MARKS = [
   ["logEnd", "log end", "The offset that the next record will have."],
 ];
 const NARROWEST = 10;
-// Labels of marks beyond this percentage of the width stand left of their line.
-const ASIDE = innerWidth < 760 ? 42 : 70;
 
 export function Strip({ log, selected, onSelect }) {
   const [scale, setScale] = useState("size");
@@ -51,7 +49,7 @@ export function Strip({ log, selected, onSelect }) {
           ${marks.map(
             (one) =>
               html`<div key=${one.name}
-                  class="seg-mark ${one.id} ${one.place > ASIDE ? "toleft" : ""}"
+                  class="seg-mark ${one.id} ${one.isAside ? "toleft" : ""}"
                   style=${{ left: `${one.place}%`, top: `${one.row * 20}px` }} title=${one.note}>
                 <span>${one.name} <b>${count(one.offset)}</b></span>
               </div>`,
@@ -200,6 +198,7 @@ function placeOf(offset, boxes) {
 
 function placedMarks(log, boxes) {
   if (boxes.length === 0) return [];
+  const isNarrow = innerWidth < 760;
   const ends = [];
   return MARKS.filter(([id]) => log.marks[id] !== null && log.marks[id] !== undefined)
     .map(([id, name, note]) => ({
@@ -211,14 +210,14 @@ function placedMarks(log, boxes) {
     }))
     .sort((one, other) => one.place - other.place)
     .map((one) => {
-      // Labels left of their line, where that is far to the right, must not cover each other.
-      const room = innerWidth < 760 ? 58 : 17;
-      const [from, to] =
-        one.place > ASIDE ? [one.place - room, one.place] : [one.place, one.place + room];
+      // Labels stand left of their line where that is far to the right; none covers another.
+      const isAside = one.place > (isNarrow ? 42 : 70);
+      const room = isNarrow ? 58 : 17;
+      const [from, to] = isAside ? [one.place - room, one.place] : [one.place, one.place + room];
       let row = ends.findIndex((taken) => taken.every(([low, high]) => to <= low || from >= high));
       if (row < 0) row = ends.push([]) - 1;
       ends[row].push([from, to]);
-      return { ...one, row };
+      return { ...one, isAside, row };
     });
 }
 

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { path } from "../../../../console/static/api.js";
+import { found } from "../../../../console/static/routes.js";
+import { Messages } from "../../../../console/static/views/messages.js";
+import { Overview } from "../../../../console/static/views/overview.js";
+import { address } from "../../../../console/static/views/segments/words.js";
+
+test("a path has its parameters encoded, and a query without what is not there", () => {
+  assert.equal(path("/api/topics"), "/api/topics");
+  assert.equal(path("/api/topics/{}", "a/b?"), "/api/topics/a%2Fb%3F");
+  const query = { from: 0, q: "a b", cursor: null, parts: "", to: undefined };
+  assert.equal(
+    path("/api/topics/{}/messages/{}", "t", 3, query),
+    "/api/topics/t/messages/3?from=0&q=a+b",
+  );
+});
+
+test("an address finds its view", () => {
+  assert.equal(found("").view, Overview);
+  assert.equal(found("#/").view, Overview);
+  const { view, params } = found("#/topics/a%2Fb/messages?from=3&order=oldest");
+  assert.equal(view, Messages);
+  assert.deepEqual(params, { topic: "a/b", q: { from: "3", order: "oldest" } });
+});
+
+test("a query does not make another page of it", () => {
+  assert.equal(found("#/topics/t?q=1").key, found("#/topics/t?q=2").key);
+  assert.notEqual(found("#/topics/t").key, found("#/topics/u").key);
+});
+
+test("there is no view for what is no address", () => {
+  for (const hash of ["#/nothing", "#/topics/t/messages/more", "#/topics/%E0%A4%A", "#/topics/"])
+    assert.equal(found(hash).view, null);
+});
+
+test("the address of a segment keeps what is not changed", () => {
+  const q = { dir: "1", segment: "0", tab: "index" };
+  assert.equal(
+    address("a/b", 2, q, { tab: null, at: 61 }),
+    "#/segments/a%2Fb/2?dir=1&segment=0&at=61",
+  );
+  assert.equal(address("t", 0, {}, {}), "#/segments/t/0");
+});

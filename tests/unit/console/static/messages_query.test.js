@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { formOf, queryOf, title } from "../../../../console/static/views/messages/query.js";
+
+/** A query without what the address leaves out. */
+function asked(form) {
+  return Object.fromEntries(
+    Object.entries(queryOf(form)).filter(([, value]) => value !== null && value !== ""),
+  );
+}
+
+test("an address without a query shows the newest", () => {
+  const form = formOf({});
+  assert.equal(form.place, "newest");
+  assert.deepEqual(asked(form), {});
+});
+
+for (const q of [
+  { order: "oldest" },
+  { from: "17", order: "oldest" },
+  { from: "17", order: "newest" },
+  { from: "@5m", order: "oldest" },
+  { partition: "3", order: "oldest" },
+  { q: "error", regex: "1", case: "1", parts: "key", finds: "oldest" },
+  { live: "1", partition: "2" },
+  { uncommitted: "1" },
+])
+  test(`the form says what the address said: ${new URLSearchParams(q)}`, () => {
+    const again = asked(formOf(q));
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(again).map(([key, value]) => [key, String(value)])),
+      q,
+    );
+  });
+
+test("a moment stays the same in every zone", () => {
+  const at = new Date(2026, 5, 1, 12, 30, 15).getTime();
+  const form = formOf({ from: `@${at}`, order: "oldest" });
+  assert.equal(form.place, "time");
+  assert.equal(form.moment, "2026-06-01T12:30:15");
+  assert.equal(queryOf(form).from, `@${at}`);
+});
+
+test("a moment that is none is left out", () => {
+  const form = formOf({ from: "@never", order: "oldest" });
+  assert.deepEqual([form.place, form.moment], ["time", ""]);
+  assert.equal(queryOf(form).from, null);
+});
+
+test("a live view searches nothing", () => {
+  const query = queryOf({ ...formOf({ q: "error", regex: "1" }), live: true });
+  assert.equal(query.q, null);
+  assert.ok(!("regex" in query));
+});
+
+test("a page says which records it has", () => {
+  assert.equal(title({}, 50, 1234), "The newest 50 of 1,234 offsets");
+  assert.equal(title({ order: "oldest" }, 1, 1), "The oldest 1 of 1 offset");
+  const from = "17";
+  assert.equal(title({ from, order: "oldest" }, 2, 9), "2 records from there on, of 9 offsets");
+  assert.equal(title({ from }, 1, 9), "1 record before that, of 9 offsets");
+});

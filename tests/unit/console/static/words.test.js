@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  ago,
+  bytes,
+  count,
+  duration,
+  plural,
+  rate,
+  time,
+} from "../../../../console/static/parts/words.js";
+
+const MISSING = [null, undefined];
+
+test("what is not known is a dash", () => {
+  for (const say of [ago, bytes, count, duration, rate, time])
+    assert.deepEqual(MISSING.map(say), ["–", "–"]);
+});
+
+test("counts have their thousands apart", () => {
+  assert.deepEqual([0, 999, 1234567, -1000].map(count), ["0", "999", "1,234,567", "-1,000"]);
+});
+
+test("bytes have three digits and a unit", () => {
+  const sizes = [0, 1023, 1024, 12_345, 123_456, 1024 ** 3, 5000 * 1024 ** 4];
+  const said = ["0 B", "1,023 B", "1 KiB", "12.1 KiB", "121 KiB", "1 GiB", "5,000 TiB"];
+  assert.deepEqual(sizes.map(bytes), said);
+});
+
+test("rates shrink to thousands and millions", () => {
+  const said = ["0.50", "12", "12.3", "12.3 k", "4 M"];
+  assert.deepEqual([0.5, 12, 12.34, 12_345.6, 4e6].map(rate), said);
+});
+
+test("a time has a day and milliseconds where they are wanted", () => {
+  const at = new Date(2026, 10, 27, 1, 2, 3, 4).getTime();
+  assert.equal(time(at), "2026-11-27 01:02:03.004");
+  assert.equal(time(at, { millis: false }), "2026-11-27 01:02:03");
+  assert.equal(time(at, { day: false, millis: false }), "01:02:03");
+  assert.equal(time(-1), "–");
+  assert.equal(time(9e15), "9000000000000000");
+});
+
+test("a duration has two units at most", () => {
+  const said = {
+    0.25: "0.25 ms",
+    12.4: "12 ms",
+    1500: "1.5 s",
+    45_000: "45 s",
+    60_000: "1 min",
+    200_000: "3 min 20 s",
+    3_600_000: "1 h",
+    5_400_000: "1 h 30 min",
+    604_800_000: "7 d",
+    612_000_000: "7 d 2 h",
+  };
+  for (const [ms, words] of Object.entries(said)) assert.equal(duration(Number(ms)), words);
+});
+
+test("how long ago that was", () => {
+  assert.equal(ago(Date.now()), "just now");
+  assert.equal(ago(Date.now() - 125_500), "2 min ago");
+  assert.equal(ago(Date.now() + 3_599_999), "in 59 min 59 s");
+});
+
+test("one is not many", () => {
+  assert.equal(plural(1, "record"), "1 record");
+  assert.equal(plural(0, "record"), "0 records");
+  assert.equal(plural(2000, "batch", "batches"), "2,000 batches");
+});
