@@ -61,6 +61,7 @@ check-style: $(VENV)/.tests-installed
 	$(BIN)/oxfmt --check $(SCRIPTS)
 	$(BIN)/oxlint --deny-warnings $(SCRIPTS)
 	$(BIN)/python -m protocol.generate --check
+	$(BIN)/python -m tests.tools.answer_types --check
 
 # The contracts of imports are among the tests of the architecture.
 check-tests: check-style

@@ -32,6 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from broker.config.start_error import StartError
 from client.refusals import Refused
+from console.answers import to_json
 from console.endpoints import (
     STATIC,
     Ask,
@@ -120,7 +121,7 @@ class _Answering:
             found = answer(self._console, ask)  # a kept connection's broker may have died
         if isinstance(found, Download):
             return _file(found)
-        return JSONResponse(found)
+        return _Json(found)
 
     def _stream(self, values: Iterator[object]) -> Response:
         if self._streams.is_full:
@@ -167,6 +168,13 @@ def _file(found: Download) -> Response:
 
 async def _no_such_path(request: Request) -> Response:
     return JSONResponse({"error": f"the console has no {request.url.path}"}, 404)
+
+
+class _Json(JSONResponse):
+    """An answer of an endpoint."""
+
+    def render(self, content: object) -> bytes:
+        return to_json(content).encode()
 
 
 class _Page(StaticFiles):

@@ -124,7 +124,7 @@ class Download:
 
 
 Answer = Callable[[Console, Ask], object]
-"""Gives what `json.dumps` takes, or a Download."""
+"""Gives a dataclass of `answers`, or a Download."""
 Events = Callable[[Console, Ask], Iterator[object]]
 """Gives one event after the other; None where nothing came for a second."""
 

@@ -7,11 +7,12 @@ part of the HTML standard.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import anyio
 from anyio import CapacityLimiter, to_thread
+
+from console.answers import to_json
 
 STREAMS_MAX = 32
 HEARTBEAT = b": still here\n\n"
@@ -57,7 +58,7 @@ class Streams:
 def event(value: object, name: str | None = None) -> bytes:
     """One, as it goes over the wire."""
     head = "" if name is None else f"event: {name}\n"
-    return f"{head}data: {json.dumps(value, separators=(',', ':'))}\n\n".encode()
+    return f"{head}data: {to_json(value)}\n\n".encode()
 
 
 def _next(values: Iterator[object]) -> object:

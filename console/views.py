@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from console.access import endpoints as access
 from console.configs import endpoints as configs
@@ -17,14 +18,19 @@ from console.segments import endpoints as segments
 from console.topics import endpoints as topics
 
 
-def _about(console: Console, _ask: Ask) -> object:
+@dataclass(frozen=True, slots=True)
+class About:
     """What the page needs to know of the console itself."""
+
+    bootstrap: str
+    writes: bool
+    local: list[str]
+
+
+def _about(console: Console, _ask: Ask) -> About:
     options = console.options
-    return {
-        "bootstrap": options.bootstrap_server,
-        "writes": options.allow_writes,
-        "local": [str(one) for one in options.data],
-    }
+    local = [str(one) for one in options.data]
+    return About(options.bootstrap_server, options.allow_writes, local)
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

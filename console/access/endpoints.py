@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from client.access.acls import Filter, Row, add, find, remove, row
 from client.access.users import Credential, credentials, delete, set_password
@@ -15,7 +16,7 @@ from client.cluster import Cluster
 from client.configs.quotas import Listed, alter, called
 from client.configs.quotas import listed as quotas_of
 from client.refusals import Refused, why
-from console.access.forms import acl_of, choices, password_of, quota_of, user_of
+from console.access.forms import AccessChoices, acl_of, choices, password_of, quota_of, user_of
 from console.endpoints import Ask, Console, get, post
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -30,14 +31,52 @@ Found = Sequence[Sequence[object]]
 Part = tuple[str, ApiKey, Sequence[str], Callable[[Cluster], Found]]
 
 
-def _show(console: Console, ask: Ask) -> object:
-    """Each part: `{"columns", "rows", "count"}`, or `{"absent": why}`; `q`: rows with that word."""
+@dataclass(frozen=True, slots=True)
+class AccessRows:
+    """A part that may be seen: so many rows have the word, of so many."""
+
+    columns: Sequence[str]
+    rows: Found
+    count: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoAccessRows:
+    """A part that cannot be seen, and why."""
+
+    absent: str
+
+
+AccessPart = AccessRows | NoAccessRows
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may log in and do what."""
+
+    users: AccessPart
+    acls: AccessPart
+    quotas: AccessPart
+    tokens: AccessPart
+    choices: AccessChoices
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done, in a sentence."""
+
+    done: str
+
+
+def _show(console: Console, ask: Ask) -> Access:
+    """Return each part; `q`: rows with that word."""
     word = ask.text("q", "").lower()
     with console.cluster() as cluster:
         parts = {
             name: _part(cluster, key, columns, rows, word) for name, key, columns, rows in PARTS
         }
-    return {**parts, "choices": choices()}
+    return Access(**parts, choices=choices())
 
 
 def _part(
@@ -46,15 +85,15 @@ def _part(
     columns: Sequence[str],
     rows_of: Callable[[Cluster], Found],
     word: str,
-) -> dict[str, object]:
+) -> AccessPart:
     if not cluster.serves(key):
-        return {"absent": "this cluster does not serve them"}
+        return NoAccessRows("this cluster does not serve them")
     try:
         found = rows_of(cluster)
     except Refused as error:
-        return {"absent": str(error)}
+        return NoAccessRows(str(error))
     wanted = [one for one in found if not word or _has(one, word)]
-    return {"columns": columns, "rows": wanted[:ROWS_MAX], "count": len(wanted), "of": len(found)}
+    return AccessRows(columns, wanted[:ROWS_MAX], len(wanted), len(found))
 
 
 def _has(row: Sequence[object], word: str) -> bool:
@@ -115,7 +154,7 @@ PARTS: tuple[Part, ...] = (
 # --- changes -------------------------------------------------------------------------------------
 
 
-def _set_user(console: Console, ask: Ask) -> object:
+def _set_user(console: Console, ask: Ask) -> Done:
     wanted = password_of(ask.body)
     with console.cluster() as cluster:
         set_password(
@@ -126,37 +165,37 @@ def _set_user(console: Console, ask: Ask) -> object:
             wanted.password,
             os.urandom,
         )
-    return {"done": f"user {wanted.user} can log in by {wanted.mechanism.mechanism_name}"}
+    return Done(f"user {wanted.user} can log in by {wanted.mechanism.mechanism_name}")
 
 
-def _remove_user(console: Console, ask: Ask) -> object:
+def _remove_user(console: Console, ask: Ask) -> Done:
     user, mechanism = user_of(ask.body)
     with console.cluster() as cluster:
         delete(cluster.call, user, mechanism)
-    return {"done": f"user {user} can no longer log in by {mechanism.mechanism_name}"}
+    return Done(f"user {user} can no longer log in by {mechanism.mechanism_name}")
 
 
-def _add_acl(console: Console, ask: Ask) -> object:
+def _add_acl(console: Console, ask: Ask) -> Done:
     acl = acl_of(ask.body)
     with console.cluster() as cluster:
         add(cluster.call, [acl])
-    return {"done": f"added: {acl}"}
+    return Done(f"added: {acl}")
 
 
-def _remove_acl(console: Console, ask: Ask) -> object:
+def _remove_acl(console: Console, ask: Ask) -> Done:
     acl = acl_of(ask.body)
     with console.cluster() as cluster:
         gone = remove(cluster.call, [Filter(*acl)])
     if not gone:
         raise Refused("no ACL is just so: it was removed already")
-    return {"done": f"removed: {'; '.join(map(str, gone))}"}
+    return Done(f"removed: {'; '.join(map(str, gone))}")
 
 
-def _set_quotas(console: Console, ask: Ask) -> object:
+def _set_quotas(console: Console, ask: Ask) -> Done:
     entity, rates, removed = quota_of(ask.body)
     with console.cluster() as cluster:
         alter(cluster, entity, rates, removed)
-    return {"done": f"{called(entity)}: {', '.join([*rates, *removed])} changed"}
+    return Done(f"{called(entity)}: {', '.join([*rates, *removed])} changed")
 
 
 ENDPOINTS = (

@@ -7,6 +7,7 @@ Pure. Follows KIP-140 and KIP-290 for which operations a resource knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from broker.config.start_error import StartError
@@ -40,19 +41,30 @@ class NewPassword(NamedTuple):
     password: str
 
 
-def choices() -> dict[str, object]:
-    """What there is to choose from."""
+@dataclass(frozen=True, slots=True)
+class AccessChoices:
+    """What there is to choose from: operations by resource, and the bounds of iterations."""
+
+    operations: dict[str, list[str]]
+    patterns: list[str]
+    permissions: list[str]
+    mechanisms: list[str]
+    iterations: tuple[int, int]
+
+
+def choices() -> AccessChoices:
+    """Return what a form offers."""
     operations = {
         name: ["ALL", *(one.name for one in OPERATIONS_OF[resource])]
         for name, resource in RESOURCES.items()
     }
-    return {
-        "operations": operations,
-        "patterns": list(PATTERNS),
-        "permissions": list(PERMISSIONS),
-        "mechanisms": list(SCRAM_MECHANISMS),
-        "iterations": [ITERATIONS_MIN, ITERATIONS_MAX],
-    }
+    return AccessChoices(
+        operations=operations,
+        patterns=list(PATTERNS),
+        permissions=list(PERMISSIONS),
+        mechanisms=list(SCRAM_MECHANISMS),
+        iterations=(ITERATIONS_MIN, ITERATIONS_MAX),
+    )
 
 
 def acl_of(body: object) -> Acl:

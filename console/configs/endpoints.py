@@ -6,6 +6,7 @@ A change is sent to be checked first; the page shows what the cluster says, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from client.configs.settings import (
     BROKER,
@@ -20,15 +21,43 @@ from client.configs.settings import (
 )
 from client.groups.groups import listed
 from client.refusals import Refused
-from console.configs.rows import rows
+from console.answers import JSON_NAME
+from console.configs.rows import ConfigRow, rows
 from console.endpoints import Ask, BadAsk, Console, get, post
 
 KINDS = {"topic": TOPIC, "broker": BROKER, "group": GROUP, "client-metrics": CLIENT_METRICS}
 ALL_BROKERS = "all"
 
 
-def _resources(console: Console, _ask: Ask) -> object:
+@dataclass(frozen=True, slots=True)
+class ConfigResources:
     """The names of what has configs, by kind; of a kind that is not to be had, why."""
+
+    broker: list[str]
+    topic: list[str]
+    group: list[str]
+    client_metrics: list[str] = field(metadata={JSON_NAME: "client-metrics"})
+    absent: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Configs:
+    """All configs of one resource."""
+
+    kind: str
+    name: str
+    rows: list[ConfigRow]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedConfigs:
+    """Whether they were changed; else they were only looked at, and may be."""
+
+    changed: bool
+    resource: str
+
+
+def _resources(console: Console, _ask: Ask) -> ConfigResources:
     absent: dict[str, str] = {}
     with console.cluster() as cluster:
         answer = cluster.metadata(None)
@@ -43,26 +72,26 @@ def _resources(console: Console, _ask: Ask) -> object:
             metrics, absent["client-metrics"] = [], str(error)
     if metrics is None:
         absent["client-metrics"] = "this cluster does not serve client metrics"
-    return {
-        "broker": [ALL_BROKERS, *brokers],
-        "topic": sorted(one.name or "" for one in answer.topics),
-        "group": groups,
-        "client-metrics": metrics or [],
-        "absent": absent,
-    }
+    return ConfigResources(
+        broker=[ALL_BROKERS, *brokers],
+        topic=sorted(one.name or "" for one in answer.topics),
+        group=groups,
+        client_metrics=metrics or [],
+        absent=absent,
+    )
 
 
-def _show(console: Console, ask: Ask) -> object:
+def _show(console: Console, ask: Ask) -> Configs:
     """All configs of one resource. A kind that the cluster is too old for is told in words."""
     resource = _resource(ask.text("kind"), ask.text("name"))
     with console.cluster() as cluster:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         found = configs_of(cluster, resource, with_documentation=True)
-    return {"kind": ask.text("kind"), "name": ask.text("name"), "rows": rows(resource.kind, found)}
+    return Configs(ask.text("kind"), ask.text("name"), rows(resource.kind, found))
 
 
-def _change(console: Console, ask: Ask) -> object:
+def _change(console: Console, ask: Ask) -> ChangedConfigs:
     """`{"kind", "name", "set": {key: value}, "unset": [key], "execute": false}`."""
     body = ask.body if isinstance(ask.body, dict) else {}
     resource = _resource(str(body.get("kind", "")), str(body.get("name", "")))
@@ -73,7 +102,7 @@ def _change(console: Console, ask: Ask) -> object:
         if resource.kind == TOPIC:
             cluster.topics([resource.name])
         alter_configs(cluster, resource, values, removed, dry_run=not execute)
-    return {"changed": execute, "resource": str(resource)}
+    return ChangedConfigs(execute, str(resource))
 
 
 def _values(body: Mapping[str, object]) -> dict[str, str]:

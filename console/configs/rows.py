@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import unescape
 
 from broker.config.documentation import config_documentation
@@ -33,33 +34,58 @@ VALUE_CHARACTERS_MAX = 4096
 _TAG = re.compile(r"<(/?[a-zA-Z]+)(?:\s[^<>]*)?/?>")
 
 
-def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[dict[str, object]]:
+@dataclass(frozen=True, slots=True)
+class ConfigSynonym:
+    """What a config would be without what overrides it."""
+
+    key: str
+    value: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRow:
+    """A config; `by_ottla`: the words about it are Ottla's own."""
+
+    key: str
+    value: str | None
+    secret: bool
+    source: str
+    is_default: bool
+    read_only: bool
+    type: str
+    documentation: str | None
+    by_ottla: bool
+    synonyms: list[ConfigSynonym]
+
+
+def rows(kind: int, found: Sequence[DescribeConfigsResourceResult]) -> list[ConfigRow]:
     """One for each config, in the order given."""
     return [_row(kind, one) for one in found]
 
 
-def _row(kind: int, one: DescribeConfigsResourceResult) -> dict[str, object]:
+def _row(kind: int, one: DescribeConfigsResourceResult) -> ConfigRow:
     secret = one.is_sensitive or one.config_type == _PASSWORD or _is_secret(kind, one.name)
     meaning = plain_text(one.documentation or "") or config_documentation(kind, one.name)
-    return {
-        "key": one.name,
-        "value": None if secret else _cut(one.value),
-        "secret": secret,
-        "source": SOURCES.get(one.config_source, str(one.config_source)),
-        "is_default": one.config_source == _DEFAULT,
-        "read_only": one.read_only,
-        "type": TYPES.get(one.config_type, "unknown"),
-        "documentation": meaning,
-        "by_ottla": bool(meaning) and not one.documentation,
-        "synonyms": [
-            {
-                "key": each.name,
-                "value": None if secret or _is_secret(kind, each.name) else _cut(each.value),
-                "source": SOURCES.get(each.source, str(each.source)),
-            }
+    return ConfigRow(
+        key=one.name,
+        value=None if secret else _cut(one.value),
+        secret=secret,
+        source=SOURCES.get(one.config_source, str(one.config_source)),
+        is_default=one.config_source == _DEFAULT,
+        read_only=one.read_only,
+        type=TYPES.get(one.config_type, "unknown"),
+        documentation=meaning,
+        by_ottla=bool(meaning) and not one.documentation,
+        synonyms=[
+            ConfigSynonym(
+                key=each.name,
+                value=None if secret or _is_secret(kind, each.name) else _cut(each.value),
+                source=SOURCES.get(each.source, str(each.source)),
+            )
             for each in one.synonyms
         ],
-    }
+    )
 
 
 def plain_text(documentation: str) -> str:

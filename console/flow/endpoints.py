@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from broker.config.start_error import StartError
 from console.endpoints import Ask, Console, get, post, stream, wall_ms
 from console.flow import sending, trace_reader
 from console.flow.trace_reader import HOW_TO, NoTraces, Told
-from console.flow.traces import CopiesWanted, seen_traces
+from console.flow.traces import CopiesWanted, Json, seen_traces
 from console.segments.endpoints import SegmentsView
 from controller.metadata.topic_names import is_internal
 
@@ -62,6 +63,49 @@ class FlowView:
         raise why
 
 
+@dataclass(frozen=True, slots=True)
+class TracingNode:
+    """A node whose log directory is here; `why` it tells nothing."""
+
+    node: int
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowNews:
+    """What the nodes tell that is new: traces and followers' copies as brokers write them."""
+
+    nodes: list[TracingNode]
+    traces: list[Json]
+    copies: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFailed:
+    """No broker answers just now."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlowTopic:
+    """A topic that a record may be sent to."""
+
+    name: str
+    partitions: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStart:
+    """Which nodes may tell something; `why` there are none."""
+
+    why: str | None
+    nodes: list[int]
+    brokers: int
+    topics: list[FlowTopic]
+
+
 class Look:
     """One tab that looks."""
 
@@ -69,19 +113,21 @@ class Look:
         self._view = view
         self._since: dict[int, int] = {}
         self._copies = CopiesWanted()
-        self._nodes: list[dict[str, object]] | None = None
+        self._nodes: list[TracingNode] | None = None
 
-    def again(self) -> dict[str, object] | None:
+    def again(self) -> FlowNews | None:
         """What is new since the last look; None: nothing. Raises StartError."""
         view = self._view
-        traces, copies, nodes = [], [], []
+        traces: list[Json] = []
+        copies: list[tuple[int, Json]] = []
+        nodes: list[TracingNode] = []
         for node_id, folders in view.folders().items():
             try:
                 told = view.news(folders, self._since.get(node_id, 0))
             except NoTraces as error:
-                nodes.append({"node": node_id, "why": str(error)})
+                nodes.append(TracingNode(node_id, str(error)))
                 continue
-            nodes.append({"node": node_id, "why": None})
+            nodes.append(TracingNode(node_id, None))
             self._since[node_id] = told.revision
             traces += seen_traces(node_id, told.traces, view.may_describe)
             copies += [(node_id, one) for one in told.copies]
@@ -90,44 +136,44 @@ class Look:
         if nodes == self._nodes and not traces and not fitting:
             return None
         self._nodes = nodes
-        return {"nodes": nodes, "traces": traces, "copies": fitting}
+        return FlowNews(nodes, traces, fitting)
 
 
-def _start(console: Console, _ask: Ask) -> object:
+def _start(console: Console, _ask: Ask) -> FlowStart:
     """Whether there is anything to see here, and topics that a record may be sent to."""
     view = console.state(FlowView)
     with console.cluster() as cluster:
         metadata = cluster.metadata(None)
     topics = [
-        {
-            "name": one.name,
-            "partitions": len(one.partitions),
-            "replicas": max((len(part.replica_nodes) for part in one.partitions), default=0),
-        }
+        FlowTopic(
+            one.name,
+            len(one.partitions),
+            max((len(part.replica_nodes) for part in one.partitions), default=0),
+        )
         for one in metadata.topics
         if one.name and not one.error_code and not is_internal(one.name)
     ]
-    topics.sort(key=lambda one: str(one["name"]))
+    topics.sort(key=lambda one: one.name)
     nodes = view.folders()
-    return {
-        "why": None if nodes else view.why_none(),
-        "nodes": sorted(nodes),
-        "brokers": len(metadata.brokers),
-        "topics": topics[:TOPICS_MAX],
-    }
+    return FlowStart(
+        why=None if nodes else view.why_none(),
+        nodes=sorted(nodes),
+        brokers=len(metadata.brokers),
+        topics=topics[:TOPICS_MAX],
+    )
 
 
-def _live(console: Console, _ask: Ask) -> Iterator[object]:
+def _live(console: Console, _ask: Ask) -> Iterator[FlowNews | FlowFailed | None]:
     look = Look(console.state(FlowView))
     while True:
         try:
             yield look.again()
         except StartError as error:
-            yield {"error": str(error)}
+            yield FlowFailed(str(error))
         time.sleep(LOOK_S)
 
 
-def _send(console: Console, ask: Ask) -> object:
+def _send(console: Console, ask: Ask) -> sending.SentRecord:
     return sending.send(console.own_cluster, sending.asked(ask.body), wall_ms())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.requests.tracer import CLIENT_PREFIX
@@ -56,6 +57,17 @@ class Asked(NamedTuple):
     value: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class SentRecord:
+    """Where it lies, who leads there, and whether the consumer was given something."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader: int
+    consumed: bool
+
+
 def asked(body: object) -> Asked:
     """Raises BadAsk."""
     if not isinstance(body, dict) or not isinstance(body.get("topic"), str) or not body["topic"]:
@@ -71,7 +83,7 @@ def asked(body: object) -> Asked:
     return Asked(body["topic"], partition, acks, value)
 
 
-def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> dict[str, object]:
+def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> SentRecord:
     """Send it, and say where it lies, which node leads there, and what the consumer was given.
     `connect(client_id)` gives a cluster of one's own. Raises Refused and StartError."""
     with connect(CONSUMER_ID) as consumer, connect(PRODUCER_ID) as producer:
@@ -84,13 +96,7 @@ def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> dict[st
         _produce(producer, leader, what, now_ms)
         answer = reader.receive(FetchResponse)
         given = [one.records for topic in answer.responses for one in topic.partitions]
-    return {
-        "topic": what.topic,
-        "partition": what.partition,
-        "offset": offset,
-        "leader": leader,
-        "consumed": any(given),
-    }
+    return SentRecord(what.topic, what.partition, offset, leader, consumed=any(given))
 
 
 def _leader(cluster: Cluster, what: Asked) -> int:

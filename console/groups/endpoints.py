@@ -27,6 +27,20 @@ from client.groups.moving import planned
 from client.groups.unread import written_at
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
+from console.groups.answers import (
+    CommittedPartition,
+    DeletedGroup,
+    GroupLag,
+    GroupList,
+    GroupMember,
+    GroupPartition,
+    GroupRow,
+    GroupShown,
+    LagLine,
+    MovedGroup,
+    MovedPartition,
+    Watched,
+)
 from console.groups.lag_history import PARTITIONS_MAX, Behind, LagHistory
 from console.groups.lag_sampler import LagSampler
 from console.groups.words import lasting, since
@@ -43,7 +57,7 @@ MOVES_MAX = 10_000
 FIRST_LOOK_S = 3.0
 
 
-def _list(console: Console, ask: Ask) -> object:
+def _list(console: Console, ask: Ask) -> GroupList:
     """A page of the groups whose names have `q`, by `sort`: lag or name."""
     sampler = console.state(LagSampler)
     sampler.wait_for_first(FIRST_LOOK_S)
@@ -69,14 +83,14 @@ def _list(console: Console, ask: Ask) -> object:
             for name in page
         ]
     )
-    return {
-        "groups": rows,
-        "count": len(names),
-        "of": len(every),
-        "lagging": sum(1 for lag in lags.values() if lag),
-        "states": _counted(one.state for _, one in every.values()),
-        "watched": _watched(sampler),
-    }
+    return GroupList(
+        groups=rows,
+        count=len(names),
+        of=len(every),
+        lagging=sum(1 for lag in lags.values() if lag),
+        states=_counted(one.state for _, one in every.values()),
+        watched=_watched(sampler),
+    )
 
 
 def _members_of(cluster: Cluster, page: Iterable[tuple[int, Listed]]) -> dict[str, int]:
@@ -89,31 +103,30 @@ def _members_of(cluster: Cluster, page: Iterable[tuple[int, Listed]]) -> dict[st
 
 def _row(
     one: Listed, node_id: int, members: int | None, history: LagHistory, now_ms: int
-) -> dict[str, object]:
+) -> GroupRow:
     worst, lag = history.worst(one.group), history.lag(one.group)
-    return {
-        "group": one.group,
-        "state": one.state,
-        "type": one.type.lower() or "classic",
-        "protocol": one.protocol,
-        "coordinator": node_id,
-        "members": members,
-        "lag": None if one.type.lower() in WITHOUT_OFFSETS else lag,
-        "spark": history.spark(one.group, SPARK_POINTS),
-        "since_ms": None if worst is None else worst.since_ms,
-        "since": since(worst, now_ms),
-    }
+    return GroupRow(
+        group=one.group,
+        state=one.state,
+        type=one.type.lower() or "classic",
+        protocol=one.protocol,
+        coordinator=node_id,
+        members=members,
+        lag=None if one.type.lower() in WITHOUT_OFFSETS else lag,
+        spark=history.spark(one.group, SPARK_POINTS),
+        since_ms=None if worst is None else worst.since_ms,
+        since=since(worst, now_ms),
+    )
 
 
-def _watched(sampler: LagSampler) -> dict[str, object]:
-    """Since when the console looks at groups, how often, and what went wrong."""
+def _watched(sampler: LagSampler) -> Watched:
     times = sampler.read(lambda history: list(history.times[:1]) + list(history.times[-1:]))
-    return {
-        "since_ms": times[0] if times else None,
-        "last_ms": times[-1] if times else None,
-        "every_s": round(sampler.every_s, 1),
-        "error": sampler.error,
-    }
+    return Watched(
+        since_ms=times[0] if times else None,
+        last_ms=times[-1] if times else None,
+        every_s=round(sampler.every_s, 1),
+        error=sampler.error,
+    )
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:
@@ -126,7 +139,7 @@ def _counted(values: Iterable[str]) -> dict[str, int]:
 # --- one group -----------------------------------------------------------------------------------
 
 
-def _show(console: Console, ask: Ask) -> object:
+def _show(console: Console, ask: Ask) -> GroupShown:
     """A group with its members, and each of its partitions."""
     sampler = console.state(LagSampler)
     name = ask.text("group")
@@ -142,31 +155,31 @@ def _show(console: Console, ask: Ask) -> object:
     worst = sampler.read(lambda history: history.worst(name))
     readers = _readers(group)
     now_ms = wall_ms()
-    return {
-        "group": group.name,
-        "type": group.type,
-        "state": group.state,
-        "assignor": group.assignor,
-        "coordinator": group.coordinator,
-        "epoch": group.epoch,
-        "target_epoch": group.target_epoch,
-        "lag": sum(one.lag or 0 for one in rows),
-        "since": _of_group(rows, worst, unread, now_ms),
-        "members": [_member(one) for one in group.members],
-        "partitions": [_partition(one, readers, behind, unread, now_ms) for one in rows],
-        "watched": _watched(sampler),
-    }
+    return GroupShown(
+        group=group.name,
+        type=group.type,
+        state=group.state,
+        assignor=group.assignor,
+        coordinator=group.coordinator,
+        epoch=group.epoch,
+        target_epoch=group.target_epoch,
+        lag=sum(one.lag or 0 for one in rows),
+        since=_of_group(rows, worst, unread, now_ms),
+        members=[_member(one) for one in group.members],
+        partitions=[_partition(one, readers, behind, unread, now_ms) for one in rows],
+        watched=_watched(sampler),
+    )
 
 
-def _without_offsets(one: Listed) -> dict[str, object]:
-    return {
-        "group": one.group,
-        "type": one.type.lower(),
-        "state": one.state,
-        "members": [],
-        "partitions": [],
-        "unserved": "a share group has no committed offsets, and so no lag to show here",
-    }
+def _without_offsets(one: Listed) -> GroupShown:
+    return GroupShown(
+        group=one.group,
+        type=one.type.lower(),
+        state=one.state,
+        members=[],
+        partitions=[],
+        unserved="a share group has no committed offsets, and so no lag to show here",
+    )
 
 
 def _unread(cluster: Cluster, late: Sequence[Standing]) -> dict[Partition, int]:
@@ -204,23 +217,23 @@ def _partition(
     behind: Mapping[Partition, Behind],
     unread: Mapping[Partition, int],
     now_ms: int,
-) -> dict[str, object]:
+) -> GroupPartition:
     at = (one.topic, one.partition)
     known = behind.get(at)
     # The row is newer than the sampler's last look: what has read everything by now is not late.
     words = "" if known is None or one.lag == 0 else since(known, now_ms)
-    return {
-        "topic": one.topic,
-        "partition": one.partition,
-        "committed": one.committed,
-        "end": one.end,
-        "lag": one.lag,
-        "reader": readers.get(at),
-        "since": words,
-        "late": bool(one.lag and known and known.since_ms is not None),
-        "since_ms": known.since_ms if one.lag and known else None,
-        "unread_ms": unread.get(at),
-    }
+    return GroupPartition(
+        topic=one.topic,
+        partition=one.partition,
+        committed=one.committed,
+        end=one.end,
+        lag=one.lag,
+        reader=readers.get(at),
+        since=words,
+        late=bool(one.lag and known and known.since_ms is not None),
+        since_ms=known.since_ms if one.lag and known else None,
+        unread_ms=unread.get(at),
+    )
 
 
 def _readers(group: Group) -> dict[Partition, int]:
@@ -228,37 +241,34 @@ def _readers(group: Group) -> dict[Partition, int]:
     return {at: index for index, one in enumerate(group.members) for at in one.partitions}
 
 
-def _member(one: Member) -> dict[str, object]:
-    return {
-        "id": one.member_id,
-        "name": one.name,
-        "host": one.host,
-        "instance": one.instance_id,
-        "protocol": one.protocol,
-        "epoch": one.epoch,
-        "partitions": [list(at) for at in sorted(one.partitions)],
-        "target": None if one.target is None else [list(at) for at in sorted(one.target)],
-    }
+def _member(one: Member) -> GroupMember:
+    return GroupMember(
+        id=one.member_id,
+        name=one.name,
+        host=one.host,
+        instance=one.instance_id,
+        protocol=one.protocol,
+        epoch=one.epoch,
+        partitions=sorted(one.partitions),
+        target=None if one.target is None else sorted(one.target),
+    )
 
 
-def _lag(console: Console, ask: Ask) -> object:
+def _lag(console: Console, ask: Ask) -> GroupLag:
     """The last hour of a group: the sum, and the lines of those partitions that lag most."""
     sampler, name = console.state(LagSampler), ask.text("group")
 
-    def lines(history: LagHistory) -> object:
+    def lines(history: LagHistory) -> GroupLag:
         behind = history.behind(name)
         first = sorted(behind, key=lambda at: (-(behind[at].lag or 0), at))[:LINES_MAX]
         found = history.history(name, sorted(first))
-        return {
-            "times_ms": found.times_ms,
-            "total": found.total,
-            "partitions": [
-                {"topic": at[0], "partition": at[1], "lag": line}
-                for at, line in found.partitions.items()
-            ],
-            "kept": len(behind),
-            "kept_most": PARTITIONS_MAX,
-        }
+        return GroupLag(
+            times_ms=found.times_ms,
+            total=found.total,
+            partitions=[LagLine(*at, line) for at, line in found.partitions.items()],
+            kept=len(behind),
+            kept_most=PARTITIONS_MAX,
+        )
 
     return sampler.read(lines)
 
@@ -266,7 +276,7 @@ def _lag(console: Console, ask: Ask) -> object:
 # --- moving and removing -------------------------------------------------------------------------
 
 
-def _reset(console: Console, ask: Ask) -> object:
+def _reset(console: Console, ask: Ask) -> MovedGroup:
     """`{"moves": [{"topic", "partition", "to"}], "execute": false}`: where the group would go on;
     with `execute` it goes on there."""
     name, wanted, execute = ask.text("group"), _wanted(ask.body), bool(ask.body.get("execute"))
@@ -276,7 +286,7 @@ def _reset(console: Console, ask: Ask) -> object:
         rows = planned(cluster, committed, wanted)
         if execute:
             commit_offsets(cluster, name, {(one.topic, one.partition): one.new for one in rows})
-    return {"moved": execute, "rows": [one._asdict() for one in rows]}
+    return MovedGroup(execute, [MovedPartition(*one) for one in rows])
 
 
 def _wanted(body: object) -> dict[Partition, Place]:
@@ -298,7 +308,7 @@ def _wanted(body: object) -> dict[Partition, Place]:
     return found
 
 
-def _delete(console: Console, ask: Ask) -> object:
+def _delete(console: Console, ask: Ask) -> DeletedGroup:
     """`{"execute": false}`: what the group has committed, which goes with it."""
     name = ask.text("group")
     execute = isinstance(ask.body, dict) and bool(ask.body.get("execute"))
@@ -307,11 +317,8 @@ def _delete(console: Console, ask: Ask) -> object:
         committed = committed_offsets(cluster, name)
         if execute:
             delete(cluster, name)
-    rows = [
-        {"topic": topic, "partition": index, "committed": offset}
-        for (topic, index), offset in committed.items()
-    ]
-    return {"deleted": execute, "rows": rows}
+    rows = [CommittedPartition(*at, offset) for at, offset in committed.items()]
+    return DeletedGroup(execute, rows)
 
 
 ENDPOINTS = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from threading import BoundedSemaphore
 
@@ -17,11 +18,11 @@ from console.endpoints import Ask, Console, Download, NotHere, get, post, stream
 from console.messages.asking import ends_of, level_of, matcher_asked, part_of
 from console.messages.decoding.decoding import Decoding
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
-from console.messages.producing import produce, record_asked
-from console.messages.searching import FINDS_MAX, Search
+from console.messages.producing import WrittenRecord, produce, record_asked
+from console.messages.searching import FINDS_MAX, Search, SearchEvent
 from console.messages.searching_back import BackwardSearch
-from console.messages.shown import WHOLE_BYTES, Json
-from console.messages.tailing import LOOK_EVERY_S, Tail
+from console.messages.shown import WHOLE_BYTES, RecordShown
+from console.messages.tailing import LOOK_EVERY_S, Tail, TailEvent
 from console.messages.windows import Show, batches_in, read_windows, records_in
 from protocol.record_batch import CorruptBatch
 from protocol.records import Record
@@ -32,7 +33,26 @@ _PAGE = 50
 _PARTS = ("key", "value")
 
 
-def _page(console: Console, ask: Ask) -> object:
+@dataclass(frozen=True, slots=True)
+class HeldOffsets:
+    """What a partition holds: from `first` to before `end`."""
+
+    partition: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """Records; `cursor` leads to the next page. `partial`: it ends early, the records are large."""
+
+    records: list[RecordShown]
+    cursor: str | None
+    partial: bool
+    partitions: list[HeldOffsets]
+
+
+def _page(console: Console, ask: Ask) -> RecordPage:
     """Records of a topic: the newest first, or from a place on with `order=oldest`."""
     newest = ask.text("order", "newest") != "oldest"
     count = ask.number("count", _PAGE, least=1, most=RECORDS_MAX)
@@ -41,25 +61,22 @@ def _page(console: Console, ask: Ask) -> object:
         part = part_of(cluster, ask, wall_ms(), newest=newest)
         read = partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
         page = page_of(read, part.meant, count, newest=newest)
-    return {
-        "records": page.records,
-        "cursor": None if page.is_last else cursor_text(page.cursor),
-        "partial": page.is_partial,
-        "partitions": [
-            {"partition": index, "first": span.first, "end": span.last}
-            for index, span in sorted(part.held.items())
-        ],
-    }
+    return RecordPage(
+        records=page.records,
+        cursor=None if page.is_last else cursor_text(page.cursor),
+        partial=page.is_partial,
+        partitions=[HeldOffsets(index, *span) for index, span in sorted(part.held.items())],
+    )
 
 
-def _record(console: Console, ask: Ask) -> object:
+def _record(console: Console, ask: Ask) -> RecordShown:
     """One record, with more of it than a page has."""
     with console.cluster() as cluster:
         partition, record = _one(cluster, ask)
         return console.state(Decoding).shown(ask.text("topic"), partition, record, WHOLE_BYTES)
 
 
-def _download(console: Console, ask: Ask) -> object:
+def _download(console: Console, ask: Ask) -> Download:
     """The key or the value of a record, whole."""
     which = ask.text("part")
     if which not in _PARTS:
@@ -97,7 +114,7 @@ class Searches:
         self.room = BoundedSemaphore(SEARCHES_MAX)
 
 
-def _search(console: Console, ask: Ask) -> Iterator[object]:
+def _search(console: Console, ask: Ask) -> Iterator[SearchEvent]:
     """Finds and progress, until all is looked at; the newest first with `order=newest`."""
     matcher = matcher_asked(ask)
     most = ask.number("count", FINDS_MAX, least=1, most=FINDS_MAX)
@@ -122,7 +139,7 @@ def _search(console: Console, ask: Ask) -> Iterator[object]:
         room.release()
 
 
-def _tail(console: Console, ask: Ask) -> Iterator[object]:
+def _tail(console: Console, ask: Ask) -> Iterator[TailEvent | None]:
     """What comes in from now on; None while nothing does."""
     topic, level = ask.text("topic"), level_of(ask)
     with console.cluster() as cluster:
@@ -134,11 +151,11 @@ def _tail(console: Console, ask: Ask) -> Iterator[object]:
         tail = Tail(
             ends, partial(read_windows, cluster, topic, level=level, show=_show(console, topic))
         )
-        yield {"records": [], "dropped": 0}  # from here on nothing is missed
+        yield TailEvent([], 0)  # from here on nothing is missed
         told = time.monotonic()
         while True:
             time.sleep(LOOK_EVERY_S)
-            event: Json | None = tail.look()
+            event = tail.look()
             now = time.monotonic()
             if event is not None or now - told >= _HEARTBEAT_EVERY_S:
                 told = now
@@ -148,7 +165,7 @@ def _tail(console: Console, ask: Ask) -> Iterator[object]:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _produce(console: Console, ask: Ask) -> object:
+def _produce(console: Console, ask: Ask) -> WrittenRecord:
     """Write one record."""
     topic = ask.text("topic")
     record = record_asked(ask.body)

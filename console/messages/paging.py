@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
 from client.place_offsets import Span
-from console.messages.shown import Json
+from console.messages.shown import RecordShown
 
 RECORDS_MAX = 200
 _FIRST_OFFSETS = 8
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     offset: int
     timestamp: int
     size: int
-    shown: Json
+    shown: RecordShown
 
 
 Windows = Mapping[int, Span]
@@ -45,7 +45,7 @@ class Page(NamedTuple):
     which it ends). `is_last`: there are no more. `is_partial`: so much was read that it had to end
     before it was full."""
 
-    records: list[Json]
+    records: list[RecordShown]
     cursor: dict[int, int]
     is_last: bool
     is_partial: bool
@@ -139,7 +139,7 @@ def _merged(lanes: Mapping[int, _Lane], count: int, *, newest: bool, is_partial:
         if lane.found
     ]
     heapify(heads)
-    records: list[Json] = []
+    records: list[RecordShown] = []
     while heads and len(records) < count:
         _, partition = heads[0]
         found = lanes[partition].found

@@ -6,6 +6,7 @@ The words are those of `ottla consume --json`: `key`, `value`, `headers`, each a
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
@@ -13,7 +14,6 @@ from client.cluster import Cluster
 from client.records.batching import Batching, Settings
 from client.records.writing import Writer
 from console.endpoints import BadAsk
-from console.messages.shown import Json
 
 _NAMES = ("key", "key_base64", "value", "value_base64", "headers")
 
@@ -23,6 +23,14 @@ class Asked(NamedTuple):
 
     line: bytes
     partition: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRecord:
+    """Where it lies; `offset` is -1 where the broker does not tell."""
+
+    partition: int
+    offset: int
 
 
 def record_asked(body: object) -> Asked:
@@ -38,7 +46,7 @@ def record_asked(body: object) -> Asked:
     return Asked(json.dumps(record).encode(), partition)
 
 
-def produce(cluster: Cluster, topic: str, asked: Asked, now_ms: int) -> Json:
+def produce(cluster: Cluster, topic: str, asked: Asked, now_ms: int) -> WrittenRecord:
     """Write it, and say in which `partition` and at which `offset` it lies. Raises BadAsk,
     Refused, StartError.
     """
@@ -53,4 +61,4 @@ def produce(cluster: Cluster, topic: str, asked: Asked, now_ms: int) -> Json:
     writer.flush()
     assert writer.last_place is not None
     partition, offset = writer.last_place
-    return {"partition": partition, "offset": offset}
+    return WrittenRecord(partition, offset)

@@ -7,13 +7,15 @@ a `Reader`; never knows a connection. The way from the newest record is `searchi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from client.place_offsets import Span
 from client.records.reading import Batch
+from console.answers import ABSENT, Absent
 from console.messages.matching import Matcher
 from console.messages.paging import cursor_text
-from console.messages.shown import Json
+from console.messages.shown import RecordShown
 from console.messages.windows import Show
 from protocol.records import Record
 
@@ -21,13 +23,26 @@ TOLD_EVERY_S = 0.2
 FINDS_MAX = 200
 
 
-class Progress:
-    """How far a search is, as its events tell it.
+@dataclass(frozen=True, slots=True)
+class SearchEvent:
+    """How far a search is: `scanned` and `total` count offsets, `seconds` is since the start.
 
-    Events are dicts: `finds` is a list of records, `scanned` and `total` count offsets, `seconds`
-    is since the start. The last one has `ended`: "end", or "full" where there were so many finds
-    that one looks on from `cursor`.
+    The last one has `ended`: "end", or "full" where there were so many finds that one looks on from
+    `cursor`.
     """
+
+    scanned: int
+    total: int
+    bytes: int
+    found: int
+    seconds: float
+    finds: list[RecordShown] | Absent = ABSENT
+    ended: Literal["end", "full"] | Absent = ABSENT
+    cursor: str | Absent = ABSENT
+
+
+class Progress:
+    """How far a search is, as its events tell it."""
 
     def __init__(self, spans: Mapping[int, Span], clock: Callable[[], float]) -> None:
         self.found = 0
@@ -48,19 +63,17 @@ class Progress:
         """One find more."""
         self.found += 1
 
-    def event(self, scanned: int, finds: list[Json]) -> Json:
+    def event(self, scanned: int, finds: list[RecordShown]) -> SearchEvent:
         """So many offsets are behind it; these were found since the last event."""
         self._last = self._clock()
-        event: Json = {
-            "scanned": scanned,
-            "total": self._total,
-            "bytes": self.bytes,
-            "found": self.found,
-            "seconds": round(self._last - self._started, 3),
-        }
-        if finds:
-            event["finds"] = finds
-        return event
+        return SearchEvent(
+            scanned=scanned,
+            total=self._total,
+            bytes=self.bytes,
+            found=self.found,
+            seconds=round(self._last - self._started, 3),
+            finds=finds or ABSENT,
+        )
 
 
 def finds_in(matcher: Matcher, batch: Batch) -> Iterator[Record]:
@@ -81,13 +94,13 @@ class Search:
     most: int = FINDS_MAX
     _progress: Progress = field(init=False)
     _reached: dict[int, int] = field(init=False)
-    _finds: list[Json] = field(default_factory=list)
+    _finds: list[RecordShown] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._progress = Progress(self.spans, self.clock)
         self._reached = {partition: span.first for partition, span in self.spans.items()}
 
-    def events(self, batches: Iterable[Batch]) -> Iterator[Json]:
+    def events(self, batches: Iterable[Batch]) -> Iterator[SearchEvent]:
         """Until all batches are looked at, or there are enough finds. Raises CorruptBatch."""
         progress = self._progress
         yield self._event()
@@ -97,10 +110,11 @@ class Search:
             if is_first or progress.is_due():
                 yield self._event()
             if progress.found >= self.most:
-                yield self._event() | {"ended": "full", "cursor": cursor_text(self._reached)}
+                cursor = cursor_text(self._reached)
+                yield replace(self._event(), ended="full", cursor=cursor)
                 return
         self._reached = {partition: span.last for partition, span in self.spans.items()}
-        yield self._event() | {"ended": "end"}
+        yield replace(self._event(), ended="end")
 
     def _look_at(self, batch: Batch) -> None:
         self._progress.looked_at(batch.header.size_in_bytes)
@@ -112,7 +126,7 @@ class Search:
                 return
         self._reached[batch.partition] = min(batch.header.next_offset, batch.stop)
 
-    def _event(self) -> Json:
+    def _event(self) -> SearchEvent:
         finds, self._finds = self._finds, []
         scanned = sum(
             max(offset - self.spans[partition].first, 0)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from client.place_offsets import Span
 from client.records.reading import Batch
 from console.messages.matching import Matcher
 from console.messages.paging import Found, cursor_text
-from console.messages.searching import FINDS_MAX, Progress, finds_in
-from console.messages.shown import Json, size_of
+from console.messages.searching import FINDS_MAX, Progress, SearchEvent, finds_in
+from console.messages.shown import RecordShown, size_of
 from console.messages.windows import Show
 
 FIRST_OFFSETS = 1_000
@@ -29,8 +29,6 @@ WINDOW_BYTES = 8 * 1024 * 1024
 """What a window is to hold: less is told seldom, and more is seen late."""
 LANES_AT_ONCE = 16
 """Partitions that are read in one go; each keeps its finds meanwhile."""
-
-_END: Json = {"ended": "end"}
 
 ReadBatches = Callable[[Mapping[int, Span]], Iterable[Batch]]
 """Gives the batches of windows, those of a partition in the order of their offsets."""
@@ -113,7 +111,7 @@ class BackwardSearch:
         self._most = most
         self._progress = Progress(spans, clock)
 
-    def events(self, read: ReadBatches) -> Iterator[Json]:
+    def events(self, read: ReadBatches) -> Iterator[SearchEvent]:
         """Until all is looked at, or there are enough finds. Raises CorruptBatch."""
         yield self._progress.event(0, [])
         while not self._is_full and (windows := self._next_windows()):
@@ -123,7 +121,10 @@ class BackwardSearch:
                 yield self._event(finds)
             self._forget_the_oldest()
         last = self._event(self._certain())
-        yield last | ({"ended": "full", "cursor": self._cursor()} if self._is_full else _END)
+        if self._is_full:
+            yield replace(last, ended="full", cursor=self._cursor())
+        else:
+            yield replace(last, ended="end")
 
     # --- windows ----------------------------------------------------------------------------------
 
@@ -135,7 +136,7 @@ class BackwardSearch:
         chosen = sorted(ahead or open_ones, key=lambda one: -open_ones[one].time_ms)
         return {one: open_ones[one].next_window() for one in chosen[:LANES_AT_ONCE]}
 
-    def _look_at(self, windows: Mapping[int, Span], read: ReadBatches) -> Iterator[Json]:
+    def _look_at(self, windows: Mapping[int, Span], read: ReadBatches) -> Iterator[SearchEvent]:
         """Progress, while they are looked at."""
         looked = {
             partition: _Looked(window.first, deque(maxlen=self._most))
@@ -171,10 +172,10 @@ class BackwardSearch:
     def _is_full(self) -> bool:
         return self._progress.found >= self._most
 
-    def _certain(self) -> list[Json]:
+    def _certain(self) -> list[RecordShown]:
         """Finds that are told now: what is left to read is no newer."""
         times = [lane.time_ms for lane in self._lanes.values() if lane.is_open]
-        finds: list[Json] = []
+        finds: list[RecordShown] = []
         while not self._is_full:
             lane = max(self._finders(), key=_newest, default=None)
             if lane is None or (times and _newest(lane) < max(times)):
@@ -194,7 +195,7 @@ class BackwardSearch:
     def _finders(self) -> list[_Lane]:
         return [lane for lane in self._lanes.values() if lane.found]
 
-    def _event(self, finds: list[Json], inside: int = 0) -> Json:
+    def _event(self, finds: list[RecordShown], inside: int = 0) -> SearchEvent:
         """`inside`: offsets of the windows that are under way."""
         lanes = self._lanes.values()
         behind = sum(max(lane.whole.last - lane.left.last, 0) for lane in lanes)

@@ -9,16 +9,25 @@ Owns where each partition stands. Asks through `ends` and `read`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from client.place_offsets import Span
 from console.messages.paging import Found, Read
-from console.messages.shown import Json
+from console.messages.shown import RecordShown
 
 LOOK_EVERY_S = 0.3
 RECORDS_A_LOOK = 40
 
 Ends = Callable[[], Mapping[int, int]]
 """The end of each partition, now."""
+
+
+@dataclass(frozen=True, slots=True)
+class TailEvent:
+    """Records, the oldest first, and how many were passed over."""
+
+    records: list[RecordShown]
+    dropped: int
 
 
 class Tail:
@@ -30,9 +39,8 @@ class Tail:
         self._most = most
         self._at = dict(ends())
 
-    def look(self) -> Json | None:
-        """`records`, the oldest first, and `dropped` of them that were passed over; None: nothing
-        came."""
+    def look(self) -> TailEvent | None:
+        """Return what came since the last look; None: nothing."""
         ends = self._ends()
         windows = {
             partition: Span(self._at.get(partition, 0), end)
@@ -46,7 +54,7 @@ class Tail:
         found = sorted(self._read(newest), key=_by_time)
         if not found and not dropped:
             return None
-        return {"records": [one.shown for one in found], "dropped": dropped}
+        return TailEvent([one.shown for one in found], dropped)
 
     def _newest(self, windows: Mapping[int, Span]) -> tuple[dict[int, Span], int]:
         """So many offsets at the ends; each partition has its share of them."""

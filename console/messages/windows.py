@@ -13,14 +13,14 @@ from client.place_offsets import Span
 from client.records.reading import PARTITION_BYTES_MAX, Batch, Position, Reader
 from client.refusals import Refused
 from console.messages.paging import Found
-from console.messages.shown import Json, size_of
+from console.messages.shown import RecordShown, size_of
 from protocol.record_batch import CorruptBatch
 from protocol.records import Record, iterate_records
 
 FETCH_BYTES = 256 * 1024
 """Of a partition, in one answer: a page is small, and a batch that is larger comes all the same."""
 
-Show: TypeAlias = Callable[[int, Record], Json]
+Show: TypeAlias = Callable[[int, Record], RecordShown]
 """A partition and its record, as the page gets it."""
 
 

@@ -5,51 +5,83 @@ How the cluster is, is judged as `ottla status` judges it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from client.cluster_status import ClusterStatus
 from client.connection import command_guard
 from client.status import status_of
 from client.status_report import verdict
 from console.endpoints import Ask, Console, get
-from console.messages.shown import Json
+from console.overview.live_rates import LiveOverview
 from console.overview.sampler import Sampler
 
 
-def _health(console: Console, _ask: Ask) -> object:
+@dataclass(frozen=True, slots=True)
+class BrokerHealth:
+    """A broker of the cluster."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    alive: bool
+    controller: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterHealth:
+    """How the cluster is."""
+
+    healthy: bool
+    verdict: str
+    cluster_id: str
+    brokers: list[BrokerHealth]
+    controller: int | None
+    epoch: int | None
+    topics: int
+    partitions: int
+    offline: int
+    under_min_isr: int
+    under_replicated: int
+
+
+def _health(console: Console, _ask: Ask) -> ClusterHealth:
     guard = command_guard(console.options.command_config)
     return shown(status_of(console.addresses(), guard=guard))
 
 
-def shown(status: ClusterStatus) -> Json:
+def shown(status: ClusterStatus) -> ClusterHealth:
     """A status, for the page."""
     quorum = status.quorum
-    return {
-        "healthy": status.healthy,
-        "verdict": verdict(status),
-        "cluster_id": status.cluster_id,
-        "brokers": [
-            {
-                "id": one.node_id,
-                "host": one.host,
-                "port": one.port,
-                "rack": one.rack,
-                "alive": not one.fenced and one.reachable is not False,
-                "controller": quorum is not None and quorum.leader_id == one.node_id,
-            }
+    return ClusterHealth(
+        healthy=status.healthy,
+        verdict=verdict(status),
+        cluster_id=status.cluster_id,
+        brokers=[
+            BrokerHealth(
+                id=one.node_id,
+                host=one.host,
+                port=one.port,
+                rack=one.rack,
+                alive=not one.fenced and one.reachable is not False,
+                controller=quorum is not None and quorum.leader_id == one.node_id,
+            )
             for one in status.brokers
         ],
-        "controller": None if quorum is None else quorum.leader_id,
-        "epoch": None if quorum is None else quorum.epoch,
-        "topics": status.topics,
-        "partitions": status.partitions,
-        "offline": len(status.offline),
-        "under_min_isr": len(status.under_min_isr),
-        "under_replicated": len(status.under_replicated),
-    }
+        controller=None if quorum is None else quorum.leader_id,
+        epoch=None if quorum is None else quorum.epoch,
+        topics=status.topics,
+        partitions=status.partitions,
+        offline=len(status.offline),
+        under_min_isr=len(status.under_min_isr),
+        under_replicated=len(status.under_replicated),
+    )
 
 
-def _live(console: Console, _ask: Ask) -> object:
+def _live(console: Console, _ask: Ask) -> LiveOverview:
     sampler = console.state(Sampler)
-    return sampler.now().shown() | {"groups_left_out": sampler.groups_left_out}
+    rates = sampler.now()
+    return rates.shown(sampler.groups_left_out)
 
 
 ENDPOINTS = (get("/api/overview", _health), get("/api/overview/live", _live))

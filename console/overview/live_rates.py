@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from client.live.rates import GroupRate, Sample, TopicRate, group_rates, topic_rates
-from console.messages.shown import Json
 
 POINTS_MAX = 300
 BUSIEST = 8
@@ -26,6 +26,54 @@ class _Point(NamedTuple):
     records: float | None
     bytes: float | None
     by_topic: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RatePoints:
+    """The last minutes: moments in seconds since 1970, and what came a second; None: not known."""
+
+    at: list[float]
+    records: list[float | None]
+    bytes: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyTopic:
+    """What goes on in a topic; `spark`: records a second, as in the last points."""
+
+    topic: str
+    records_per_s: float | None
+    bytes_per_s: float | None
+    partitions: int
+    records: int
+    bytes: int
+    spark: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class LateGroup:
+    """How far a group is behind, and how that changes."""
+
+    group: str
+    lag: int
+    change_per_s: float | None
+    read_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOverview:
+    """What goes on. Rates are None until there are two looks."""
+
+    at: float | None
+    records_per_s: float | None
+    bytes_per_s: float | None
+    records: int
+    bytes: int
+    points: RatePoints
+    topics: list[BusyTopic]
+    groups: list[LateGroup]
+    groups_known: int
+    groups_left_out: int
 
 
 class LiveRates:
@@ -66,25 +114,26 @@ class LiveRates:
     def _own(self) -> list[TopicRate]:
         return [one for one in self.topics if one.topic not in self._internal]
 
-    def shown(self) -> Json:
-        """For the overview. Rates are None until there are two looks."""
+    def shown(self, groups_left_out: int = 0) -> LiveOverview:
+        """Return what the overview gets."""
         own = self._own()
         last = self._points[-1] if self._points else None
-        return {
-            "at": self.looked_at,
-            "records_per_s": None if last is None else last.records,
-            "bytes_per_s": None if last is None else last.bytes,
-            "records": sum(one.records for one in own),
-            "bytes": sum(one.bytes for one in own),
-            "points": {
-                "at": [one.at for one in self._points],
-                "records": [one.records for one in self._points],
-                "bytes": [one.bytes for one in self._points],
-            },
-            "topics": [one._asdict() | {"spark": self._spark(one.topic)} for one in own[:BUSIEST]],
-            "groups": [one._asdict() for one in self.groups[:GROUPS_SHOWN]],
-            "groups_known": len(self.groups),
-        }
+        return LiveOverview(
+            at=self.looked_at,
+            records_per_s=None if last is None else last.records,
+            bytes_per_s=None if last is None else last.bytes,
+            records=sum(one.records for one in own),
+            bytes=sum(one.bytes for one in own),
+            points=RatePoints(
+                [one.at for one in self._points],
+                [one.records for one in self._points],
+                [one.bytes for one in self._points],
+            ),
+            topics=[BusyTopic(*one, self._spark(one.topic)) for one in own[:BUSIEST]],
+            groups=[LateGroup(*one) for one in self.groups[:GROUPS_SHOWN]],
+            groups_known=len(self.groups),
+            groups_left_out=groups_left_out,
+        )
 
     def _spark(self, topic: str) -> list[float | None]:
         last = list(self._points)[-60:]

@@ -10,7 +10,9 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient
@@ -18,6 +20,7 @@ from client.cluster import Cluster
 from client.cluster_status import METADATA_TOPIC
 from client.connection import command_guard, explain
 from client.refusals import Refused, why
+from console.answers import ABSENT, Absent
 from console.clusters import TIMEOUT_S
 from console.endpoints import Ask, Console, get, stream
 from console.quorum.metadata_fetching import Leader, LeaderTail, leader_of
@@ -27,7 +30,7 @@ from console.quorum.metadata_folder import (
     epochs,
     folders,
 )
-from console.quorum.metadata_quorum import features, question, quorum
+from console.quorum.metadata_quorum import Features, Quorum, features, question, quorum
 from ottla.plugins.authorizer import Operation
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
@@ -40,36 +43,86 @@ EVERY_S = 0.5
 NO_OP = "NO_OP_RECORD"
 
 
-def _show(console: Console, _ask: Ask) -> object:
+@dataclass(frozen=True, slots=True)
+class QuorumShown:
+    """Voters, observers, features; why there is no quorum to be seen."""
+
+    features: Features
+    quorum: Quorum | Absent = ABSENT
+    absent: str | Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumEpoch:
+    """An epoch of the quorum; who led it and since when is unknown if the record is gone."""
+
+    epoch: int
+    start: int
+    leader: int | None
+    time_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumEpochs:
+    """The epochs that a log on this machine knows, the newest first; or why there is none."""
+
+    rows: list[QuorumEpoch]
+    folder: str | Absent = ABSENT
+    absent: str | Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataRecord:
+    """A record: `type` as Kafka names it, and its fields, or the words that stand for them."""
+
+    offset: int
+    epoch: int
+    time_ms: int
+    type: str
+    version: int | None
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataRecords:
+    """The newest records, first; where they come from, first and where that has changed."""
+
+    records: list[MetadataRecord] | Absent = ABSENT
+    source: str | Absent = ABSENT
+    moved: str | Absent = ABSENT
+    absent: str | Absent = ABSENT
+
+
+def _show(console: Console, _ask: Ask) -> QuorumShown:
     """Voters, observers, features; what cannot be had is told in its place."""
-    found: dict[str, object] = {}
+    found: Quorum | Absent = ABSENT
+    absent: str | Absent = ABSENT
     with console.cluster() as cluster:
         try:
-            found["quorum"] = _quorum(cluster)
+            found = _quorum(cluster)
         except Refused as error:
-            found["absent"] = str(error)
+            absent = str(error)
         versions = cluster.call(ApiVersionsRequest("ottla", "1"), ApiVersionsResponse)
-        found["features"] = features(versions)
-    return found
+    return QuorumShown(features(versions), found, absent)
 
 
-def _quorum(cluster: Cluster) -> dict[str, object]:
+def _quorum(cluster: Cluster) -> Quorum:
     if not cluster.serves(ApiKey.DESCRIBE_QUORUM):
         raise Refused("this cluster has no metadata quorum: it is older than KRaft")
     return quorum(cluster.call(question(), DescribeQuorumResponse))
 
 
-def _epochs(console: Console, _ask: Ask) -> object:
+def _epochs(console: Console, _ask: Ask) -> QuorumEpochs:
     """The epochs that the log on this machine knows, the newest first."""
     with console.cluster() as cluster:
         _quorum(cluster)  # whether this login may
         folder = _folder(console, _described(cluster))
     if folder is None:
-        return {"absent": _NO_FOLDER, "rows": []}
-    return {"rows": [one._asdict() for one in epochs(folder)], "folder": str(folder)}
+        return QuorumEpochs([], absent=_NO_FOLDER)
+    return QuorumEpochs([QuorumEpoch(*one) for one in epochs(folder)], folder=str(folder))
 
 
-def _records(console: Console, ask: Ask) -> Iterator[object]:
+def _records(console: Console, ask: Ask) -> Iterator[MetadataRecords | None]:
     """The newest metadata records, then each that comes: of the log on this machine, or else of the
     active controller. `noops`: those that only show that the leader lives, too."""
     with console.cluster() as cluster:
@@ -79,25 +132,24 @@ def _records(console: Console, ask: Ask) -> Iterator[object]:
     try:
         tail = _fetching(console) if folder is None else MetadataTail(folder)
     except (Refused, StartError) as error:
-        yield {"absent": f"{error}; and {_NO_FOLDER}"}
+        yield MetadataRecords(absent=f"{error}; and {_NO_FOLDER}")
         return
     with closing(tail):
         yield from _told(tail, with_noops=ask.flag("noops"))
 
 
-def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[object]:
+def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[MetadataRecords | None]:
     shown = deque(_wanted(tail.read(), with_noops=with_noops), maxlen=RECORDS_MAX)
     source = tail.source
-    yield {"source": source, "records": [one._asdict() for one in shown]}
+    yield MetadataRecords([MetadataRecord(*one) for one in shown], source)
     while True:
         time.sleep(EVERY_S)
         rows = _wanted(tail.read(), with_noops=with_noops)
-        news: dict[str, object] = {}
-        if rows:
-            news["records"] = [one._asdict() for one in rows[-RECORDS_MAX:]]
-        if tail.source != source:
-            news["moved"] = source = tail.source
-        yield news or None
+        records = [MetadataRecord(*one) for one in rows[-RECORDS_MAX:]] or ABSENT
+        moved = tail.source if tail.source != source else ABSENT
+        source = tail.source
+        has_news = records is not ABSENT or moved is not ABSENT
+        yield MetadataRecords(records, moved=moved) if has_news else None
 
 
 def _fetching(console: Console) -> LeaderTail:

@@ -8,16 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from console.endpoints import Ask, BadAsk, Console, NotHere, get, wall_ms
 from console.segments import segment_page
+from console.segments.answers import (
+    AbortedTransactions,
+    BatchesPage,
+    DamagedSnapshot,
+    IndexPage,
+    LookUpShown,
+    PartitionShown,
+    PartitionSize,
+    PartitionSizes,
+    SegmentShown,
+    Snapshot,
+)
 from console.segments.disk import Disk, NoSuchFolder
 from console.segments.files.folders import LogDirectory, PartitionFolder
 from console.segments.files.partition_files import partition_files
-from console.segments.partition_page import partition_json, seen_segments, segment_json
+from console.segments.meaning.answers import BatchOpened, BytesNamed
+from console.segments.partition_page import (
+    directory_shown,
+    partition_shown,
+    seen_segments,
+    segment_shown,
+)
 from console.segments.rights import METADATA_LOG, Allowed, SegmentRights
-from console.segments.segment_facts import SegmentReader, scan_json
+from console.segments.segment_facts import SegmentReader, scan_shown
 from console.segments.segment_page import Source
 from console.segments.topic_rules import Rules, TopicRules
 from log_format.damage import LogError
@@ -44,12 +63,12 @@ class SegmentsView:
         self.reader = SegmentReader(self.disk.files)
 
 
-def _list(console: Console, ask: Ask) -> object:
+def _list(console: Console, ask: Ask) -> PartitionSizes:
     """Partitions on this disk, the largest first."""
     view = console.state(SegmentsView)
     directories = view.disk.directories()
     if not directories:
-        return {"local": False, "why": view.disk.why_none(), "partitions": [], "directories": []}
+        return PartitionSizes(False, [], [], why=view.disk.why_none())
     wanted = ask.text("search", "").lower()
     key = ask.text("dir", "")
     found = view.disk.partitions()
@@ -61,44 +80,43 @@ def _list(console: Console, ask: Ask) -> object:
     ]
     kept.sort(key=lambda one: (-one.bytes, one.folder.topic, one.folder.partition))
     rows = kept[: ask.number("limit", _ROWS, least=1, most=_ROWS_MAX)]
-    return {
-        "local": True,
-        "directories": [_directory_json(one) for one in directories],
-        "count": len(kept),
-        "bytes": sum(one.bytes for one in kept),
-        "segments": sum(one.segments for one in kept),
-        "partitions": [
-            {
-                "topic": one.folder.topic,
-                "partition": one.folder.partition,
-                "dir": one.folder.directory.key,
-                "node": one.folder.directory.node_id,
-                "segments": one.segments,
-                "bytes": one.bytes,
-            }
+    return PartitionSizes(
+        local=True,
+        directories=[directory_shown(one) for one in directories],
+        count=len(kept),
+        bytes=sum(one.bytes for one in kept),
+        segments=sum(one.segments for one in kept),
+        partitions=[
+            PartitionSize(
+                topic=one.folder.topic,
+                partition=one.folder.partition,
+                dir=one.folder.directory.key,
+                node=one.folder.directory.node_id,
+                segments=one.segments,
+                bytes=one.bytes,
+            )
             for one in rows
         ],
-    }
+    )
 
 
-def _directory_json(one: LogDirectory) -> dict[str, object]:
-    return {"key": one.key, "path": one.path, "node": one.node_id}
-
-
-def _partition(console: Console, ask: Ask) -> object:
+def _partition(console: Console, ask: Ask) -> PartitionShown:
     view = console.state(SegmentsView)
     folder, allowed, having = _find(view, ask, to_read=False)
     listing = _or_gone(lambda: partition_files(view.disk.files, folder.path))
-    found = partition_json(view.disk, view.reader, folder, listing, _rules(view, folder), wall_ms())
-    return found | {
-        "canRead": allowed.read,
-        "dir": folder.directory.key,
-        "node": folder.directory.node_id,
-        "directories": [_directory_json(one) for one in having],
-    }
+    return partition_shown(
+        view.disk,
+        view.reader,
+        folder,
+        listing,
+        _rules(view, folder),
+        wall_ms(),
+        having,
+        can_read=allowed.read,
+    )
 
 
-def _segment(console: Console, ask: Ask) -> object:
+def _segment(console: Console, ask: Ask) -> SegmentShown:
     """A segment's bar, and a scan of its headers that goes on with each question."""
     view = console.state(SegmentsView)
     folder, _, _ = _find(view, ask, to_read=False)
@@ -113,60 +131,60 @@ def _segment(console: Console, ask: Ask) -> object:
     if seen is None:
         raise NotHere(segment_page.gone(base))
     scan = _or_gone(lambda: view.disk.scans.look(seen.files.path, base, with_records=is_compacted))
-    return segment_json(seen, None) | {"scan": scan_json(scan)}
+    return replace(segment_shown(seen, None), scan=scan_shown(scan))
 
 
-def _batches(console: Console, ask: Ask) -> object:
+def _batches(console: Console, ask: Ask) -> BatchesPage:
     with _source(console, ask, to_read=True) as (_, _, source):
         place = ask.number("at", 0, least=-1, most=_OFFSET_MAX)
-        return segment_page.batches_json(source, place, _limit(ask, 50))
+        return segment_page.batches_page(source, place, _limit(ask, 50))
 
 
-def _batch(console: Console, ask: Ask) -> object:
+def _batch(console: Console, ask: Ask) -> BatchOpened:
     with _source(console, ask, to_read=True) as (_, _, source):
         place = ask.number("at", least=0, most=_OFFSET_MAX)
         first = ask.number("first", 0, least=0, most=_OFFSET_MAX)
-        return segment_page.batch_json(source, place, first, _limit(ask, 50))
+        return segment_page.batch_opened(source, place, first, _limit(ask, 50))
 
 
-def _bytes(console: Console, ask: Ask) -> object:
+def _bytes(console: Console, ask: Ask) -> BytesNamed:
     with _source(console, ask, to_read=True) as (_, _, source):
         place = ask.number("at", least=0, most=_OFFSET_MAX)
         record = ask.number("record", -1, least=-1, most=2**31 - 1)
         begin = ask.number("from", 0, least=0, most=2**31 - 1)
-        return segment_page.bytes_json(source, place, record, begin)
+        return segment_page.bytes_named(source, place, record, begin)
 
 
-def _index(console: Console, ask: Ask) -> object:
+def _index(console: Console, ask: Ask) -> IndexPage:
     suffix = _INDEXES.get(ask.text("kind"))
     if suffix is None:
         raise BadAsk(f"there is no index {ask.text('kind')!r}: offsets or times is wanted")
     with _source(console, ask, to_read=False) as (view, _, source):
         first = ask.number("first", 0, least=0, most=2**31 - 1)
-        return segment_page.index_page_json(view.reader, source, suffix, first, _limit(ask, 100))
+        return segment_page.index_page(view.reader, source, suffix, first, _limit(ask, 100))
 
 
-def _lookup(console: Console, ask: Ask) -> object:
+def _lookup(console: Console, ask: Ask) -> LookUpShown:
     with _source(console, ask, to_read=False) as (view, _, source):
         time_text = ask.text("time", "")
         if time_text:
             wanted = ask.number("time", least=0, most=_OFFSET_MAX)
-            return segment_page.lookup_json(view.reader, source, None, wanted)
+            return segment_page.look_up(view.reader, source, None, wanted)
         wanted = ask.number("offset", least=0, most=_OFFSET_MAX)
-        return segment_page.lookup_json(view.reader, source, wanted, None)
+        return segment_page.look_up(view.reader, source, wanted, None)
 
 
-def _aborted(console: Console, ask: Ask) -> object:
+def _aborted(console: Console, ask: Ask) -> AbortedTransactions:
     with _source(console, ask, to_read=True) as (view, _, source):
-        return {"aborted": segment_page.aborted_json(view.disk.files, source)}
+        return AbortedTransactions(segment_page.aborted(view.disk.files, source))
 
 
-def _snapshot(console: Console, ask: Ask) -> object:
+def _snapshot(console: Console, ask: Ask) -> Snapshot | DamagedSnapshot:
     view = console.state(SegmentsView)
     folder, _, _ = _find(view, ask, to_read=True)
     offset = ask.number("offset", least=0, most=_OFFSET_MAX)
     try:
-        return segment_page.snapshot_json(view.disk.files, folder.path, offset)
+        return segment_page.snapshot(view.disk.files, folder.path, offset)
     except NoSuchFolder as error:
         raise NotHere(str(error)) from error
 

@@ -12,8 +12,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from console.segments.answers import (
+    CompactionShown,
+    DirectoryShown,
+    EpochStart,
+    FateShown,
+    MarksShown,
+    PartitionShown,
+    RulesShown,
+    SegmentShown,
+)
 from console.segments.disk import Disk, Marks
-from console.segments.files.folders import PartitionFolder
+from console.segments.files.folders import LogDirectory, PartitionFolder
 from console.segments.files.partition_files import PartitionFiles, SegmentFiles
 from console.segments.files.scans import Scan
 from console.segments.meaning.compaction import cleanable
@@ -23,8 +33,8 @@ from console.segments.segment_facts import (
     SegmentFacts,
     SegmentReader,
     density,
-    index_json,
-    scan_json,
+    index_shown,
+    scan_shown,
 )
 from console.segments.topic_rules import Rules
 from log_format.damage import LogError
@@ -124,15 +134,18 @@ def _end(following: int | None, facts: SegmentFacts, scan: Scan | None) -> int:
     return max(indexed, 0 if scan is None else scan.next_offset)
 
 
-def partition_json(
+def partition_shown(
     disk: Disk,
     reader: SegmentReader,
     folder: PartitionFolder,
     listing: PartitionFiles,
     rules: Rules,
     now_ms: int,
-) -> dict[str, object]:
-    """All of it, but for who else has the partition."""
+    having: Sequence[LogDirectory] = (),
+    *,
+    can_read: bool = False,
+) -> PartitionShown:
+    """Return all of a partition; `having`: the directories that have it."""
     is_compacted = rules.config is not None and rules.config.compact
     seen = seen_segments(disk, reader, listing, is_compacted=is_compacted)
     marks = disk.marks(folder)
@@ -141,96 +154,105 @@ def partition_json(
     fate: list[Fate] = []
     if rules.config is not None and folder.topic != METADATA_LOG:
         fate = fates(aged, rules.config, start, marks.high_watermark, now_ms)
-    found: dict[str, object] = {
-        "topic": folder.topic,
-        "partition": folder.partition,
-        "folder": folder.path,
-        "now": now_ms,
-        "isMetadata": folder.topic == METADATA_LOG,
-        "topicId": _id_text(disk, folder),
-        "size": sum(one.size for one in seen),
-        "left_out": max(len(listing.segments) - SEGMENTS_SHOWN_MAX, 0),
-        "marks": _marks_json(marks, start, seen),
-        "segments": [
-            segment_json(one, fate[at] if at < len(fate) else None) for at, one in enumerate(seen)
-        ],
-        "rules": _rules_json(rules),
-        "compaction": None,
-        "epochs": leader_epochs(disk, folder),
-        "snapshots": [list(one) for one in listing.snapshots[-_LISTED_MAX:]],
-        "metadataSnapshots": [list(one) for one in listing.metadata_snapshots[-_LISTED_MAX:]],
-        "leaving": [list(one) for one in listing.leaving[:_LISTED_MAX]],
-    }
+    compaction = None
     if is_compacted:
-        found["compaction"] = _compaction_json(seen, aged, rules, marks, start, now_ms)
-    return found
+        compaction = _compaction(seen, aged, rules, marks, start, now_ms)
+    return PartitionShown(
+        topic=folder.topic,
+        partition=folder.partition,
+        folder=folder.path,
+        now=now_ms,
+        isMetadata=folder.topic == METADATA_LOG,
+        topicId=_id_text(disk, folder),
+        size=sum(one.size for one in seen),
+        left_out=max(len(listing.segments) - SEGMENTS_SHOWN_MAX, 0),
+        marks=_marks(marks, start, seen),
+        segments=[
+            segment_shown(one, fate[at] if at < len(fate) else None) for at, one in enumerate(seen)
+        ],
+        rules=_rules(rules),
+        compaction=compaction,
+        epochs=leader_epochs(disk, folder),
+        snapshots=list(listing.snapshots[-_LISTED_MAX:]),
+        metadataSnapshots=list(listing.metadata_snapshots[-_LISTED_MAX:]),
+        leaving=list(listing.leaving[:_LISTED_MAX]),
+        canRead=can_read,
+        dir=folder.directory.key,
+        node=folder.directory.node_id,
+        directories=[directory_shown(one) for one in having],
+    )
 
 
-def segment_json(one: Seen, fate: Fate | None) -> dict[str, object]:
+def directory_shown(one: LogDirectory) -> DirectoryShown:
+    """Return a log directory as the page gets it."""
+    return DirectoryShown(one.key, one.path, one.node_id)
+
+
+def segment_shown(one: Seen, fate: Fate | None) -> SegmentShown:
     """A bar, and what stands beside it."""
     facts = one.facts
-    return {
-        "base": facts.base_offset,
-        "name": offset_name(facts.base_offset),
-        "end": one.end_offset,
-        "size": one.size,
-        "fileSize": facts.size,
-        "files": {suffix[1:]: stamp.size for suffix, stamp in one.files.stamps.items()},
-        "modified": facts.modified_ms,
-        "firstTime": one.first_time,
-        "largestTime": one.largest_time,
-        "active": one.is_active,
-        "offsets": index_json(facts.offsets),
-        "times": index_json(facts.times),
-        "density": density(facts, one.size),
-        "aborted": facts.aborted,
-        "scan": scan_json(one.scan),
-        "fate": None if fate is None else _fate_json(fate),
-    }
+    return SegmentShown(
+        base=facts.base_offset,
+        name=offset_name(facts.base_offset),
+        end=one.end_offset,
+        size=one.size,
+        fileSize=facts.size,
+        files={suffix[1:]: stamp.size for suffix, stamp in one.files.stamps.items()},
+        modified=facts.modified_ms,
+        firstTime=one.first_time,
+        largestTime=one.largest_time,
+        active=one.is_active,
+        offsets=index_shown(facts.offsets),
+        times=index_shown(facts.times),
+        density=density(facts, one.size),
+        aborted=facts.aborted,
+        scan=scan_shown(one.scan),
+        fate=None if fate is None else _fate(fate),
+    )
 
 
-def _fate_json(fate: Fate) -> dict[str, object]:
-    return {
-        "why": fate.why.value,
-        "at": fate.at_ms,
-        "due": fate.is_due,
-        "waitsFor": fate.waits_for,
-        "grows": fate.grows_bytes,
-    }
+def _fate(fate: Fate) -> FateShown:
+    return FateShown(
+        why=fate.why.value,
+        at=fate.at_ms,
+        due=fate.is_due,
+        waitsFor=fate.waits_for,
+        grows=fate.grows_bytes,
+    )
 
 
-def _marks_json(marks: Marks, start: int, seen: Sequence[Seen]) -> dict[str, object]:
+def _marks(marks: Marks, start: int, seen: Sequence[Seen]) -> MarksShown:
     last = seen[-1] if seen else None
-    return {
-        "logStart": start,
-        "highWatermark": marks.high_watermark,
-        "recoveryPoint": marks.recovery_point,
-        "cleanedTo": marks.cleaned_to,
-        "logEnd": last.end_offset if last else start,
-        "logEndIsKnown": last is not None and last.scan is not None and last.scan.is_whole,
-    }
+    return MarksShown(
+        logStart=start,
+        highWatermark=marks.high_watermark,
+        recoveryPoint=marks.recovery_point,
+        cleanedTo=marks.cleaned_to,
+        logEnd=last.end_offset if last else start,
+        logEndIsKnown=last is not None and last.scan is not None and last.scan.is_whole,
+    )
 
 
-def _rules_json(rules: Rules) -> dict[str, object]:
+def _rules(rules: Rules) -> RulesShown:
     config = rules.config
-    return {
-        "why": rules.why_not,
-        "configs": {key: list(one) for key, one in rules.shown.items()},
-        "checkInterval": rules.check_interval_ms,
-        "deleteDelay": None if config is None else config.file_delete_delay_ms,
-        "compact": config is not None and config.compact,
-        "delete": config is not None and config.delete,
-    }
+    return RulesShown(
+        why=rules.why_not,
+        configs=dict(rules.shown),
+        checkInterval=rules.check_interval_ms,
+        deleteDelay=None if config is None else config.file_delete_delay_ms,
+        compact=config is not None and config.compact,
+        delete=config is not None and config.delete,
+    )
 
 
-def _compaction_json(
+def _compaction(
     seen: Sequence[Seen],
     aged: Sequence[Aged],
     rules: Rules,
     marks: Marks,
     start: int,
     now_ms: int,
-) -> dict[str, object] | None:
+) -> CompactionShown | None:
     config = rules.config
     assert config is not None
     firsts = [one.first_time for one in seen]
@@ -240,30 +262,30 @@ def _compaction_json(
     scans = [one.scan for one in seen if one.scan is not None]
     horizons = [one.horizons for one in scans if one.horizons is not None]
     counted = [one for one in scans if one.with_records]
-    return {
-        "firstDirty": found.first_dirty,
-        "wasCleaned": found.was_cleaned,
-        "firstUncleanable": found.first_uncleanable,
-        "cleanBytes": found.clean_bytes,
-        "dirtyBytes": found.dirty_bytes,
-        "laterBytes": found.later_bytes,
-        "ratio": found.ratio,
-        "ratioMin": config.min_cleanable_dirty_ratio,
-        "isOverdue": found.is_overdue,
-        "isDue": found.is_due(config),
-        "records": sum(one.records for one in scans),
-        "offsets": sum(one.end_offset - one.files.base_offset for one in seen if one.scan),
-        "isWhole": len(scans) == len(seen) and all(one.is_whole for one in scans),
-        "tombstones": sum(one.tombstones for one in counted) if counted else None,
-        "batchesWithHorizon": sum(one.batches_with_horizon for one in scans),
-        "horizons": [min(low for low, _ in horizons), max(high for _, high in horizons)]
+    return CompactionShown(
+        firstDirty=found.first_dirty,
+        wasCleaned=found.was_cleaned,
+        firstUncleanable=found.first_uncleanable,
+        cleanBytes=found.clean_bytes,
+        dirtyBytes=found.dirty_bytes,
+        laterBytes=found.later_bytes,
+        ratio=found.ratio,
+        ratioMin=config.min_cleanable_dirty_ratio,
+        isOverdue=found.is_overdue,
+        isDue=found.is_due(config),
+        records=sum(one.records for one in scans),
+        offsets=sum(one.end_offset - one.files.base_offset for one in seen if one.scan),
+        isWhole=len(scans) == len(seen) and all(one.is_whole for one in scans),
+        tombstones=sum(one.tombstones for one in counted) if counted else None,
+        batchesWithHorizon=sum(one.batches_with_horizon for one in scans),
+        horizons=(min(low for low, _ in horizons), max(high for _, high in horizons))
         if horizons
         else None,
-        "deleteRetention": config.delete_retention_ms,
-    }
+        deleteRetention=config.delete_retention_ms,
+    )
 
 
-def leader_epochs(disk: Disk, folder: PartitionFolder) -> list[dict[str, int]] | None:
+def leader_epochs(disk: Disk, folder: PartitionFolder) -> list[EpochStart] | None:
     """Of the folder's checkpoint, the last ones; None where it is damaged."""
     try:
         data = disk.files.content(f"{folder.path}/{_LEADER_EPOCHS}")
@@ -274,7 +296,7 @@ def leader_epochs(disk: Disk, folder: PartitionFolder) -> list[dict[str, int]] |
     found = decode_leader_epochs(data)
     if found is None:
         return None
-    return [{"epoch": epoch, "start": start} for epoch, start in found[-_EPOCHS_SHOWN_MAX:]]
+    return [EpochStart(epoch, start) for epoch, start in found[-_EPOCHS_SHOWN_MAX:]]
 
 
 def _id_text(disk: Disk, folder: PartitionFolder) -> str | None:

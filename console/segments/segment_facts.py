@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from threading import Lock
 
+from console.segments.answers import Cells, Density, IndexShown, ScanShown
 from console.segments.files.header_walk import walk
 from console.segments.files.index_entries import IndexFile
 from console.segments.files.partition_files import SegmentFiles
@@ -56,17 +57,17 @@ class SegmentFacts:
         return self.largest_time if self.largest_time >= 0 else self.modified_ms
 
 
-def density(facts: SegmentFacts, size: int) -> dict[str, object] | None:
+def density(facts: SegmentFacts, size: int) -> Density | None:
     """How close the entries of the offset index lie; None without entries."""
     index = facts.offsets
     if index is None or not index.entries or not size:
         return None
-    return {
-        "entries": index.entries,
-        "perMiB": index.entries * 1024 * 1024 / size,
-        "bytesBetween": size / index.entries,
-        "share": index.entries * 8 / size,
-    }
+    return Density(
+        entries=index.entries,
+        perMiB=index.entries * 1024 * 1024 / size,
+        bytesBetween=size / index.entries,
+        share=index.entries * 8 / size,
+    )
 
 
 class SegmentReader:
@@ -141,38 +142,34 @@ def _first_time(read: Read, size: int) -> int:
     return -1
 
 
-def scan_json(scan: Scan | None) -> dict[str, object] | None:
+def scan_shown(scan: Scan | None) -> ScanShown | None:
     """What a scan has counted so far."""
     if scan is None:
         return None
-    return {
-        "position": scan.position,
-        "isWhole": scan.is_whole,
-        "batches": scan.batches,
-        "records": scan.records,
-        "nextOffset": scan.next_offset,
-        "emptyBatches": scan.empty_batches,
-        "controlBatches": scan.control_batches,
-        "transactionalBatches": scan.transactional_batches,
-        "largestBatch": scan.largest_batch,
-        "firstTime": scan.first_time,
-        "largestTime": scan.largest_time,
-        "codecs": {name: list(one) for name, one in scan.codecs.items()},
-        "epochs": [list(one) for one in scan.epochs],
-        "tombstones": scan.tombstones if scan.with_records else None,
-        "horizons": None if scan.horizons is None else list(scan.horizons),
-        "batchesWithHorizon": scan.batches_with_horizon,
-        "damage": scan.damage,
-        "cells": {"width": scan.cells.width, "records": list(scan.cells.records)},
-    }
+    return ScanShown(
+        position=scan.position,
+        isWhole=scan.is_whole,
+        batches=scan.batches,
+        records=scan.records,
+        nextOffset=scan.next_offset,
+        emptyBatches=scan.empty_batches,
+        controlBatches=scan.control_batches,
+        transactionalBatches=scan.transactional_batches,
+        largestBatch=scan.largest_batch,
+        firstTime=scan.first_time,
+        largestTime=scan.largest_time,
+        codecs=dict(scan.codecs),
+        epochs=list(scan.epochs),
+        tombstones=scan.tombstones if scan.with_records else None,
+        horizons=scan.horizons,
+        batchesWithHorizon=scan.batches_with_horizon,
+        damage=scan.damage,
+        cells=Cells(scan.cells.width, list(scan.cells.records)),
+    )
 
 
-def index_json(index: IndexFacts | None) -> dict[str, object] | None:
-    """Of one index."""
+def index_shown(index: IndexFacts | None) -> IndexShown | None:
+    """Return what is known of one index."""
     if index is None:
         return None
-    found = asdict(index)
-    return {
-        "lastKey" if name == "last_key" else "lastValue" if name == "last_value" else name: one
-        for name, one in found.items()
-    }
+    return IndexShown(index.size, index.entries, index.room, index.last_key, index.last_value)

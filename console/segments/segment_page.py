@@ -11,15 +11,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from client.records.decoders import decode_by, decoder_of
+from console.segments.answers import (
+    AbortedTransaction,
+    BatchesPage,
+    BatchPlace,
+    DamagedSnapshot,
+    IndexPage,
+    LookUpShown,
+    ProbeShown,
+    Snapshot,
+    SnapshotProducer,
+)
 from console.segments.disk import NoSuchFolder
 from console.segments.files.batch_pages import page_from, place_before
 from console.segments.files.header_walk import Batch, batch_around
-from console.segments.files.index_entries import IndexEntry, IndexFile
-from console.segments.files.lookups import Found, Probe, find_offset, find_time
+from console.segments.files.index_entries import IndexFile
+from console.segments.files.lookups import Probe, find_offset, find_time
 from console.segments.files.partition_files import SegmentFiles, partition_files
+from console.segments.meaning.answers import BatchOpened, BatchShown, BytesNamed
 from console.segments.meaning.batch_contents import (
     Opened,
-    facts_of,
+    batch_shown,
     header_bytes,
     open_batch,
     record_bytes,
@@ -83,7 +95,7 @@ def gone(base_offset: int) -> str:
 # --- batches --------------------------------------------------------------------------------------
 
 
-def batches_json(source: Source, place: int, limit: int) -> dict[str, object]:
+def batches_page(source: Source, place: int, limit: int) -> BatchesPage:
     """A page of batches from the one around byte `place`; -1: the last page."""
     limit = min(limit, PAGE_MAX)
     try:
@@ -93,19 +105,19 @@ def batches_json(source: Source, place: int, limit: int) -> dict[str, object]:
         at = page.batches[0][0].position if page.batches else place
         before = place_before(source.read, source.size, source.offsets, at, limit) if at else None
     except CorruptBatch as error:
-        return {"batches": [], "next": None, "previous": None, "damage": str(error), "at": place}
-    return {
-        "batches": [_batch_json(batch, is_right) for batch, is_right in page.batches],
-        "at": at,
-        "next": page.following,
-        "previous": before,
-        "damage": page.damage,
-        "size": source.size,
-    }
+        return BatchesPage([], at=place, next=None, previous=None, damage=str(error))
+    return BatchesPage(
+        batches=[_batch(batch, is_right) for batch, is_right in page.batches],
+        at=at,
+        next=page.following,
+        previous=before,
+        damage=page.damage,
+        size=source.size,
+    )
 
 
-def _batch_json(batch: Batch, is_right: bool | None) -> dict[str, object]:
-    return facts_of(batch_entry(batch.header, batch.position, is_valid=is_right))
+def _batch(batch: Batch, is_right: bool | None) -> BatchShown:
+    return batch_shown(batch_entry(batch.header, batch.position, is_valid=is_right))
 
 
 def batch_at(source: Source, place: int) -> Opened:
@@ -117,20 +129,25 @@ def batch_at(source: Source, place: int) -> Opened:
     return open_batch(source.read, batch)
 
 
-def batch_json(source: Source, place: int, first: int, limit: int) -> dict[str, object]:
+def batch_opened(source: Source, place: int, first: int, limit: int) -> BatchOpened:
     """A batch and a page of its records."""
     one = batch_at(source, place)
     folder, name = source.files.folder.rpartition("/")[2], f"{source.files.base_offset:020d}.log"
     decode = decode_by(decoder_of(folder, name))
-    return {
-        "batch": _batch_json(one.batch, one.crc_is_right),
-        "packed": one.header.size_in_bytes,
-        "codec": Codec(one.header.compression).name.lower(),
-        **records_page(one, first, limit, decode),
-    }
+    page = records_page(one, first, limit, decode)
+    return BatchOpened(
+        batch=_batch(one.batch, one.crc_is_right),
+        packed=one.header.size_in_bytes,
+        codec=Codec(one.header.compression).name.lower(),
+        first=page.first,
+        count=page.count,
+        records=page.records,
+        damage=page.damage,
+        unpacked=page.unpacked,
+    )
 
 
-def bytes_json(source: Source, place: int, record: int, begin: int) -> dict[str, object]:
+def bytes_named(source: Source, place: int, record: int, begin: int) -> BytesNamed:
     """The named bytes of a batch's header (`record` -1), or of one of its records."""
     one = batch_at(source, place)
     return header_bytes(one) if record < 0 else record_bytes(one, record, begin)
@@ -139,28 +156,24 @@ def bytes_json(source: Source, place: int, record: int, begin: int) -> dict[str,
 # --- indexes --------------------------------------------------------------------------------------
 
 
-def index_page_json(
+def index_page(
     reader: SegmentReader, source: Source, suffix: str, first: int, limit: int
-) -> dict[str, object]:
+) -> IndexPage:
     """Entries number `first` and after of .index or .timeindex."""
     with reader.index(source.files, suffix) as index:
         first = min(max(first, 0), len(index))
-        return {
-            "entries": [_entry_json(one) for one in index[first : first + min(limit, PAGE_MAX)]],
-            "first": first,
-            "count": len(index),
-            "room": index.room,
-            "entryBytes": index.entry_bytes,
-        }
+        return IndexPage(
+            entries=list(index[first : first + min(limit, PAGE_MAX)]),
+            first=first,
+            count=len(index),
+            room=index.room,
+            entryBytes=index.entry_bytes,
+        )
 
 
-def _entry_json(one: IndexEntry) -> list[int]:
-    return [one.number, one.key, one.value]
-
-
-def lookup_json(
+def look_up(
     reader: SegmentReader, source: Source, offset: int | None, time_ms: int | None
-) -> dict[str, object]:
+) -> LookUpShown:
     """The steps of a look-up of an offset, or of a time in ms."""
     if time_ms is not None:
         with reader.index(source.files, TIME_INDEX_SUFFIX) as times:
@@ -168,48 +181,45 @@ def lookup_json(
     else:
         assert offset is not None
         found = find_offset(source.read, source.size, source.offsets, offset)
-    return _found_json(found) | {"offset": offset, "time": time_ms}
+    return LookUpShown(
+        ofTime=None if found.of_time is None else _probe(found.of_time),
+        ofOffset=_probe(found.of_offset),
+        start=found.start,
+        passed=[_place(one) for one in found.passed],
+        passedCount=found.passed_count,
+        passedBytes=found.passed_bytes,
+        batch=None if found.batch is None else _place(found.batch),
+        exact=found.is_exact,
+        offset=offset,
+        time=time_ms,
+    )
 
 
-def _found_json(found: Found) -> dict[str, object]:
-    return {
-        "ofTime": None if found.of_time is None else _probe_json(found.of_time),
-        "ofOffset": _probe_json(found.of_offset),
-        "start": found.start,
-        "passed": [_place_json(one) for one in found.passed],
-        "passedCount": found.passed_count,
-        "passedBytes": found.passed_bytes,
-        "batch": None if found.batch is None else _place_json(found.batch),
-        "exact": found.is_exact,
-    }
+def _probe(probe: Probe) -> ProbeShown:
+    return ProbeShown(
+        key=probe.key,
+        entry=probe.entry,
+        around=list(probe.around),
+        entries=probe.entries,
+        compared=probe.compared,
+    )
 
 
-def _probe_json(probe: Probe) -> dict[str, object]:
-    return {
-        "key": probe.key,
-        "entry": None if probe.entry is None else _entry_json(probe.entry),
-        "around": [_entry_json(one) for one in probe.around],
-        "entries": probe.entries,
-        "compared": probe.compared,
-    }
-
-
-def _place_json(batch: Batch) -> dict[str, object]:
-    """No more of a batch than an index tells, so that it takes no right to read."""
+def _place(batch: Batch) -> BatchPlace:
     header = batch.header
-    return {
-        "position": batch.position,
-        "size": header.size_in_bytes,
-        "baseOffset": header.base_offset,
-        "lastOffset": header.last_offset,
-        "maxTimestamp": header.max_timestamp,
-    }
+    return BatchPlace(
+        position=batch.position,
+        size=header.size_in_bytes,
+        baseOffset=header.base_offset,
+        lastOffset=header.last_offset,
+        maxTimestamp=header.max_timestamp,
+    )
 
 
 # --- small files ----------------------------------------------------------------------------------
 
 
-def aborted_json(files: Files, source: Source) -> list[dict[str, int]] | None:
+def aborted(files: Files, source: Source) -> list[AbortedTransaction] | None:
     """The aborted transactions of the segment's .txnindex; None where it is damaged."""
     stamp = source.files.stamps.get(TXN_INDEX_SUFFIX)
     if stamp is None or not stamp.size:
@@ -219,17 +229,17 @@ def aborted_json(files: Files, source: Source) -> list[dict[str, int]] | None:
     if found is None:
         return None
     return [
-        {
-            "producerId": one.producer_id,
-            "firstOffset": one.first_offset,
-            "lastOffset": one.last_offset,
-            "lastStableOffset": one.last_stable_offset,
-        }
+        AbortedTransaction(
+            producerId=one.producer_id,
+            firstOffset=one.first_offset,
+            lastOffset=one.last_offset,
+            lastStableOffset=one.last_stable_offset,
+        )
         for one in found[:PAGE_MAX]
     ]
 
 
-def snapshot_json(files: Files, folder: str, offset: int) -> dict[str, object]:
+def snapshot(files: Files, folder: str, offset: int) -> Snapshot | DamagedSnapshot:
     """The producers of the snapshot at `offset`. Raises NoSuchFolder where there is none."""
     path = segment_path(folder, offset, SNAPSHOT_SUFFIX)
     try:
@@ -240,20 +250,20 @@ def snapshot_json(files: Files, folder: str, offset: int) -> dict[str, object]:
     except LogError as error:
         raise NoSuchFolder(str(error)) from error
     if found is None:
-        return {"damage": "no producer snapshot of version 1 with a right checksum"}
+        return DamagedSnapshot("no producer snapshot of version 1 with a right checksum")
     rows = [
-        {
-            "producerId": one.producer_id,
-            "producerEpoch": one.producer_epoch,
-            "coordinatorEpoch": one.coordinator_epoch,
-            "currentTxnFirstOffset": one.current_txn_first_offset,
-            "lastTimestamp": one.last_timestamp,
-            "lastSequence": one.last_sequence,
-            "lastOffset": one.last_offset,
-        }
+        SnapshotProducer(
+            producerId=one.producer_id,
+            producerEpoch=one.producer_epoch,
+            coordinatorEpoch=one.coordinator_epoch,
+            currentTxnFirstOffset=one.current_txn_first_offset,
+            lastTimestamp=one.last_timestamp,
+            lastSequence=one.last_sequence,
+            lastOffset=one.last_offset,
+        )
         for one in found[:PAGE_MAX]
     ]
-    return {"producers": rows, "count": len(found)}
+    return Snapshot(rows, len(found))
 
 
 def _small(files: Files, path: str, size: int) -> bytes:

@@ -6,19 +6,43 @@ Owns no connection. Everything here is refused without --allow-writes, before it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from broker.config.start_error import StartError
 from client.cluster import Cluster
 from client.configs.settings import TOPIC, Resource, alter_configs
 from client.topics import add_partitions, check_names, create, delete
 from console.endpoints import BadAsk
-from console.messages.shown import Json
 
 PARTITIONS_MAX = 100_000
 REPLICAS_MAX = 32_767
 
 
-def make(cluster: Cluster, body: object) -> Json:
+@dataclass(frozen=True, slots=True)
+class MadeTopic:
+    """A topic that was made."""
+
+    topic: str
+    partitions: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrownTopic:
+    """A topic that has so many partitions now."""
+
+    topic: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTopic:
+    """A topic that was changed or removed."""
+
+    topic: str
+
+
+def make(cluster: Cluster, body: object) -> MadeTopic:
     """A topic of a `name`, and what else is said of `partitions`, `replicas`, `configs`."""
     asked = _object(body)
     name = asked.get("name")
@@ -35,25 +59,25 @@ def make(cluster: Cluster, body: object) -> Json:
         _number(asked, "replicas", REPLICAS_MAX),
         _texts(asked.get("configs") or {}),
     )
-    return {"topic": made, "partitions": partitions, "replicas": replicas}
+    return MadeTopic(made, partitions, replicas)
 
 
-def remove(cluster: Cluster, topic: str) -> Json:
+def remove(cluster: Cluster, topic: str) -> ChangedTopic:
     """A topic, and all records in it."""
     (gone,) = delete(cluster, [topic])
-    return {"topic": gone}
+    return ChangedTopic(gone)
 
 
-def grow(cluster: Cluster, topic: str, body: object) -> Json:
+def grow(cluster: Cluster, topic: str, body: object) -> GrownTopic:
     """To `count` partitions."""
     count = _number(_object(body), "count", PARTITIONS_MAX)
     if count is None:
         raise BadAsk("count is missing: how many partitions the topic is to have")
     add_partitions(cluster, topic, count)
-    return {"topic": topic, "partitions": count}
+    return GrownTopic(topic, count)
 
 
-def configure(cluster: Cluster, topic: str, body: object) -> Json:
+def configure(cluster: Cluster, topic: str, body: object) -> ChangedTopic:
     """`set` configs to values, and take back to the default what `unset` lists."""
     asked = _object(body)
     values, removed = _texts(asked.get("set") or {}), asked.get("unset") or []
@@ -63,7 +87,7 @@ def configure(cluster: Cluster, topic: str, body: object) -> Json:
         raise BadAsk("nothing to change: give set or unset")
     cluster.topics([topic])
     alter_configs(cluster, Resource(TOPIC, topic), values, removed)
-    return {"topic": topic}
+    return ChangedTopic(topic)
 
 
 def _object(body: object) -> Mapping[str, object]:

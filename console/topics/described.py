@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from client.cluster import Cluster, Partition, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
@@ -15,70 +16,128 @@ from client.groups.groups import listed
 from client.offsets import LATEST, ends, list_offsets
 from client.refusals import Refused
 from client.topics import log_sizes
-from console.messages.shown import Json
 from protocol.messages.metadata import MetadataResponseTopic
 
 GROUPS_MAX = 500
 
 
-def row(topic: MetadataResponseTopic) -> list[object]:
-    """Name, partitions, replicas, whether it is the cluster's own, partitions that lack a replica
-    in sync, partitions without a leader: a list, since there may be ten thousand."""
+TopicRow = tuple[str | None, int, int, bool, int, int]
+"""Name, partitions, replicas, whether it is the cluster's own, partitions that lack a replica in
+sync, partitions without a leader: a list, since there may be ten thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartition:
+    """A partition of a topic; `bytes` are the leader's, `all_bytes` those of all replicas."""
+
+    partition: int
+    leader: int | None
+    epoch: int
+    replicas: list[int]
+    isr: list[int]
+    offline: list[int]
+    first: int | None
+    end: int | None
+    bytes: int | None
+    all_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic."""
+
+    topic: str
+    id: str
+    internal: bool
+    partitions: list[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """A config of a topic; `own`: set for this topic."""
+
+    name: str
+    value: str | None
+    source: str
+    own: bool
+    documentation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReader:
+    """A group that has committed something of a topic; `lag` None: no end is known."""
+
+    group: str
+    state: str
+    partitions: int
+    lag: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReaders:
+    """The groups that read a topic; so many were not asked."""
+
+    groups: list[TopicReader]
+    left_out: int
+
+
+def row(topic: MetadataResponseTopic) -> TopicRow:
+    """Return a topic's row of the list."""
     parts = topic.partitions
-    return [
+    return (
         topic.name,
         len(parts),
         max((len(one.replica_nodes) for one in parts), default=0),
         topic.is_internal,
         sum(len(one.isr_nodes) < len(one.replica_nodes) for one in parts),
         sum(one.leader_id < 0 for one in parts),
-    ]
+    )
 
 
-def described(cluster: Cluster, name: str) -> Json:
+def described(cluster: Cluster, name: str) -> Topic:
     """One topic and its partitions. Raises Refused."""
     topics = cluster.topics([name])
     topic = topics[name]
     first, last = ends(cluster, topics, partitions_of(topics))
     sizes = log_sizes(cluster, topics)
-    return {
-        "topic": name,
-        "id": urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
-        "internal": topic.is_internal,
-        "partitions": [
-            {
-                "partition": one.partition_index,
-                "leader": None if one.leader_id < 0 else one.leader_id,
-                "epoch": one.leader_epoch,
-                "replicas": list(one.replica_nodes),
-                "isr": list(one.isr_nodes),
-                "offline": list(one.offline_replicas),
-                "first": first.get((name, one.partition_index)),
-                "end": last.get((name, one.partition_index)),
-                "bytes": sizes.get((name, one.partition_index), {}).get(one.leader_id),
-                "all_bytes": sum(sizes.get((name, one.partition_index), {}).values()),
-            }
+    return Topic(
+        topic=name,
+        id=urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
+        internal=topic.is_internal,
+        partitions=[
+            TopicPartition(
+                partition=one.partition_index,
+                leader=None if one.leader_id < 0 else one.leader_id,
+                epoch=one.leader_epoch,
+                replicas=list(one.replica_nodes),
+                isr=list(one.isr_nodes),
+                offline=list(one.offline_replicas),
+                first=first.get((name, one.partition_index)),
+                end=last.get((name, one.partition_index)),
+                bytes=sizes.get((name, one.partition_index), {}).get(one.leader_id),
+                all_bytes=sum(sizes.get((name, one.partition_index), {}).values()),
+            )
             for one in sorted(topic.partitions, key=_index)
         ],
-    }
+    )
 
 
-def configs(cluster: Cluster, name: str) -> list[Json]:
+def configs(cluster: Cluster, name: str) -> list[TopicConfig]:
     """All configs of a topic; `own`: set for this topic. Raises Refused."""
     found = configs_of(cluster, Resource(TOPIC, name), with_documentation=True)
     return [
-        {
-            "name": one.name,
-            "value": one.value,
-            "source": SOURCES.get(one.config_source, str(one.config_source)),
-            "own": one.config_source in OWN_SOURCES[TOPIC],
-            "documentation": one.documentation,
-        }
+        TopicConfig(
+            name=one.name,
+            value=one.value,
+            source=SOURCES.get(one.config_source, str(one.config_source)),
+            own=one.config_source in OWN_SOURCES[TOPIC],
+            documentation=one.documentation,
+        )
         for one in found
     ]
 
 
-def readers(cluster: Cluster, name: str) -> Json:
+def readers(cluster: Cluster, name: str) -> TopicReaders:
     """The groups that have committed something of a topic, those furthest behind first; so many
     groups are asked at most. Raises Refused."""
     topics = cluster.topics([name])
@@ -89,12 +148,10 @@ def readers(cluster: Cluster, name: str) -> Json:
     for one in groups[:GROUPS_MAX]:
         found = _standing(cluster, one.group, name)
         if found:
-            rows.append(
-                {"group": one.group, "state": one.state, "partitions": len(found)}
-                | {"lag": lag(found.items(), last)}
-            )
+            behind = lag(found.items(), last)
+            rows.append(TopicReader(one.group, one.state, len(found), behind))
     rows.sort(key=_behind)
-    return {"groups": rows, "left_out": max(len(groups) - GROUPS_MAX, 0)}
+    return TopicReaders(rows, max(len(groups) - GROUPS_MAX, 0))
 
 
 def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int]) -> int | None:
@@ -111,8 +168,8 @@ def _standing(cluster: Cluster, group: str, topic: str) -> dict[Partition, int]:
     return {at: offset for at, offset in committed.items() if at[0] == topic}
 
 
-def _behind(one: Json) -> tuple[int, str]:
-    return -(one["lag"] or 0), one["group"]
+def _behind(one: TopicReader) -> tuple[int, str]:
+    return -(one.lag or 0), one.group
 
 
 def _index(one: object) -> int:

@@ -6,65 +6,98 @@ the sampler of the overview, groups of one topic.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from client.live.looking import seen_topics
 from console.endpoints import Ask, Console, get, post
 from console.overview.sampler import Sampler
-from console.topics.changes import configure, grow, make, remove
-from console.topics.described import configs, described, readers, row
+from console.topics.changes import (
+    ChangedTopic,
+    GrownTopic,
+    MadeTopic,
+    configure,
+    grow,
+    make,
+    remove,
+)
+from console.topics.described import (
+    Topic,
+    TopicConfig,
+    TopicReaders,
+    TopicRow,
+    configs,
+    described,
+    readers,
+    row,
+)
 
 
-def _list(console: Console, _ask: Ask) -> object:
+@dataclass(frozen=True, slots=True)
+class TopicList:
+    """All topics."""
+
+    topics: list[TopicRow]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTopics:
+    """Records, bytes of the leaders, records and bytes a second by topic; None: not yet known."""
+
+    at: float | None
+    topics: dict[str, tuple[int, int, float | None, float | None]]
+
+
+def _list(console: Console, _ask: Ask) -> TopicList:
     with console.cluster() as cluster:
         topics = seen_topics(cluster, internal=True)
-    return {"topics": [row(topics[name]) for name in sorted(topics)]}
+    return TopicList([row(topics[name]) for name in sorted(topics)])
 
 
-def _live(console: Console, ask: Ask) -> object:
-    """By topic, all or one: records, bytes of the leaders, records and bytes a second (None: not
-    yet known)."""
+def _live(console: Console, ask: Ask) -> LiveTopics:
+    """Return the rates of all topics, or of one."""
     rates = console.state(Sampler).now()
     wanted = ask.text("topic", "")
-    return {
-        "at": rates.looked_at,
-        "topics": {
-            one.topic: [one.records, one.bytes, one.records_per_s, one.bytes_per_s]
+    return LiveTopics(
+        rates.looked_at,
+        {
+            one.topic: (one.records, one.bytes, one.records_per_s, one.bytes_per_s)
             for one in rates.topics
             if not wanted or one.topic == wanted
         },
-    }
+    )
 
 
-def _one(console: Console, ask: Ask) -> object:
+def _one(console: Console, ask: Ask) -> Topic:
     with console.cluster() as cluster:
         return described(cluster, ask.text("topic"))
 
 
-def _configs(console: Console, ask: Ask) -> object:
+def _configs(console: Console, ask: Ask) -> list[TopicConfig]:
     with console.cluster() as cluster:
         return configs(cluster, ask.text("topic"))
 
 
-def _readers(console: Console, ask: Ask) -> object:
+def _readers(console: Console, ask: Ask) -> TopicReaders:
     with console.cluster() as cluster:
         return readers(cluster, ask.text("topic"))
 
 
-def _create(console: Console, ask: Ask) -> object:
+def _create(console: Console, ask: Ask) -> MadeTopic:
     with console.cluster() as cluster:
         return make(cluster, ask.body)
 
 
-def _delete(console: Console, ask: Ask) -> object:
+def _delete(console: Console, ask: Ask) -> ChangedTopic:
     with console.cluster() as cluster:
         return remove(cluster, ask.text("topic"))
 
 
-def _grow(console: Console, ask: Ask) -> object:
+def _grow(console: Console, ask: Ask) -> GrownTopic:
     with console.cluster() as cluster:
         return grow(cluster, ask.text("topic"), ask.body)
 
 
-def _configure(console: Console, ask: Ask) -> object:
+def _configure(console: Console, ask: Ask) -> ChangedTopic:
     with console.cluster() as cluster:
         return configure(cluster, ask.text("topic"), ask.body)
 

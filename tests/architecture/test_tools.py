@@ -22,6 +22,7 @@ SCRIPTS = ("console/static", "tests/unit/console/static")
         ["ruff", "check", "."],
         ["mypy"],
         ["protocol.generate", "--check"],
+        ["tests.tools.answer_types", "--check"],
     ],
     ids=" ".join,
 )

@@ -11,6 +11,7 @@ import json
 from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -19,12 +20,20 @@ from typing import NamedTuple, Protocol
 from broker.config.start_error import StartError
 from client.records.decoders import NONE, decode_by, decoder_of
 from command.admin.decode_options import DecodeOptions
+from console.answers import ABSENT
 from console.endpoints import Console
 from console.messages.decoding.avro import AvroSchema
 from console.messages.decoding.protobuf import ProtoFiles
 from console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
 from console.messages.decoding.wire import HEAD_SIZE, Undecodable, framed, message_indexes
-from console.messages.shown import PREVIEW_BYTES, Json, record_shown, text_shown
+from console.messages.shown import (
+    PREVIEW_BYTES,
+    BytesShown,
+    DecodedRecord,
+    RecordShown,
+    record_shown,
+    text_shown,
+)
 from protocol.records import Record
 
 DECODED_BYTES_MAX = 1024 * 1024
@@ -64,32 +73,29 @@ class Decoding:
         self._lock = Lock()
         self._parsed: OrderedDict[tuple[int, tuple[int, ...]], Decodes] = OrderedDict()
 
-    def shown(self, topic: str, partition: int, record: Record, most: int = PREVIEW_BYTES) -> Json:
+    def shown(
+        self, topic: str, partition: int, record: Record, most: int = PREVIEW_BYTES
+    ) -> RecordShown:
         """The record, with `decoded` where something explains it."""
         shown = record_shown(partition, record, most)
         kind = decoder_of(f"{topic}-0", "")
         decoded = (
             self._own(kind, record, most) if kind != NONE else self._by_schema(topic, record, most)
         )
-        if decoded:
-            shown["decoded"] = decoded
-        return shown
+        return shown if decoded is None else replace(shown, decoded=decoded)
 
-    def _own(self, kind: str, record: Record, most: int) -> Json:
+    def _own(self, kind: str, record: Record, most: int) -> DecodedRecord | None:
         found = decode_by(kind)(record)
         if found is None:
-            return {}
-        decoded: Json = {"schema": f"Kafka's own {kind}"}
-        for name, value, data in (
-            ("key", found.key, record.key),
-            ("value", found.value, record.value),
-        ):
-            if value is not None and data is not None:
-                decoded[name] = _text(value, len(data), most)
-        return decoded
+            return None
+        key, value = (
+            ABSENT if said is None or data is None else _text(said, len(data), most)
+            for said, data in ((found.key, record.key), (found.value, record.value))
+        )
+        return DecodedRecord(f"Kafka's own {kind}", key, value)
 
-    def _by_schema(self, topic: str, record: Record, most: int) -> Json:
-        decoded: Json = {}
+    def _by_schema(self, topic: str, record: Record, most: int) -> DecodedRecord | None:
+        decoded = DecodedRecord()
         for name, data in (("key", record.key), ("value", record.value)):
             if not data or len(data) > DECODED_BYTES_MAX:
                 continue
@@ -97,14 +103,16 @@ class Decoding:
                 found = self._explained(topic, data, is_key=name == "key")
             except Undecodable as error:
                 if name == "value":
-                    decoded["problem"] = str(error)
+                    decoded = replace(decoded, problem=str(error))
                 continue
-            if found is not None:
-                decoded[name] = _text(found.value, len(data), most)
-                decoded.setdefault("schema", found.schema)
-                if name == "value":
-                    decoded["schema"] = found.schema
-        return decoded
+            if found is None:
+                continue
+            text = _text(found.value, len(data), most)
+            if name == "key":
+                decoded = replace(decoded, key=text, schema=found.schema)
+            else:
+                decoded = replace(decoded, value=text, schema=found.schema)
+        return None if decoded == DecodedRecord() else decoded
 
     def _explained(self, topic: str, data: bytes, *, is_key: bool) -> Explained | None:
         """None where nothing is meant to explain it. Raises Undecodable."""
@@ -162,7 +170,7 @@ def _by_file(schema: Decodes, data: bytes) -> object:
     return schema.decode(payload)
 
 
-def _text(value: object, size: int, most: int) -> Json:
+def _text(value: object, size: int, most: int) -> BytesShown:
     return text_shown(json.dumps(value, ensure_ascii=False, default=_plain), size, most)
 
 

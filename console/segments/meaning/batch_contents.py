@@ -10,19 +10,31 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any, Literal
 
 from client.records.metadata_records import in_words
+from console.answers import ABSENT
 from console.segments.files.header_walk import Batch
 from console.segments.meaning.anatomy import Field, header_fields, record_fields
+from console.segments.meaning.answers import (
+    BatchRecord,
+    BatchShown,
+    BitsShown,
+    BytesNamed,
+    ControlShown,
+    FieldShown,
+    Meant,
+    RecordsPage,
+)
 from console.segments.meaning.field_notes import VARINT, note_on
 from log_format.files import Read
 from protocol.compression import Codec, decompress
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, RecordBatchHeader, crc_is_valid
 from protocol.record_scan import read_varint, scan_records
 from protocol.records import Record, headers_at
-from storage.dump_log import Decode, Decoded, Entry, record_entry
+from storage.dump_log import Decode, Entry, record_entry
 
 BATCH_BYTES_MAX = 64 * 1024 * 1024
 """Packed or unpacked."""
@@ -93,9 +105,9 @@ def _record_end(body: bytes, start: int) -> int:
     return at + length
 
 
-def records_page(opened: Opened, first: int, limit: int, decode: Decode) -> dict[str, object]:
+def records_page(opened: Opened, first: int, limit: int, decode: Decode) -> RecordsPage:
     """Records number `first` and after, at most `limit`, as JSON has them."""
-    rows: list[dict[str, object]] = []
+    rows: list[BatchRecord] = []
     damage = opened.damage
     try:
         if damage is None:
@@ -104,92 +116,89 @@ def records_page(opened: Opened, first: int, limit: int, decode: Decode) -> dict
                 rows.append(_row(opened.header, number, start, end, record, decode))
     except CorruptBatch as error:
         damage = str(error)
-    return {
-        "first": first,
-        "count": opened.header.record_count,
-        "records": rows,
-        "damage": damage,
-        "unpacked": len(opened.body),
-    }
+    return RecordsPage(
+        first=first,
+        count=opened.header.record_count,
+        records=rows,
+        damage=damage,
+        unpacked=len(opened.body),
+    )
 
 
 def _row(
     header: RecordBatchHeader, number: int, start: int, end: int, record: Record, decode: Decode
-) -> dict[str, object]:
-    row: dict[str, object] = {
-        "number": number,
-        "start": start,
-        "size": end - start,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "headers": [
-            [preview(key.encode("utf-8", "surrogateescape")), preview(value)]
+) -> BatchRecord:
+    row = BatchRecord(
+        number=number,
+        start=start,
+        size=end - start,
+        offset=record.offset,
+        timestamp=record.timestamp,
+        headers=[
+            (preview(key.encode("utf-8", "surrogateescape")), preview(value))
             for key, value in record.headers[:HEADERS_SHOWN_MAX]
         ],
-        "headersCount": len(record.headers),
-    }
+        headersCount=len(record.headers),
+        key=preview(record.key),
+        value=preview(record.value),
+    )
     if header.is_control:
-        facts = record_entry(header, record, decode).facts
-        row["control"] = {
-            name: facts[name]
-            for name in ("endTxnMarker", "coordinatorEpoch", "controlType", "damaged")
-            if name in facts
-        }
-        return row | {"key": preview(record.key), "value": preview(record.value)}
+        facts: dict[str, Any] = dict(record_entry(header, record, decode).facts)
+        names = ("endTxnMarker", "coordinatorEpoch", "controlType", "damaged")
+        control = ControlShown(*(facts.get(name, ABSENT) for name in names))
+        return replace(row, control=control)
     shown = decode(record)
     if shown is None:
-        shown = Decoded(record.key, record.value)
-    return row | {"key": _meant(shown.key), "value": _meant(shown.value)}
+        return row
+    return replace(row, key=_meant(shown.key), value=_meant(shown.value))
 
 
-def _meant(value: object) -> object:
+def _meant(value: object) -> Meant | None:
     """Bytes as a preview; what was decoded as it is, or cut where it is long."""
     if value is None or isinstance(value, bytes):
         return preview(value)
     if isinstance(value, str):
-        return {"words": value}
+        return Meant(words=value)
     text = json.dumps(value, ensure_ascii=False)
     if len(text) > PREVIEW_BYTES:
-        return {"words": text[:PREVIEW_BYTES], "size": len(text), "cut": True}
-    return {"json": value, "size": len(text)}
+        return Meant(len(text), cut=True, words=text[:PREVIEW_BYTES])
+    return Meant(len(text), json=value)
 
 
-def preview(data: bytes | None) -> dict[str, object] | None:
+def preview(data: bytes | None) -> Meant | None:
     """Bytes for JSON: text if they are UTF-8, else base64; cut to PREVIEW_BYTES."""
     if data is None:
         return None
     shown = data[:PREVIEW_BYTES]
-    found: dict[str, object] = {"size": len(data)}
-    if len(data) > PREVIEW_BYTES:
-        found["cut"] = True
+    found = Meant(len(data), cut=True if len(data) > PREVIEW_BYTES else ABSENT)
     try:
-        return found | {"text": shown.decode()}
+        return replace(found, text=shown.decode())
     except UnicodeDecodeError as error:
         # A cut may go through the middle of a character.
         if len(data) > PREVIEW_BYTES and error.start > PREVIEW_BYTES - 4:
-            return found | {"text": shown[: error.start].decode()}
-    return found | {"base64": b64encode(shown).decode()}
+            return replace(found, text=shown[: error.start].decode())
+    return replace(found, base64=b64encode(shown).decode())
 
 
 # --- bytes ----------------------------------------------------------------------------------------
 
 
-def header_bytes(opened: Opened) -> dict[str, object]:
+def header_bytes(opened: Opened) -> BytesNamed:
     """The 61 bytes of a batch's header, and what each is."""
     data = opened.data[:HEADER_SIZE]
-    return {
-        "what": "header",
-        "at": opened.batch.position,
-        "size": HEADER_SIZE,
-        "from": 0,
-        "base64": b64encode(data).decode(),
-        "fields": [_shown(one) for one in header_fields(data, opened.header)],
-        "crcIsRight": opened.crc_is_right,
-        "varint": VARINT,
-    }
+    return BytesNamed(
+        what="header",
+        at=opened.batch.position,
+        size=HEADER_SIZE,
+        from_=0,
+        base64=b64encode(data).decode(),
+        fields=[_shown(one) for one in header_fields(data, opened.header)],
+        crcIsRight=opened.crc_is_right,
+        varint=VARINT,
+    )
 
 
-def record_bytes(opened: Opened, number: int, begin: int) -> dict[str, object]:
+def record_bytes(opened: Opened, number: int, begin: int) -> BytesNamed:
     """The bytes of record `number` from its byte `begin` on, at most HEX_BYTES, and what each is.
 
     Raises CorruptBatch for a number that is not there, and for damage.
@@ -203,51 +212,56 @@ def record_bytes(opened: Opened, number: int, begin: int) -> dict[str, object]:
     begin = min(max(begin, 0), end - start)
     shown = bytearray(opened.body[start + begin : min(end, start + begin + HEX_BYTES)])
     fields = [_shown(one) for one in record_fields(opened.body, start, opened.header)]
+    if record.key is None and record.value is not None and in_words(record.value) is not None:
+        fields = [_hidden(one, shown, begin) if one.name == "value" else one for one in fields]
     is_packed = opened.header.compression != Codec.NONE
     place = start if is_packed else opened.batch.position + HEADER_SIZE + start
-    return {
-        "what": "record",
-        "at": place,
-        "inUnpacked": is_packed,
-        "size": end - start,
-        "from": begin,
-        "base64": b64encode(_without_secrets(shown, begin, record, fields)).decode(),
-        "fields": fields,
-        "offset": record.offset,
-        "varint": VARINT,
-    }
+    return BytesNamed(
+        what="record",
+        at=place,
+        inUnpacked=is_packed,
+        size=end - start,
+        from_=begin,
+        base64=b64encode(shown).decode(),
+        fields=fields,
+        offset=record.offset,
+        varint=VARINT,
+    )
 
 
-def _without_secrets(
-    shown: bytearray, begin: int, record: Record, fields: list[dict[str, object]]
-) -> bytes:
-    """The bytes, with zeros in place of a value that dump-log does not show; the field says so."""
-    if record.key is not None or record.value is None or in_words(record.value) is None:
-        return bytes(shown)
-    for field in fields:
-        if field["name"] == "value":
-            field["hidden"] = True
-            field["meaning"] = "hidden: it may hold a secret. The zeros stand in its place."
-            start, end = field["start"], field["end"]
-            assert isinstance(start, int) and isinstance(end, int)
-            low, high = (min(max(at - begin, 0), len(shown)) for at in (start, end))
-            shown[low:high] = bytes(high - low)
-    return bytes(shown)
+def _hidden(field: FieldShown, shown: bytearray, begin: int) -> FieldShown:
+    """Put zeros in place of a value that dump-log does not show, and say so in its field."""
+    low, high = (min(max(at - begin, 0), len(shown)) for at in (field.start, field.end))
+    shown[low:high] = bytes(high - low)
+    meaning = "hidden: it may hold a secret. The zeros stand in its place."
+    return replace(field, hidden=True, meaning=meaning)
 
 
-def _shown(field: Field) -> dict[str, object]:
-    found = asdict(field)
-    if isinstance(field.value, int) and abs(field.value) > _EXACT_MAX:
-        found["value"] = str(field.value)
-    found["note"] = note_on(field.name, field.type)
-    found["bits"] = [asdict(one) | {"note": note_on(one.name, "")} for one in field.bits]
-    return found
+def _shown(field: Field) -> FieldShown:
+    value = field.value
+    if isinstance(value, int) and abs(value) > _EXACT_MAX:
+        value = str(value)
+    return FieldShown(
+        name=field.name,
+        type=field.type,
+        start=field.start,
+        end=field.end,
+        value=value,
+        meaning=field.meaning,
+        time_ms=field.time_ms,
+        bits=[
+            BitsShown(one.bits, one.name, one.value, one.raw, note_on(one.name, ""))
+            for one in field.bits
+        ],
+        zigzag=field.zigzag,
+        note=note_on(field.name, field.type),
+    )
 
 
-def facts_of(entry: Entry) -> dict[str, object]:
-    """Of a batch of `storage.dump_log`; the name of its time goes beside it."""
-    facts = dict(entry.facts)
-    kind = "LogAppendTime" if "LogAppendTime" in facts else "CreateTime"
-    facts["maxTimestamp"] = facts.pop(kind)
-    facts["timestampType"] = kind
-    return facts
+def batch_shown(entry: Entry) -> BatchShown:
+    """Return a batch of `storage.dump_log`; the name of its time goes beside it."""
+    facts: dict[str, Any] = dict(entry.facts)
+    kind: Literal["CreateTime", "LogAppendTime"] = "CreateTime"
+    if "LogAppendTime" in facts:
+        kind = "LogAppendTime"
+    return BatchShown(maxTimestamp=facts.pop(kind), timestampType=kind, **facts)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from client.cluster import Cluster
+from console.answers import to_json
 from console.clusters import Clusters
-from console.endpoints import Ask, Console
+from console.endpoints import Ask, Console, Download
 from console.options import ConsoleOptions
 
 
@@ -33,7 +35,23 @@ def ask(body: Any = None, **values: str) -> Ask:
     return Ask(values, body)
 
 
+def plain(answer: object) -> Any:
+    """An answer as the page has it; a download as it is."""
+    return answer if isinstance(answer, Download) else json.loads(to_json(answer))
+
+
+def plain_events(events: Iterator[object]) -> Iterator[Any]:
+    """Events as the page has them; closed with the iterator that gives them."""
+    try:
+        for one in events:
+            yield None if one is None else plain(one)
+    finally:
+        events.close()  # type: ignore[attr-defined]
+
+
 def answer_of(endpoints: Any, path: str, writes: bool = False) -> Callable[[Console, Ask], Any]:
-    """Who answers a path."""
+    """Who answers a path, as the page has it."""
     (found,) = [one for one in endpoints if one.path == path and one.writes == writes]
-    return found.answer or found.events  # type: ignore[no-any-return]
+    if found.events is not None:
+        return lambda console, ask: plain_events(found.events(console, ask))
+    return lambda console, ask: plain(found.answer(console, ask))

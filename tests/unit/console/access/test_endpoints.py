@@ -64,7 +64,7 @@ def shown(cluster: Serving, **values: str) -> Any:
 def test_all_parts() -> None:
     found = shown(cluster_of())
     assert [row[0] for row in found["acls"]["rows"]] == ["User:alice", "User:bob"]
-    assert found["tokens"]["rows"][0][:2] == ("T", "User:alice")
+    assert found["tokens"]["rows"][0][:2] == ["T", "User:alice"]
     assert "topsecret" not in str(found)
 
 

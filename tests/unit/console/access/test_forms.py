@@ -12,6 +12,7 @@ from controller.metadata.acl import Acl, PatternType, Permission
 from controller.metadata.scram_credential import ScramMechanism
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from tests.unit.console.access.acl_sample import ACL
+from tests.unit.console.one_console import plain
 
 
 def test_an_acl() -> None:
@@ -49,7 +50,7 @@ def test_an_acl_that_makes_no_sense(change: dict[str, Any], said: str) -> None:
 
 
 def test_every_choice_is_taken() -> None:
-    operations: Any = choices()["operations"]
+    operations: Any = plain(choices())["operations"]
     for resource, names in operations.items():
         for name in names:
             acl_of(ACL | {"resource": resource, "operation": name, "name": "x"})

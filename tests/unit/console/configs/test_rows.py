@@ -10,13 +10,14 @@ from protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsSynonym,
 )
+from tests.unit.console.one_console import plain
 
 SECRET = "ssl.keystore.password"
 
 
 def row(kind: int = TOPIC, **fields: Any) -> dict[str, Any]:
     known: dict[str, Any] = {"name": "retention.ms", "value": "1", "config_source": 1}
-    (found,) = rows(kind, [DescribeConfigsResourceResult(**(known | fields))])
+    (found,) = plain(rows(kind, [DescribeConfigsResourceResult(**(known | fields))]))
     return found
 
 

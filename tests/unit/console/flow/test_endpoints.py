@@ -13,7 +13,7 @@ from console.flow.endpoints import ENDPOINTS, FlowView, Look
 from console.flow.trace_reader import GONE, HOW_TO, NoTraces, Told
 from tests.unit.client.scripted import ScriptedCluster, topic_of
 from tests.unit.console.flow.trace_samples import appended, copy, trace
-from tests.unit.console.one_console import OneCluster, answer_of, ask
+from tests.unit.console.one_console import OneCluster, answer_of, ask, plain
 
 
 class View:
@@ -49,16 +49,16 @@ def test_a_look_tells_what_is_new_and_who_tells_nothing() -> None:
         n3=NoTraces(GONE),
     )
     look = Look(view)  # type: ignore[arg-type]
-    found = look.again()
+    found = plain(look.again())
     assert found is not None
     assert [one["id"] for one in found["traces"]] == ["1-1"]
     assert [(one["node"], one["topic"]) for one in found["copies"]] == [(2, "t")]
     assert found["nodes"][1:] == [{"node": 2, "why": None}, {"node": 3, "why": GONE}]
     view.says |= {1: Told(1, 5, [], []), 2: Told(2, 8, [], [])}
-    assert look.again() is None
+    assert plain(look.again()) is None
     assert view.asked[-3:] == [(1, 5), (2, 8), (3, 0)]
     view.says[3] = Told(3, 1, [], [])
-    again = look.again()
+    again = plain(look.again())
     assert again is not None and again["nodes"][2]["why"] is None
 
 

@@ -23,7 +23,7 @@ from tests.unit.client.scripted import (
     offsets_of,
     topic_of,
 )
-from tests.unit.console.one_console import OneCluster, ask
+from tests.unit.console.one_console import OneCluster, ask, plain
 
 NAMES = ("a", "b/lag", "c")
 
@@ -75,7 +75,7 @@ def console(cluster: ScriptedCluster | None = None) -> OneCluster:
 def called(path: str, of: Console, request: Ask) -> Any:
     (endpoint,) = [one for one in ENDPOINTS if one.path == path]
     assert endpoint.answer is not None
-    return endpoint.answer(of, request)
+    return plain(endpoint.answer(of, request))
 
 
 def test_the_list_has_those_with_most_lag_first() -> None:

@@ -17,6 +17,7 @@ from protocol.messages.produce import (
 )
 from protocol.records import Record, iterate_records
 from tests.unit.client.scripted import ScriptedCluster, ScriptedNode, topic_of
+from tests.unit.console.one_console import plain
 
 
 def written(body: Any) -> tuple[dict[str, Any], int, Record]:
@@ -30,7 +31,7 @@ def written(body: Any) -> tuple[dict[str, Any], int, Record]:
     node = ScriptedNode([answer])
     answers = {"InitProducerIdRequest": InitProducerIdResponse(producer_id=5, producer_epoch=0)}
     cluster = ScriptedCluster([topic_of("t", [1, 1, 1])], answers, {1: node})
-    said = produce(cluster, "t", record_asked(body), 1000)
+    said = plain(produce(cluster, "t", record_asked(body), 1000))
     (sent,) = node.sent[0].topic_data[0].partition_data
     (record,) = iterate_records(sent.records)
     return said, sent.index, record

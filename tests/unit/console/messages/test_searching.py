@@ -12,6 +12,7 @@ from console.messages.matching import matcher_of
 from console.messages.searching import Search
 from console.messages.shown import record_shown
 from tests.unit.client.records.batches import batch_of, packed
+from tests.unit.console.one_console import plain_events
 
 
 def search(text: str, step_s: float = 0.0, most: int = 200, last: int = 6) -> Search:
@@ -32,7 +33,7 @@ def offsets(events: list[Any]) -> list[int]:
 
 
 def test_finds_and_the_end() -> None:
-    events = list(search("value 4").events(batches()))
+    events = list(plain_events(search("value 4").events(batches())))
     assert offsets(events) == [4]
     assert events[0] == {"scanned": 0, "total": 6, "bytes": 0, "found": 0, "seconds": 0.0}
     last = events[-1]
@@ -41,26 +42,26 @@ def test_finds_and_the_end() -> None:
 
 
 def test_the_first_find_is_told_before_the_next_batch_is_read() -> None:
-    events = search("value 1").events(batches())
+    events = plain_events(search("value 1").events(batches()))
     next(events)
     assert offsets([next(events)]) == [1]
 
 
 def test_progress_is_told_as_time_passes() -> None:
-    events = list(search("nothing", step_s=1.0).events(batches()))
+    events = list(plain_events(search("nothing", step_s=1.0).events(batches())))
     assert [one["scanned"] for one in events] == [0, 3, 6, 6]
     assert events[1]["seconds"] > 0
-    assert len(list(search("nothing").events(batches()))) == 2
+    assert len(list(plain_events(search("nothing").events(batches())))) == 2
 
 
 def test_enough_is_enough_and_where_to_go_on() -> None:
-    events = list(search("value", most=2).events(batches()))
+    events = list(plain_events(search("value", most=2).events(batches())))
     assert offsets(events) == [0, 1]
     assert events[-1]["ended"] == "full"
     assert events[-1]["cursor"] == "0:2"
 
 
 def test_records_beyond_what_is_asked_for_are_left_out() -> None:
-    events = list(search("value", last=4).events(batches(4)))
+    events = list(plain_events(search("value", last=4).events(batches(4))))
     assert offsets(events) == [0, 1, 2, 3]
     assert events[-1]["scanned"] == 4

@@ -17,6 +17,7 @@ from console.messages.searching_back import WINDOW_BYTES, BackwardSearch
 from console.messages.shown import record_shown
 from protocol.record_batch import read_header
 from protocol.records import RecordBatchBuilder
+from tests.unit.console.one_console import plain_events
 
 BATCH = 3
 FIRST = 4
@@ -58,7 +59,7 @@ def search(
     searching = BackwardSearch(
         spans or whole, matcher_of("x"), record_shown, lambda: next(moments) * step_s, most, FIRST
     )
-    return list(searching.events(reading)), reading
+    return list(plain_events(searching.events(reading))), reading
 
 
 def finds(events: list[Any]) -> list[tuple[int, int]]:
@@ -85,7 +86,7 @@ def test_the_newest_finds_are_told_before_the_rest_is_read() -> None:
     searching = BackwardSearch(
         {0: Span(0, 1000)}, matcher_of("x"), record_shown, lambda: 0.0, 200, FIRST
     )
-    events = searching.events(reading)
+    events = plain_events(searching.events(reading))
     next(events)
     assert finds([next(events)]) == [(0, 999), (0, 998)]  # of their batch the rest was not read
     assert len(reading.windows) == 1

@@ -14,6 +14,7 @@ from console.messages.shown import (
     text_shown,
 )
 from protocol.records import Record
+from tests.unit.console.one_console import plain
 
 
 @pytest.mark.parametrize(
@@ -30,23 +31,23 @@ from protocol.records import Record
     ],
 )
 def test_bytes(data: bytes | None, most: int, shown: object) -> None:
-    assert bytes_shown(data, most) == shown
+    assert plain(bytes_shown(data, most)) == shown
 
 
 def test_text_that_was_decoded() -> None:
-    assert text_shown("abc", 2) == {"text": "abc", "size": 2}
-    assert text_shown("abc", 2, 1) == {"text": "a", "size": 2, "cut": True}
+    assert plain(text_shown("abc", 2)) == {"text": "abc", "size": 2}
+    assert plain(text_shown("abc", 2, 1)) == {"text": "a", "size": 2, "cut": True}
 
 
 def test_headers_of_any_name_are_json() -> None:
     name = b"\xff".decode("utf-8", "surrogateescape")
-    shown = headers_shown(((name, None), ("a", b"1")))
+    shown = plain(headers_shown(((name, None), ("a", b"1"))))
     assert json.loads(json.dumps(shown)) == [["\\xff", None], ["a", {"text": "1", "size": 1}]]
 
 
 def test_a_record_and_how_many_headers_it_has_more() -> None:
     headers = (("h", b"vv"),) * (HEADERS_MAX + 3)
-    shown = record_shown(2, Record(7, 1000, b"key", None, headers), 2)
+    shown = plain(record_shown(2, Record(7, 1000, b"key", None, headers), 2))
     assert shown["partition"] == 2
     assert shown["offset"] == 7
     assert shown["timestamp"] == 1000

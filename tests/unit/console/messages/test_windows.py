@@ -8,7 +8,7 @@ import pytest
 
 from client.place_offsets import Span
 from client.refusals import Refused
-from console.messages.shown import record_shown
+from console.messages.shown import BytesShown, record_shown
 from console.messages.windows import read_windows
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from tests.unit.client.records.batches import packed
@@ -38,7 +38,7 @@ def test_the_records_of_a_window() -> None:
         (0, 1, 1001, 1),
         (0, 2, 1002, 1),
     ]
-    assert found[0].shown["value"] == {"text": "1", "size": 1}
+    assert found[0].shown.value == BytesShown(1, "1")
 
 
 def test_a_window_of_nothing_asks_nobody() -> None:

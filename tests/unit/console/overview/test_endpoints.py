@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from client.cluster_status import BrokerState, ClusterStatus, PartitionState, QuorumState
 from console.overview.endpoints import shown
+from tests.unit.console.one_console import plain
 
 HEALTHY = ClusterStatus(
     "abc",
@@ -20,7 +21,7 @@ HEALTHY = ClusterStatus(
 
 
 def test_a_healthy_cluster() -> None:
-    found = shown(HEALTHY)
+    found = plain(shown(HEALTHY))
     assert (found["healthy"], found["verdict"]) == (True, "healthy")
     assert (found["controller"], found["epoch"]) == (2, 7)
     assert [(one["id"], one["alive"], one["controller"]) for one in found["brokers"]] == [
@@ -38,7 +39,7 @@ def test_one_that_is_not() -> None:
     status = replace(
         HEALTHY, brokers=brokers, under_replicated=[lacking], offline=[lacking], quorum=None
     )
-    found = shown(status)
+    found = plain(shown(status))
     assert not found["healthy"]
     assert "1 partition offline" in found["verdict"]
     assert [one["alive"] for one in found["brokers"]] == [False, False]

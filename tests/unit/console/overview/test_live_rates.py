@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from client.live.rates import Sample
 from console.overview.live_rates import BUSIEST, POINTS_MAX, STALE_S, LiveRates
+from tests.unit.console.one_console import plain
 
 
 def sample(at: float, end: int, topics: int = 1) -> Sample:
@@ -19,9 +20,9 @@ def sample(at: float, end: int, topics: int = 1) -> Sample:
 
 def test_the_first_look_has_no_rates() -> None:
     rates = LiveRates()
-    assert rates.shown()["at"] is None
+    assert plain(rates.shown())["at"] is None
     rates.add(sample(5.0, 10), 1000.0, {"__own"})
-    shown = rates.shown()
+    shown = plain(rates.shown())
     assert (shown["records_per_s"], shown["records"], shown["bytes"]) == (None, 10, 1000)
     assert shown["topics"][0]["records_per_s"] is None
     assert shown["points"] == {"at": [1000.0], "records": [None], "bytes": [None]}
@@ -31,7 +32,7 @@ def test_the_second_has_and_leaves_the_cluster_s_own_topics_out() -> None:
     rates = LiveRates()
     rates.add(sample(5.0, 10), 1000.0, {"__own"})
     rates.add(sample(7.0, 30), 1002.0, {"__own"})
-    shown = rates.shown()
+    shown = plain(rates.shown())
     assert (shown["records_per_s"], shown["bytes_per_s"]) == (10.0, 1000.0)
     assert [one["topic"] for one in shown["topics"]] == ["t0"]
     assert shown["topics"][0]["spark"] == [None, 10.0]
@@ -43,15 +44,15 @@ def test_what_came_while_nobody_looked_is_no_rate_of_now() -> None:
     rates = LiveRates()
     rates.add(sample(5.0, 10), 1000.0, ())
     rates.add(sample(6.0 + STALE_S, 1_000_000), 1031.0, ())
-    assert rates.shown()["records_per_s"] is None
-    assert rates.shown()["points"]["records"] == [None, None]
+    assert plain(rates.shown())["records_per_s"] is None
+    assert plain(rates.shown())["points"]["records"] == [None, None]
 
 
 def test_the_history_has_an_end() -> None:
     rates = LiveRates()
     for moment in range(POINTS_MAX + 9):
         rates.add(sample(float(moment), moment, topics=20), float(moment), {"__own"})
-    shown = rates.shown()
+    shown = plain(rates.shown())
     assert len(shown["points"]["at"]) == POINTS_MAX
     assert shown["points"]["at"][-1] == POINTS_MAX + 8
     assert len(shown["topics"]) == BUSIEST

@@ -16,11 +16,12 @@ from protocol.messages.api_versions import (
 from protocol.messages.describe_quorum import (
     DescribeQuorumResponse,
 )
+from tests.unit.console.one_console import plain
 from tests.unit.console.quorum.quorum_samples import answer
 
 
 def test_who_is_how_far() -> None:
-    found: Any = quorum(answer())
+    found: Any = plain(quorum(answer()))
     assert (found["leader"], found["epoch"], found["high_watermark"]) == (1, 7, 99)
     one, two, three = found["voters"]
     assert (one["leads"], one["lag"], one["behind_ms"], one["lagging"]) == (True, 0, 0, False)
@@ -34,28 +35,30 @@ def test_who_is_how_far() -> None:
 
 
 def test_without_a_leader_there_are_no_times() -> None:
-    found: Any = quorum(answer(leader=-1))
+    found: Any = plain(quorum(answer(leader=-1)))
     assert [one["behind_ms"] for one in found["voters"]] == [None, None, None]
 
 
 def test_refusals() -> None:
     with pytest.raises(Refused, match="Describe on the cluster"):
-        quorum(DescribeQuorumResponse(error_code=31))
+        plain(quorum(DescribeQuorumResponse(error_code=31)))
     with pytest.raises(Refused):
-        quorum(answer(error_code=6))
+        plain(quorum(answer(error_code=6)))
     with pytest.raises(Refused, match="tells nothing"):
-        quorum(DescribeQuorumResponse())
+        plain(quorum(DescribeQuorumResponse()))
 
 
 def test_features_that_are_agreed_on_and_those_that_could_be() -> None:
-    found: Any = features(
-        ApiVersionsResponse(
-            supported_features=[
-                SupportedFeatureKey("metadata.version", 7, 30),
-                SupportedFeatureKey("share.version", 0, 1),
-            ],
-            finalized_features_epoch=12,
-            finalized_features=[FinalizedFeatureKey("metadata.version", 30, 30)],
+    found: Any = plain(
+        features(
+            ApiVersionsResponse(
+                supported_features=[
+                    SupportedFeatureKey("metadata.version", 7, 30),
+                    SupportedFeatureKey("share.version", 0, 1),
+                ],
+                finalized_features_epoch=12,
+                finalized_features=[FinalizedFeatureKey("metadata.version", 30, 30)],
+            )
         )
     )
     assert found["epoch"] == 12
@@ -63,4 +66,4 @@ def test_features_that_are_agreed_on_and_those_that_could_be() -> None:
         {"name": "metadata.version", "level": 30, "called": "4.3-IV0", "least": 7, "most": 30},
         {"name": "share.version", "level": 0, "called": None, "least": 0, "most": 1},
     ]
-    assert features(ApiVersionsResponse())["epoch"] is None
+    assert plain(features(ApiVersionsResponse()))["epoch"] is None

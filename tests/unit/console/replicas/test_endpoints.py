@@ -12,7 +12,7 @@ from console.replicas.endpoints import ENDPOINTS
 from console.replicas.replica_map import Placed
 from console.replicas.replica_watch import ReplicaWatch
 from tests.unit.client.scripted import ScriptedCluster
-from tests.unit.console.one_console import OneCluster, ask
+from tests.unit.console.one_console import OneCluster, ask, plain_events
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +23,11 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def events(console: Any) -> Any:
     (endpoint,) = ENDPOINTS
     assert endpoint.events is not None
-    return endpoint.events(console, ask())
+    return plain_events(endpoint.events(console, ask()))
 
 
 def test_a_partition_that_is_gone() -> None:
-    assert endpoints._partition(2, ("t", 5), None) == [2, 5, None]
+    assert endpoints._partition(2, ("t", 5), None) == (2, 5, None)
     placed = Placed(1, 0, (1,), (1,), ())
     assert endpoints._partition(0, ("t", 0), placed)[2] == 1
 

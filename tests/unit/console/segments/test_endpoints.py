@@ -10,6 +10,7 @@ import pytest
 from client.refusals import Refused
 from console.endpoints import Ask, BadAsk, Console, NotHere
 from console.segments.endpoints import ENDPOINTS
+from tests.unit.console.one_console import plain
 from tests.unit.console.segments.segments_fixture import (
     DESCRIBE,
     EVERYTHING,
@@ -28,7 +29,7 @@ QUERY = {"at": "0", "kind": "offsets", "offset": "13"}
 def answer(one: Console, path: str, **values: str) -> Any:
     endpoint = next(each for each in ENDPOINTS if each.path == path)
     assert endpoint.answer is not None and not endpoint.writes
-    return endpoint.answer(one, Ask(values))
+    return plain(endpoint.answer(one, Ask(values)))
 
 
 @pytest.fixture

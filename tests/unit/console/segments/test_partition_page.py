@@ -7,13 +7,14 @@ from typing import Any
 
 from console.segments.disk import Disk
 from console.segments.files.partition_files import partition_files
-from console.segments.partition_page import partition_json, seen_segments
+from console.segments.partition_page import partition_shown, seen_segments
 from console.segments.rights import SegmentRights
 from console.segments.segment_facts import SegmentReader
 from console.segments.topic_rules import Rules
 from ground.topic_partition import TopicPartition
 from storage.log.checkpoints import encode_leader_epochs, encode_offsets
 from storage.log_config import LogConfig
+from tests.unit.console.one_console import plain
 from tests.unit.console.segments.segments_fixture import (
     EVERYTHING,
     SayingCluster,
@@ -27,7 +28,7 @@ def page(path: Path, config: LogConfig | None, now: int = 3000) -> Any:
     folder, _, _ = disk.find("t", 0, None, to_read=False)
     listing = partition_files(disk.files, folder.path)
     rules = Rules(config, why_not=None if config else "not for you")
-    return partition_json(disk, SegmentReader(disk.files), folder, listing, rules, now)
+    return plain(partition_shown(disk, SegmentReader(disk.files), folder, listing, rules, now))
 
 
 def test_bars_marks_and_fates(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from console.segments.files.partition_files import partition_files
-from console.segments.segment_facts import SegmentReader, density, index_json, scan_json
+from console.segments.segment_facts import SegmentReader, density, index_shown, scan_shown
 from log_format.damage import LogError
 from log_format.files import Files
 from log_format.segment_names import INDEX_SUFFIX
+from tests.unit.console.one_console import plain
 from tests.unit.console.segments.segments_fixture import batches, write_segment
 
 
@@ -25,14 +26,14 @@ def test_facts_of_a_segment(tmp_path: Path) -> None:
     assert (found.first_time, found.largest_time, found.retention_time) == (2000, 2011, 2011)
     assert found.size == len(data) and found.aborted == 2
     size = len(data) // 4
-    assert index_json(found.offsets) == {
+    assert plain(index_shown(found.offsets)) == {
         "size": 16,
         "entries": 2,
         "room": 2,
         "lastKey": 23,
         "lastValue": 3 * size,
     }
-    near = density(found, found.size)
+    near = plain(density(found, found.size))
     assert near is not None and near["entries"] == 2 and near["bytesBetween"] == 2 * size
     assert reader.facts(segment) is found
 
@@ -46,8 +47,8 @@ def test_without_indexes_there_are_none_and_the_file_tells_its_time(tmp_path: Pa
     reader = SegmentReader(files)
     found = reader.facts(segment)
     assert found.offsets is None and found.first_time == found.largest_time == -1
-    assert found.retention_time == found.modified_ms > 0 and density(found, 0) is None
-    assert index_json(None) is None and scan_json(None) is None
+    assert found.retention_time == found.modified_ms > 0 and plain(density(found, 0)) is None
+    assert plain(index_shown(None)) is None and plain(scan_shown(None)) is None
     with reader.index(segment, INDEX_SUFFIX) as index:
         assert len(index) == 0
 

@@ -10,21 +10,22 @@ import pytest
 from console.segments.disk import NoSuchFolder
 from console.segments.segment_facts import SegmentReader
 from console.segments.segment_page import (
-    aborted_json,
+    aborted,
     batch_at,
-    batch_json,
-    batches_json,
-    bytes_json,
-    index_page_json,
-    lookup_json,
+    batch_opened,
+    batches_page,
+    bytes_named,
+    index_page,
+    look_up,
     opened,
-    snapshot_json,
+    snapshot,
 )
 from log_format.files import Files
 from log_format.segment_names import TIME_INDEX_SUFFIX
 from log_format.transaction_index import AbortedTxn, encode_transactions
 from storage.log.producer_snapshot import encode_snapshot
 from storage.log.producer_state import ProducerStateEntry
+from tests.unit.console.one_console import plain
 from tests.unit.console.segments.segments_fixture import batches, write_segment
 
 FILES = Files()
@@ -40,25 +41,25 @@ def folder(tmp_path: Path) -> Path:
 
 def test_pages_of_batches(folder: Path) -> None:
     with opened(FILES, READER, str(folder), 0) as source:
-        found: Any = batches_json(source, 0, 4)
+        found: Any = plain(batches_page(source, 0, 4))
         size = found["batches"][1]["position"]
         assert [one["baseOffset"] for one in found["batches"]] == [0, 3, 6, 9]
         assert (found["next"], found["previous"]) == (4 * size, None)
         assert found["batches"][0]["isvalid"] and found["batches"][0]["maxTimestamp"] == 1002
-        last: Any = batches_json(source, -1, 4)
+        last: Any = plain(batches_page(source, -1, 4))
         assert [one["baseOffset"] for one in last["batches"]] == [18, 21, 24, 27]
         assert (last["next"], last["previous"], last["at"]) == (None, 2 * size, 6 * size)
-        beyond: Any = batches_json(source, 10**6, 4)
+        beyond: Any = plain(batches_page(source, 10**6, 4))
         assert beyond["batches"] == []
 
 
 def test_a_batch_its_records_and_bytes(folder: Path) -> None:
     with opened(FILES, READER, str(folder), 0) as source:
-        found: Any = batch_json(source, 1, 1, 5)
+        found: Any = plain(batch_opened(source, 1, 1, 5))
         assert found["batch"]["position"] == 0 and found["codec"] == "none"
         assert [one["offset"] for one in found["records"]] == [1, 2]
-        header: Any = bytes_json(source, 0, -1, 0)
-        record: Any = bytes_json(source, 0, 2, 0)
+        header: Any = plain(bytes_named(source, 0, -1, 0))
+        record: Any = plain(bytes_named(source, 0, 2, 0))
         assert (header["what"], record["what"], record["offset"]) == ("header", "record", 2)
         with pytest.raises(NoSuchFolder, match="no batch lies at byte"):
             batch_at(source, 10**6)
@@ -74,20 +75,20 @@ def test_the_clusters_own_records_are_decoded_by_the_folders_name(tmp_path: Path
     folder = tmp_path / "__consumer_offsets-3"
     write_segment(folder, 0, [build_batch([Record(-1, 1, key, value)])])
     with opened(FILES, READER, str(folder), 0) as source:
-        found: Any = batch_json(source, 0, 0, 5)
+        found: Any = plain(batch_opened(source, 0, 0, 5))
     assert found["records"][0]["value"]["json"]["data"]["offset"] == 7
 
 
 def test_indexes_and_look_ups(folder: Path) -> None:
     with opened(FILES, READER, str(folder), 0) as source:
-        found: Any = index_page_json(READER, source, TIME_INDEX_SUFFIX, 1, 2)
+        found: Any = plain(index_page(READER, source, TIME_INDEX_SUFFIX, 1, 2))
         assert found["entries"] == [[1, 1011, 11], [2, 1017, 17]]
         assert (found["count"], found["entryBytes"]) == (5, 12)
-        of_offset: Any = lookup_json(READER, source, 13, None)
+        of_offset: Any = plain(look_up(READER, source, 13, None))
         assert of_offset["ofOffset"]["entry"][1] == 11 and of_offset["batch"]["baseOffset"] == 12
         assert of_offset["exact"] and of_offset["ofTime"] is None
         assert "producerId" not in of_offset["batch"]
-        of_time: Any = lookup_json(READER, source, None, 1013)
+        of_time: Any = plain(look_up(READER, source, None, 1013))
         assert of_time["ofTime"]["entry"] == [1, 1011, 11]
         assert of_time["batch"]["baseOffset"] == 12
 
@@ -103,16 +104,16 @@ def test_a_segment_that_is_gone_is_one_line(folder: Path) -> None:
 
 def test_aborted_transactions_and_producers(folder: Path) -> None:
     with opened(FILES, READER, str(folder), 0) as source:
-        assert aborted_json(FILES, source) == []
+        assert plain(aborted(FILES, source)) == []
     (folder / f"{0:020d}.txnindex").write_bytes(encode_transactions([AbortedTxn(7, 1, 5, 1)]))
     with opened(FILES, READER, str(folder), 0) as source:
-        found = aborted_json(FILES, source)
+        found = plain(aborted(FILES, source))
     assert found is not None and found[0]["producerId"] == 7 and found[0]["lastOffset"] == 5
     path = folder / f"{12:020d}.snapshot"
     path.write_bytes(encode_snapshot([ProducerStateEntry(9)]))
-    shown: Any = snapshot_json(FILES, str(folder), 12)
+    shown: Any = plain(snapshot(FILES, str(folder), 12))
     assert shown["count"] == 1 and shown["producers"][0]["producerId"] == 9
     path.write_bytes(b"x")
-    assert "right checksum" in str(snapshot_json(FILES, str(folder), 12)["damage"])
+    assert "right checksum" in str(plain(snapshot(FILES, str(folder), 12))["damage"])
     with pytest.raises(NoSuchFolder, match="no snapshot"):
-        snapshot_json(FILES, str(folder), 13)
+        plain(snapshot(FILES, str(folder), 13))

@@ -17,6 +17,7 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from tests.unit.client.scripted import ScriptedCluster, topic_of
+from tests.unit.console.one_console import plain
 
 
 @pytest.fixture
@@ -28,17 +29,17 @@ def cluster() -> ScriptedCluster:
 
 
 def test_a_config_goes_back_to_its_default(cluster: ScriptedCluster) -> None:
-    configure(cluster, "t", {"set": {"a": "1"}, "unset": ["b"]})
+    plain(configure(cluster, "t", {"set": {"a": "1"}, "unset": ["b"]}))
     (asked,) = cluster.asked_for("IncrementalAlterConfigsRequest")[0].resources
     assert [(one.name, one.value) for one in asked.configs] == [("a", "1"), ("b", None)]
 
 
 def _grown(cluster: ScriptedCluster, body: Any) -> Any:
-    return grow(cluster, "t", body)
+    return plain(grow(cluster, "t", body))
 
 
 def _configured(cluster: ScriptedCluster, body: Any) -> Any:
-    return configure(cluster, "t", body)
+    return plain(configure(cluster, "t", body))
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,14 @@ from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from tests.unit.client.groups import answers
 from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.client.topic_answers import sizes
+from tests.unit.console.one_console import plain
 
 
 def test_a_row() -> None:
     topic = topic_of("t", [1, -1])
     topic.partitions[1].isr_nodes = [2]
-    assert row(topic) == ["t", 2, 2, False, 1, 1]
-    assert row(topic_of("__x", [], is_internal=True)) == ["__x", 0, 0, True, 0, 0]
+    assert row(topic) == ("t", 2, 2, False, 1, 1)
+    assert row(topic_of("__x", [], is_internal=True)) == ("__x", 0, 0, True, 0, 0)
 
 
 def test_one_topic() -> None:
@@ -28,7 +29,7 @@ def test_one_topic() -> None:
     cluster = ScriptedCluster(
         [topic], {"ListOffsetsRequest": offsets_of, "DescribeLogDirsRequest": sizes}
     )
-    found = described(cluster, "t")
+    found = plain(described(cluster, "t"))
     assert found["id"] == "AQEBAQEBAQEBAQEBAQEBAQ"
     (partition,) = found["partitions"]
     assert (partition["leader"], partition["replicas"], partition["isr"]) == (1, [1, 2], [1, 2])
@@ -50,7 +51,7 @@ def test_configs_and_which_are_the_topic_s_own() -> None:
             )
         },
     )
-    found = configs(cluster, "t")
+    found = plain(configs(cluster, "t"))
     assert [(one["name"], one["value"], one["source"], one["own"]) for one in found] == [
         ("cleanup.policy", "delete", "default", False),
         ("retention.ms", "7", "topic", True),
@@ -78,7 +79,7 @@ def test_its_readers_those_furthest_behind_first() -> None:
             "OffsetFetchRequest": answers.committed({}, **stands),
         },
     )
-    found = readers(cluster, "t")
+    found = plain(readers(cluster, "t"))
     assert found["left_out"] == 0
     assert [(one["group"], one["lag"], one["state"]) for one in found["groups"]] == [
         ("slow", 6, "Empty"),

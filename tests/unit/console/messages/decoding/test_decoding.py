@@ -19,7 +19,7 @@ from protocol.records import Record
 from tests.unit.client.scripted import ScriptedCluster
 from tests.unit.console.messages.decoding.one_registry import OneRegistry, registry
 from tests.unit.console.messages.decoding.protos import AS_DICT, ORDER, order_file
-from tests.unit.console.one_console import OneCluster
+from tests.unit.console.one_console import OneCluster, plain
 
 pytest.importorskip("fastavro")
 
@@ -32,7 +32,7 @@ def decoding(**options: Any) -> Decoding:
 
 
 def decoded(one: Decoding, value: bytes | None, key: bytes | None = None, topic: str = "t") -> Any:
-    return one.shown(topic, 0, Record(1, 2, key, value)).get("decoded")
+    return plain(one.shown(topic, 0, Record(1, 2, key, value))).get("decoded")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def server() -> Iterator[OneRegistry]:
 
 def test_nothing_is_meant() -> None:
     assert decoded(decoding(), ADA) is None
-    assert decoding().shown("t", 0, Record(1, 2, None, ADA))["value"]["text"] == "\x06Ada"
+    assert plain(decoding().shown("t", 0, Record(1, 2, None, ADA)))["value"]["text"] == "\x06Ada"
 
 
 def test_avro_by_a_file(avro_file: str) -> None:

@@ -27,6 +27,7 @@ from protocol.messages.metadata_records import UserScramCredentialRecord
 from protocol.record_batch import HEADER_SIZE, CorruptBatch, read_header
 from protocol.records import Record
 from tests.batches import build_batch
+from tests.unit.console.one_console import plain
 from tests.unit.console.segments.segments_fixture import reader
 
 SALT = b"salt-of-a-password"
@@ -38,7 +39,7 @@ def opened(batch: bytes | bytearray, position: int = 0) -> Opened:
 
 
 def page(one: Opened, first: int = 0, limit: int = 10, decoder: str = "none") -> Any:
-    return records_page(one, first, limit, decode_by(decoder))
+    return plain(records_page(one, first, limit, decode_by(decoder)))
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -85,35 +86,35 @@ def test_a_secret_is_shown_neither_as_text_nor_as_bytes(codec: Codec, decoder: s
     one = opened(build_batch([Record(-1, 1, None, secret)], compression=codec))
     row = page(one, decoder=decoder)["records"][0]
     assert "ada" in row["value"]["words"] and SALT.decode() not in str(row)
-    found: Any = record_bytes(one, 0, 0)
+    found: Any = plain(record_bytes(one, 0, 0))
     shown = b64decode(found["base64"])
     value = next(field for field in found["fields"] if field["name"] == "value")
     assert value["hidden"] and "hidden" in value["meaning"]
     assert shown[value["start"] : value["end"]] == bytes(len(secret))
     assert len(shown) == found["size"]
     for begin in (1, value["start"], value["start"] + 9, value["end"]):
-        part: Any = record_bytes(one, 0, begin)
+        part: Any = plain(record_bytes(one, 0, begin))
         assert b64decode(part["base64"]) == shown[begin:], "nor by a later part"
 
 
 def test_named_bytes_of_header_and_record() -> None:
     batch = build_batch([Record(-1, 1, b"a", b"b"), Record(-1, 2, b"key", b"x" * 9000)])
     one = opened(batch, 500)
-    header: Any = header_bytes(one)
+    header: Any = plain(header_bytes(one))
     assert b64decode(header["base64"]) == batch[:HEADER_SIZE] and header["at"] == 500
     assert header["crcIsRight"] and header["fields"][0]["note"]
-    found: Any = record_bytes(one, 1, 0)
+    found: Any = plain(record_bytes(one, 1, 0))
     start = found["at"] - 500
     assert b64decode(found["base64"]) == batch[start : start + 4096]
-    rest: Any = record_bytes(one, 1, 8192)
+    rest: Any = plain(record_bytes(one, 1, 8192))
     assert b64decode(rest["base64"]) == batch[start + 8192 :] and rest["from"] == 8192
     with pytest.raises(CorruptBatch, match="no record number 2"):
-        record_bytes(one, 2, 0)
+        plain(record_bytes(one, 2, 0))
 
 
 def test_a_number_that_a_browser_would_round_is_a_text() -> None:
     batch = build_batch([Record(-1, 1, b"a", b"b")], producer_id=2**60, base_sequence=0)
-    header: Any = header_bytes(opened(batch))
+    header: Any = plain(header_bytes(opened(batch)))
     values = {one["name"]: one["value"] for one in header["fields"]}
     assert values["producerId"] == str(2**60) and values["magic"] == 2
 
@@ -125,16 +126,16 @@ def test_damage_is_told_beside_what_is_whole(monkeypatch: pytest.MonkeyPatch) ->
     assert not one.crc_is_right and one.damage is not None
     assert page(one)["damage"] == one.damage and page(one)["records"] == []
     with pytest.raises(CorruptBatch):
-        record_bytes(one, 0, 0)
+        plain(record_bytes(one, 0, 0))
     monkeypatch.setattr(batch_contents, "BATCH_BYTES_MAX", 80)
     with pytest.raises(CorruptBatch, match="dump-log"):
         opened(build_batch([Record(-1, 1, b"a", b"b" * 50)]))
 
 
 def test_previews_are_cut() -> None:
-    assert preview(None) is None and preview(b"") == {"size": 0, "text": ""}
-    assert preview(b"\xff\0") == {"size": 2, "base64": "/wA="}
-    long = preview("é".encode() * 4000)
+    assert plain(preview(None)) is None and plain(preview(b"")) == {"size": 0, "text": ""}
+    assert plain(preview(b"\xff\0")) == {"size": 2, "base64": "/wA="}
+    long = plain(preview("é".encode() * 4000))
     assert long is not None and long["cut"] and long["text"] == "é" * 2048
-    odd = preview(b"x" + "é".encode() * 4000)
+    odd = plain(preview(b"x" + "é".encode() * 4000))
     assert odd is not None and odd["text"] == "x" + "é" * 2047

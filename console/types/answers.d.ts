@@ -1,0 +1,1000 @@
+// Written by tests/tools/answer_types.py from the dataclasses of the console's endpoints.
+// Change those, and write it anew by `python -m tests.tools.answer_types`.
+
+declare namespace Answer {
+  /** Of a .txnindex. */
+  interface AbortedTransaction {
+    producerId: number;
+    firstOffset: number;
+    lastOffset: number;
+    lastStableOffset: number;
+  }
+
+  /** The aborted transactions that end in a segment; None: the file is damaged. */
+  interface AbortedTransactions {
+    aborted: AbortedTransaction[] | null;
+  }
+
+  /** What the page needs to know of the console itself. */
+  interface About {
+    bootstrap: string;
+    writes: boolean;
+    local: string[];
+  }
+
+  /** Who may log in and do what. */
+  interface Access {
+    users: AccessRows | NoAccessRows;
+    acls: AccessRows | NoAccessRows;
+    quotas: AccessRows | NoAccessRows;
+    tokens: AccessRows | NoAccessRows;
+    choices: AccessChoices;
+  }
+
+  /** What there is to choose from: operations by resource, and the bounds of iterations. */
+  interface AccessChoices {
+    operations: Record<string, string[]>;
+    patterns: string[];
+    permissions: string[];
+    mechanisms: string[];
+    iterations: [number, number];
+  }
+
+  /** A part that may be seen: so many rows have the word, of so many. */
+  interface AccessRows {
+    columns: string[];
+    rows: unknown[][];
+    count: number;
+    of: number;
+  }
+
+  /** A batch with a page of its records; `packed`: its bytes in the file. */
+  interface BatchOpened {
+    batch: BatchShown;
+    packed: number;
+    codec: string;
+    first: number;
+    count: number;
+    records: BatchRecord[];
+    damage: string | null;
+    unpacked: number;
+  }
+
+  /** No more of a batch than an index tells, so that it takes no right to read. */
+  interface BatchPlace {
+    position: number;
+    size: number;
+    baseOffset: number;
+    lastOffset: number;
+    maxTimestamp: number;
+  }
+
+  /** A record of a batch; `start` is its place in the unpacked records. */
+  interface BatchRecord {
+    number: number;
+    start: number;
+    size: number;
+    offset: number;
+    timestamp: number;
+    headers: ([Meant | null, Meant | null])[];
+    headersCount: number;
+    key: Meant | null;
+    value: Meant | null;
+    control?: ControlShown;
+  }
+
+  /** A batch's header, as `ottla dump-log` names it; `isvalid` None: nobody looked at its CRC. */
+  interface BatchShown {
+    baseOffset: number;
+    lastOffset: number;
+    count: number;
+    baseSequence: number;
+    lastSequence: number;
+    producerId: number;
+    producerEpoch: number;
+    partitionLeaderEpoch: number;
+    isTransactional: boolean;
+    isControl: boolean;
+    deleteHorizonMs: number | null;
+    position: number;
+    size: number;
+    magic: number;
+    compresscodec: string;
+    crc: number;
+    isvalid: boolean | null;
+    maxTimestamp: number;
+    timestampType: "CreateTime" | "LogAppendTime";
+  }
+
+  /** A page of batches from byte `at` on, and where the ones beside it begin. */
+  interface BatchesPage {
+    batches: BatchShown[];
+    at: number;
+    next: number | null;
+    previous: number | null;
+    damage: string | null;
+    size?: number;
+  }
+
+  /** Some bits of a field, the lowest is 0. */
+  interface BitsShown {
+    bits: string;
+    name: string;
+    value: string;
+    raw: string;
+    note: string;
+  }
+
+  /** A broker of the cluster. */
+  interface BrokerHealth {
+    id: number;
+    host: string;
+    port: number;
+    rack: string | null;
+    alive: boolean;
+    controller: boolean;
+  }
+
+  /** What goes on in a topic; `spark`: records a second, as in the last points. */
+  interface BusyTopic {
+    topic: string;
+    records_per_s: number | null;
+    bytes_per_s: number | null;
+    partitions: number;
+    records: number;
+    bytes: number;
+    spark: (number | null)[];
+  }
+
+  /** Bytes of a batch's header or of a record, from byte `from` on, and what each is. */
+  interface BytesNamed {
+    what: "header" | "record";
+    at: number;
+    size: number;
+    from: number;
+    base64: string;
+    fields: FieldShown[];
+    varint: string;
+    crcIsRight?: boolean;
+    inUnpacked?: boolean;
+    offset?: number;
+  }
+
+  /** `text` or else `base64`, with `size` in bytes, and `cut` where there is more. */
+  interface BytesShown {
+    size: number;
+    text?: string;
+    base64?: string;
+    cut?: boolean;
+  }
+
+  /** How many records are in each run of `width` offsets. */
+  interface Cells {
+    width: number;
+    records: number[];
+  }
+
+  /** Whether they were changed; else they were only looked at, and may be. */
+  interface ChangedConfigs {
+    changed: boolean;
+    resource: string;
+  }
+
+  /** A topic that was changed or removed. */
+  interface ChangedTopic {
+    topic: string;
+  }
+
+  /** How the cluster is. */
+  interface ClusterHealth {
+    healthy: boolean;
+    verdict: string;
+    cluster_id: string;
+    brokers: BrokerHealth[];
+    controller: number | null;
+    epoch: number | null;
+    topics: number;
+    partitions: number;
+    offline: number;
+    under_min_isr: number;
+    under_replicated: number;
+  }
+
+  /** What a group has committed of a partition. */
+  interface CommittedPartition {
+    topic: string;
+    partition: number;
+    committed: number;
+  }
+
+  /** How far a compacted log is cleaned. */
+  interface CompactionShown {
+    firstDirty: number;
+    wasCleaned: boolean;
+    firstUncleanable: number;
+    cleanBytes: number;
+    dirtyBytes: number;
+    laterBytes: number;
+    ratio: number;
+    ratioMin: number;
+    isOverdue: boolean;
+    isDue: boolean;
+    records: number;
+    offsets: number;
+    isWhole: boolean;
+    tombstones: number | null;
+    batchesWithHorizon: number;
+    horizons: [number, number] | null;
+    deleteRetention: number;
+  }
+
+  /** The names of what has configs, by kind; of a kind that is not to be had, why. */
+  interface ConfigResources {
+    broker: string[];
+    topic: string[];
+    group: string[];
+    "client-metrics": string[];
+    absent: Record<string, string>;
+  }
+
+  /** A config; `by_ottla`: the words about it are Ottla's own. */
+  interface ConfigRow {
+    key: string;
+    value: string | null;
+    secret: boolean;
+    source: string;
+    is_default: boolean;
+    read_only: boolean;
+    type: string;
+    documentation: string | null;
+    by_ottla: boolean;
+    synonyms: ConfigSynonym[];
+  }
+
+  /** What a config would be without what overrides it. */
+  interface ConfigSynonym {
+    key: string;
+    value: string | null;
+    source: string;
+  }
+
+  /** All configs of one resource. */
+  interface Configs {
+    kind: string;
+    name: string;
+    rows: ConfigRow[];
+  }
+
+  /** What a control record says. */
+  interface ControlShown {
+    endTxnMarker?: string;
+    coordinatorEpoch?: number;
+    controlType?: string | number;
+    damaged?: string;
+  }
+
+  /** A snapshot that cannot be read. */
+  interface DamagedSnapshot {
+    damage: string;
+  }
+
+  /** What a schema says of a record; or the problem with that. */
+  interface DecodedRecord {
+    schema?: string;
+    key?: BytesShown;
+    value?: BytesShown;
+    problem?: string;
+  }
+
+  /** Whether a group was deleted; and what goes with it. */
+  interface DeletedGroup {
+    deleted: boolean;
+    rows: CommittedPartition[];
+  }
+
+  /** How close the entries of the offset index lie. */
+  interface Density {
+    entries: number;
+    perMiB: number;
+    bytesBetween: number;
+    share: number;
+  }
+
+  /** A log directory on this machine. */
+  interface DirectoryShown {
+    key: string;
+    path: string;
+    node: number;
+  }
+
+  /** What was done, in a sentence. */
+  interface Done {
+    done: string;
+  }
+
+  /** A leader's epoch, and its first offset. */
+  interface EpochStart {
+    epoch: number;
+    start: number;
+  }
+
+  /** What becomes of a segment: when, or when the log has grown by so much, and what it waits for.
+   * */
+  interface FateShown {
+    why: string;
+    at: number | null;
+    due: boolean;
+    waitsFor: number | null;
+    grows: number | null;
+  }
+
+  /** A feature: its level, and the least and most that the asked broker can do. */
+  interface Feature {
+    name: string;
+    level: number;
+    called: string | null;
+    least: number | null;
+    most: number | null;
+  }
+
+  /** What the cluster has agreed on. */
+  interface Features {
+    epoch: number | null;
+    rows: Feature[];
+  }
+
+  /** Bytes `start` to before `end`; a number that a browser cannot keep is its digits. */
+  interface FieldShown {
+    name: string;
+    type: string;
+    start: number;
+    end: number;
+    value: number | string | null;
+    meaning: string;
+    time_ms: number | null;
+    bits: BitsShown[];
+    zigzag: number | null;
+    note: string;
+    hidden?: boolean;
+  }
+
+  /** No broker answers just now. */
+  interface FlowFailed {
+    error: string;
+  }
+
+  /** What the nodes tell that is new: traces and followers' copies as brokers write them. */
+  interface FlowNews {
+    nodes: TracingNode[];
+    traces: Record<string, any>[];
+    copies: Record<string, any>[];
+  }
+
+  /** Which nodes may tell something; `why` there are none. */
+  interface FlowStart {
+    why: string | null;
+    nodes: number[];
+    brokers: number;
+    topics: FlowTopic[];
+  }
+
+  /** A topic that a record may be sent to. */
+  interface FlowTopic {
+    name: string;
+    partitions: number;
+    replicas: number;
+  }
+
+  /** The last hour: the sum, and the partitions that lag most, of `kept` that are watched. */
+  interface GroupLag {
+    times_ms: number[];
+    total: (number | null)[];
+    partitions: LagLine[];
+    kept: number;
+    kept_most: number;
+  }
+
+  /** A page of `count` groups that have the word, `of` all; how many are in which state. */
+  interface GroupList {
+    groups: GroupRow[];
+    count: number;
+    of: number;
+    lagging: number;
+    states: Record<string, number>;
+    watched: Watched;
+  }
+
+  /** Who reads what, and what it is to read. */
+  interface GroupMember {
+    id: string;
+    name: string;
+    host: string;
+    instance: string | null;
+    protocol: string | null;
+    epoch: number | null;
+    partitions: [string, number][];
+    target: [string, number][] | null;
+  }
+
+  /** Where a group stands in a partition; `reader` is the number of a member. */
+  interface GroupPartition {
+    topic: string;
+    partition: number;
+    committed: number | null;
+    end: number | null;
+    lag: number | null;
+    reader: number | null;
+    since: string;
+    late: boolean;
+    since_ms: number | null;
+    unread_ms: number | null;
+  }
+
+  /** A group of the list; `members` None: the login may not see them. */
+  interface GroupRow {
+    group: string;
+    state: string;
+    type: string;
+    protocol: string;
+    coordinator: number;
+    members: number | null;
+    lag: number | null;
+    spark: (number | null)[];
+    since_ms: number | null;
+    since: string;
+  }
+
+  /** One group; one without committed offsets says so in `unserved`, and has little else. */
+  interface GroupShown {
+    group: string;
+    type: string;
+    state: string;
+    members: GroupMember[];
+    partitions: GroupPartition[];
+    assignor?: string | null;
+    coordinator?: number | null;
+    epoch?: number | null;
+    target_epoch?: number | null;
+    lag?: number;
+    since?: string;
+    watched?: Watched;
+    unserved?: string;
+  }
+
+  /** A topic that has so many partitions now. */
+  interface GrownTopic {
+    topic: string;
+    partitions: number;
+  }
+
+  /** What a partition holds: from `first` to before `end`. */
+  interface HeldOffsets {
+    partition: number;
+    first: number;
+    end: number;
+  }
+
+  /** Entries of an index from number `first` on. */
+  interface IndexPage {
+    entries: [number, number, number][];
+    first: number;
+    count: number;
+    room: number;
+    entryBytes: number;
+  }
+
+  /** An index: what it holds, and has room for; -1 where it has no last entry. */
+  interface IndexShown {
+    size: number;
+    entries: number;
+    room: number;
+    lastKey: number;
+    lastValue: number;
+  }
+
+  /** The lag of a partition at each look. */
+  interface LagLine {
+    topic: string;
+    partition: number;
+    lag: (number | null)[];
+  }
+
+  /** How far a group is behind, and how that changes. */
+  interface LateGroup {
+    group: string;
+    lag: number;
+    change_per_s: number | null;
+    read_per_s: number | null;
+  }
+
+  /** What goes on. Rates are None until there are two looks. */
+  interface LiveOverview {
+    at: number | null;
+    records_per_s: number | null;
+    bytes_per_s: number | null;
+    records: number;
+    bytes: number;
+    points: RatePoints;
+    topics: BusyTopic[];
+    groups: LateGroup[];
+    groups_known: number;
+    groups_left_out: number;
+  }
+
+  /** Records, bytes of the leaders, records and bytes a second by topic; None: not yet known. */
+  interface LiveTopics {
+    at: number | null;
+    topics: Record<string, [number, number, number | null, number | null]>;
+  }
+
+  /** The steps of a look-up of an offset or a time. */
+  interface LookUpShown {
+    ofTime: ProbeShown | null;
+    ofOffset: ProbeShown;
+    start: number;
+    passed: BatchPlace[];
+    passedCount: number;
+    passedBytes: number;
+    batch: BatchPlace | null;
+    exact: boolean;
+    offset: number | null;
+    time: number | null;
+  }
+
+  /** A topic that was made. */
+  interface MadeTopic {
+    topic: string;
+    partitions: number;
+    replicas: number;
+  }
+
+  /** A broker; of one that is away, its number is all that is known. */
+  interface MapBroker {
+    id: number;
+    alive: boolean;
+    host: string | null;
+    port: number | null;
+    rack: string | null;
+  }
+
+  /** How many partitions lack something; None: the login may not see it. */
+  interface MapCounts {
+    topics: number;
+    partitions: number;
+    under_replicated: number;
+    leaderless: number;
+    under_min_isr: number | null;
+    not_preferred: number;
+  }
+
+  /** No broker answers just now. */
+  interface MapFailed {
+    error: string;
+  }
+
+  /** All partitions, or those that changed. */
+  interface MapNews {
+    number: number;
+    everything: boolean;
+    brokers: MapBroker[];
+    counts: MapCounts;
+    topics: string[];
+    internal: string[];
+    partitions: ([number, number, number, number[], number[], number[]] | [number, number, null])[];
+    events: [number, number, string, string][];
+  }
+
+  /** A broker answers again, and nothing has changed. */
+  interface MapWell {
+    well: boolean;
+  }
+
+  /** Offsets that mean something for the whole log; None: no checkpoint knows it. */
+  interface MarksShown {
+    logStart: number;
+    highWatermark: number | null;
+    recoveryPoint: number | null;
+    cleanedTo: number | null;
+    logEnd: number;
+    logEndIsKnown: boolean;
+  }
+
+  /** A key or value: JSON, words or text where it is that, else base64; `cut`: there is more. */
+  interface Meant {
+    size?: number;
+    cut?: boolean;
+    text?: string;
+    base64?: string;
+    words?: string;
+    json?: any;
+  }
+
+  /** A record: `type` as Kafka names it, and its fields, or the words that stand for them. */
+  interface MetadataRecord {
+    offset: number;
+    epoch: number;
+    time_ms: number;
+    type: string;
+    version: number | null;
+    data: any;
+  }
+
+  /** The newest records, first; where they come from, first and where that has changed. */
+  interface MetadataRecords {
+    records?: MetadataRecord[];
+    source?: string;
+    moved?: string;
+    absent?: string;
+  }
+
+  /** Whether a group was moved; else this is the plan. */
+  interface MovedGroup {
+    moved: boolean;
+    rows: MovedPartition[];
+  }
+
+  /** A partition, and where the group would go on; `committed` None: nowhere yet. */
+  interface MovedPartition {
+    topic: string;
+    partition: number;
+    committed: number | null;
+    new: number;
+  }
+
+  /** A part that cannot be seen, and why. */
+  interface NoAccessRows {
+    absent: string;
+  }
+
+  /** One partition in the directory `dir`, and the directories that have it. */
+  interface PartitionShown {
+    topic: string;
+    partition: number;
+    folder: string;
+    now: number;
+    isMetadata: boolean;
+    topicId: string | null;
+    size: number;
+    left_out: number;
+    marks: MarksShown;
+    segments: SegmentShown[];
+    rules: RulesShown;
+    compaction: CompactionShown | null;
+    epochs: EpochStart[] | null;
+    snapshots: [number, number][];
+    metadataSnapshots: [string, number][];
+    leaving: [string, number][];
+    canRead: boolean;
+    dir: string;
+    node: number;
+    directories: DirectoryShown[];
+  }
+
+  /** A partition's folder, and how much is in it. */
+  interface PartitionSize {
+    topic: string;
+    partition: number;
+    dir: string;
+    node: number;
+    segments: number;
+    bytes: number;
+  }
+
+  /** Partitions on this disk, the largest first, and the sums of `count`; or `why` there are none.
+   * */
+  interface PartitionSizes {
+    local: boolean;
+    partitions: PartitionSize[];
+    directories: DirectoryShown[];
+    why?: string;
+    count?: number;
+    bytes?: number;
+    segments?: number;
+  }
+
+  /** A look into an index: the entry that was found, and those around it. */
+  interface ProbeShown {
+    key: number;
+    entry: [number, number, number] | null;
+    around: [number, number, number][];
+    entries: number;
+    compared: number;
+  }
+
+  /** The quorum, as its leader tells it. */
+  interface Quorum {
+    leader: number;
+    epoch: number;
+    high_watermark: number;
+    voters: QuorumReplica[];
+    observers: QuorumReplica[];
+  }
+
+  /** An epoch of the quorum; who led it and since when is unknown if the record is gone. */
+  interface QuorumEpoch {
+    epoch: number;
+    start: number;
+    leader: number | null;
+    time_ms: number | null;
+  }
+
+  /** The epochs that a log on this machine knows, the newest first; or why there is none. */
+  interface QuorumEpochs {
+    rows: QuorumEpoch[];
+    folder?: string;
+    absent?: string;
+  }
+
+  /** A voter or observer, as the leader's clock has it; None: not known. */
+  interface QuorumReplica {
+    id: number;
+    directory: string | null;
+    leads: boolean;
+    end: number | null;
+    lag: number | null;
+    behind_ms: number | null;
+    fetched_ms: number | null;
+    lagging: boolean;
+    addresses: string[];
+  }
+
+  /** Voters, observers, features; why there is no quorum to be seen. */
+  interface QuorumShown {
+    features: Features;
+    quorum?: Quorum;
+    absent?: string;
+  }
+
+  /** The last minutes: moments in seconds since 1970, and what came a second; None: not known. */
+  interface RatePoints {
+    at: number[];
+    records: (number | null)[];
+    bytes: (number | null)[];
+  }
+
+  /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. */
+  interface RecordPage {
+    records: RecordShown[];
+    cursor: string | null;
+    partial: boolean;
+    partitions: HeldOffsets[];
+  }
+
+  /** A record; `size` is that of key, value and headers together. */
+  interface RecordShown {
+    partition: number;
+    offset: number;
+    timestamp: number;
+    size: number;
+    key: BytesShown | null;
+    value: BytesShown | null;
+    headers: ([string, BytesShown | null])[];
+    more_headers?: number;
+    decoded?: DecodedRecord;
+  }
+
+  /** By which configs a log is kept, each with its value and source; `why` they are not known. */
+  interface RulesShown {
+    why: string | null;
+    configs: Record<string, [string, string]>;
+    checkInterval: number | null;
+    deleteDelay: number | null;
+    compact: boolean;
+    delete: boolean;
+  }
+
+  /** What a scan of headers has counted so far; `codecs`: batches and bytes of each. */
+  interface ScanShown {
+    position: number;
+    isWhole: boolean;
+    batches: number;
+    records: number;
+    nextOffset: number;
+    emptyBatches: number;
+    controlBatches: number;
+    transactionalBatches: number;
+    largestBatch: number;
+    firstTime: number;
+    largestTime: number;
+    codecs: Record<string, [number, number]>;
+    epochs: [number, number][];
+    tombstones: number | null;
+    horizons: [number, number] | null;
+    batchesWithHorizon: number;
+    damage: string | null;
+    cells: Cells;
+  }
+
+  /** How far a search is: `scanned` and `total` count offsets, `seconds` is since the start. The
+   * last one has `ended`: "end", or "full" where there were so many finds that one looks on from
+   * `cursor`. */
+  interface SearchEvent {
+    scanned: number;
+    total: number;
+    bytes: number;
+    found: number;
+    seconds: number;
+    finds?: RecordShown[];
+    ended?: "end" | "full";
+    cursor?: string;
+  }
+
+  /** A segment's bar, and what stands beside it; `size` leaves out room that is not used. */
+  interface SegmentShown {
+    base: number;
+    name: string;
+    end: number;
+    size: number;
+    fileSize: number;
+    files: Record<string, number>;
+    modified: number;
+    firstTime: number;
+    largestTime: number;
+    active: boolean;
+    offsets: IndexShown | null;
+    times: IndexShown | null;
+    density: Density | null;
+    aborted: number;
+    scan: ScanShown | null;
+    fate: FateShown | null;
+  }
+
+  /** Where it lies, who leads there, and whether the consumer was given something. */
+  interface SentRecord {
+    topic: string;
+    partition: number;
+    offset: number;
+    leader: number;
+    consumed: boolean;
+  }
+
+  /** The first of `count` producers. */
+  interface Snapshot {
+    producers: SnapshotProducer[];
+    count: number;
+  }
+
+  /** What a broker knew of a producer. */
+  interface SnapshotProducer {
+    producerId: number;
+    producerEpoch: number;
+    coordinatorEpoch: number;
+    currentTxnFirstOffset: number | null;
+    lastTimestamp: number;
+    lastSequence: number;
+    lastOffset: number;
+  }
+
+  /** Records, the oldest first, and how many were passed over. */
+  interface TailEvent {
+    records: RecordShown[];
+    dropped: number;
+  }
+
+  /** One topic. */
+  interface Topic {
+    topic: string;
+    id: string;
+    internal: boolean;
+    partitions: TopicPartition[];
+  }
+
+  /** A config of a topic; `own`: set for this topic. */
+  interface TopicConfig {
+    name: string;
+    value: string | null;
+    source: string;
+    own: boolean;
+    documentation: string | null;
+  }
+
+  /** All topics. */
+  interface TopicList {
+    topics: ([string | null, number, number, boolean, number, number])[];
+  }
+
+  /** A partition of a topic; `bytes` are the leader's, `all_bytes` those of all replicas. */
+  interface TopicPartition {
+    partition: number;
+    leader: number | null;
+    epoch: number;
+    replicas: number[];
+    isr: number[];
+    offline: number[];
+    first: number | null;
+    end: number | null;
+    bytes: number | null;
+    all_bytes: number;
+  }
+
+  /** A group that has committed something of a topic; `lag` None: no end is known. */
+  interface TopicReader {
+    group: string;
+    state: string;
+    partitions: number;
+    lag: number | null;
+  }
+
+  /** The groups that read a topic; so many were not asked. */
+  interface TopicReaders {
+    groups: TopicReader[];
+    left_out: number;
+  }
+
+  /** A node whose log directory is here; `why` it tells nothing. */
+  interface TracingNode {
+    node: number;
+    why: string | null;
+  }
+
+  /** Since when the console looks at groups, how often, and what went wrong. */
+  interface Watched {
+    since_ms: number | null;
+    last_ms: number | null;
+    every_s: number;
+    error: string | null;
+  }
+
+  /** Where it lies; `offset` is -1 where the broker does not tell. */
+  interface WrittenRecord {
+    partition: number;
+    offset: number;
+  }
+
+  interface Gets {
+    "/api/about": About;
+    "/api/access": Access;
+    "/api/configs": Configs;
+    "/api/configs/resources": ConfigResources;
+    "/api/flow": FlowStart;
+    "/api/group": GroupShown;
+    "/api/group/lag": GroupLag;
+    "/api/groups": GroupList;
+    "/api/live-topics": LiveTopics;
+    "/api/overview": ClusterHealth;
+    "/api/overview/live": LiveOverview;
+    "/api/quorum": QuorumShown;
+    "/api/quorum/epochs": QuorumEpochs;
+    "/api/segments": PartitionSizes;
+    "/api/segments/{}/{}": PartitionShown;
+    "/api/segments/{}/{}/snapshot": Snapshot | DamagedSnapshot;
+    "/api/segments/{}/{}/{}": SegmentShown;
+    "/api/segments/{}/{}/{}/aborted": AbortedTransactions;
+    "/api/segments/{}/{}/{}/batch": BatchOpened;
+    "/api/segments/{}/{}/{}/batches": BatchesPage;
+    "/api/segments/{}/{}/{}/bytes": BytesNamed;
+    "/api/segments/{}/{}/{}/index": IndexPage;
+    "/api/segments/{}/{}/{}/lookup": LookUpShown;
+    "/api/topics": TopicList;
+    "/api/topics/{}": Topic;
+    "/api/topics/{}/configs": TopicConfig[];
+    "/api/topics/{}/groups": TopicReaders;
+    "/api/topics/{}/messages": RecordPage;
+    "/api/topics/{}/messages/{}/{}": RecordShown;
+  }
+
+  interface Posts {
+    "/api/access/acls": Done;
+    "/api/access/acls/remove": Done;
+    "/api/access/quotas": Done;
+    "/api/access/users": Done;
+    "/api/access/users/remove": Done;
+    "/api/configs": ChangedConfigs;
+    "/api/flow/records": SentRecord;
+    "/api/group/delete": DeletedGroup;
+    "/api/group/reset": MovedGroup;
+    "/api/topics": MadeTopic;
+    "/api/topics/{}/configs": ChangedTopic;
+    "/api/topics/{}/delete": ChangedTopic;
+    "/api/topics/{}/messages": WrittenRecord;
+    "/api/topics/{}/partitions": GrownTopic;
+  }
+
+  interface Streams {
+    "/api/flow/live": FlowNews | FlowFailed;
+    "/api/quorum/records": MetadataRecords;
+    "/api/replicas": MapNews | MapFailed | MapWell;
+    "/api/topics/{}/search": SearchEvent;
+    "/api/topics/{}/tail": TailEvent;
+  }
+}
