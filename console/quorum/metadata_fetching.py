@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 from broker.config.start_error import StartError
-from broker.network.outgoing.blocking_client import Request
 from client.cluster_status import METADATA_TOPIC
 from client.refusals import Refused, why
 from console.quorum.metadata_folder import STEP_BYTES, Shown, shown_of
 from controller.raft.raft_log import METADATA_TOPIC_ID
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.frames.message_codec import Request
 from protocol.message import Message
 from protocol.messages.describe_quorum import DescribeQuorumResponse
 from protocol.messages.fetch import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any, cast
+from typing import Any, ClassVar, Protocol, cast
 
 from protocol import primitives
 from protocol.api_keys import ApiKey, messages_of
@@ -28,6 +28,18 @@ ResponseParts = bytes | MessageBuffer | Sequence[bytes | memoryview | RecordSlic
 """A whole response for the network: one piece, or parts in their order."""
 
 DECODE_ERRORS = (ProtocolError, IndexError, StructError, ValueError)
+
+
+class Request(Protocol):
+    """What every generated request is besides, for whoever sends one."""
+
+    API_KEY: ClassVar[int]
+    MIN_VERSION: ClassVar[int]
+    MAX_VERSION: ClassVar[int]
+    FLEXIBLE_FROM: ClassVar[int]
+
+    def write(self, out: MessageBuffer, version: int) -> None:
+        """Put its bytes at the end of `out`."""
 
 
 def decode(message: Any, buf: memoryview, pos: int, version: int) -> Any:

@@ -16,17 +16,16 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from broker.network.readiness import readable
 from broker.security.client_guard import PLAINTEXT_GUARD, ClientGuard
 from broker.security.connect_failures import ClosedBeforeAnswer, ClosedInLogin, SpeaksTls
-from protocol.api_keys import ApiKey, messages_of
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.frames.message_codec import Request, answer_to, decode_answer, encode_request
 from protocol.message import Message
 from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.headers import RequestHeader, ResponseHeader
-from protocol.primitives import MessageBuffer
 
 RESPONSE_BYTES_MAX = 100 * 1024 * 1024
 ACCEPTS_WITHIN_S = 1.0
@@ -36,18 +35,6 @@ _TLS_ALERT = b"\x15\x03"
 
 
 M = TypeVar("M", bound=Message)
-
-
-class Request(Protocol):
-    """One of the generated requests."""
-
-    API_KEY: ClassVar[int]
-    MIN_VERSION: ClassVar[int]
-    MAX_VERSION: ClassVar[int]
-    FLEXIBLE_FROM: ClassVar[int]
-
-    def write(self, out: MessageBuffer, version: int) -> None:
-        """Put its bytes at the end of `out`."""
 
 
 class ApiNotServed(Exception):
@@ -86,8 +73,8 @@ class BlockingClient:
         """Connect, get in and ask which APIs are served; each wait takes at most `timeout_s`."""
         self._client_id = client_id
         self._correlation_id = 0
-        self._sent: deque[tuple[int, int, int]] = deque()
-        """Of each request on its way: API key, version, correlation id."""
+        self._sent: deque[tuple[Any, int, int]] = deque()
+        """Of each request on its way: the class of its answer, version, correlation id."""
         self._ranges: dict[int, tuple[int, int]] = {}
         self._answered = False
         """Whether it answered a request that wants one to be let in."""
@@ -189,13 +176,9 @@ class BlockingClient:
 
     def _send(self, request: Request, version: int) -> None:
         self._correlation_id += 1
-        out = MessageBuffer()
-        header = RequestHeader(request.API_KEY, version, self._correlation_id, self._client_id)
-        header.write(out, 2 if version >= request.FLEXIBLE_FROM else 1)
-        request.write(out, version)
-        frame = out.joined()
-        self._sent.append((request.API_KEY, version, self._correlation_id))
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        frame = encode_request(request, version, self._correlation_id, self._client_id)
+        self._sent.append((answer_to(request), version, self._correlation_id))
+        self._socket.sendall(frame)
 
     def _received(self) -> Any:
         answer = self._answer()
@@ -204,18 +187,15 @@ class BlockingClient:
 
     def _answer(self) -> Any:
         """Of the oldest request on its way."""
-        api_key, version, correlation_id = self._sent.popleft()
-        response = messages_of(ApiKey(api_key)).response
-        view = memoryview(self._frame())
-        # ApiVersions keeps the old header in every version: the client does not know any yet.
-        flexible = version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS
+        response, version, sent_id = self._sent.popleft()
+        frame = memoryview(self._frame())
         try:
-            header, pos = ResponseHeader.read(view, 0, 1 if flexible else 0)
-            if header.correlation_id != correlation_id:
-                raise ProtocolError("an answer to another request")
-            return response.read(view, pos, version)[0]
-        except (IndexError, ValueError, struct.error) as error:
+            correlation_id, answer = decode_answer(response, frame, version)
+        except ProtocolError as error:
             raise ProtocolError("an answer that cannot be read: is this a Kafka broker?") from error
+        if correlation_id != sent_id:
+            raise ProtocolError("an answer to another request")
+        return answer
 
     def _frame(self) -> bytearray:
         """The next frame, without its size."""
