@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from broker.config.start_error import StartError
-from broker.network.outgoing.blocking_client import CLIENT_ID, ApiNotServed, BlockingClient, Request
+from broker.network.outgoing.blocking_client import CLIENT_ID, ApiNotServed, BlockingClient
 from client.connection import (
     TIMEOUT_S,
     Unanswered,
@@ -25,31 +25,25 @@ from client.connection import (
     in_turn,
     parse_addresses,
 )
+from client.core.coordinators import NoCoordinator, at_coordinator, coordinator
+from client.core.leaders import Partition, by_leader, leaders_of
+from client.core.operation import Answer, Ask, Attempts, Steps, metadata_request, only
+from client.core.retries import COORDINATOR, LEADERS_WITHIN_S, PAUSE_S
 from client.refusals import Refused, why
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
+from protocol.frames.message_codec import Request, answer_to
 from protocol.message import Message
 from protocol.messages.metadata import (
     MetadataRequest,
-    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
 
-RETRY_AFTER_S = 0.05
-LEADERS_WITHIN_S = 10.0
-"""How long a partition without a leader is waited for: an election takes less."""
-
-_NOT_YET = (
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.NOT_COORDINATOR,
-)
-
 M = TypeVar("M", bound=Message)
+T = TypeVar("T")
 Address = tuple[str, int]
-Partition = tuple[str, int]
 
 
 class Cluster:
@@ -135,9 +129,7 @@ class Cluster:
 
     def metadata(self, topics: Sequence[str] | None) -> MetadataResponse:
         """Of the topics named, or of all; brokers' addresses are learnt on the way. Makes none."""
-        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
-        request = MetadataRequest(wanted, allow_auto_topic_creation=False)
-        answer = self._from_any(request)
+        answer = self._from_any(metadata_request(topics))
         self._addresses = {one.node_id: (one.host, one.port) for one in answer.brokers}
         return answer
 
@@ -165,65 +157,74 @@ class Cluster:
             if time.monotonic() > deadline:
                 which = ", ".join(leaderless[:3]) or ", ".join(names)
                 raise Refused(f"no leader for {which}: ottla status shows what is wrong")
-            time.sleep(RETRY_AFTER_S)
+            time.sleep(PAUSE_S)
 
     def coordinator(self, group: str) -> int:
         """The broker that keeps the group. Raises Refused."""
-        from protocol.messages.find_coordinator import (
-            FindCoordinatorRequest,
-            FindCoordinatorResponse,
-        )
-
-        request = FindCoordinatorRequest(coordinator_keys=[group])
-        answer = self.settled(
-            lambda: self.call(request, FindCoordinatorResponse),
-            lambda found: found.coordinators[0].error_code,
-        )
-        found = answer.coordinators[0]
-        if found.error_code:
-            reason = why(found.error_code, found.error_message, f"Describe on group {group}")
-            raise Refused(f"group {group}: {reason}")
-        self._addresses.setdefault(found.node_id, (found.host, found.port))
-        return found.node_id
+        return self.run(coordinator(self.attempts(), group))
 
     def at_coordinator(
-        self,
-        group: str,
-        request: Request,
-        kind: type[M],
-        code_of: Callable[[M], int],
-        version_max: int | None = None,
+        self, group: str, request: Request, kind: type[M], code_of: Callable[[M], int]
     ) -> M:
         """The answer of the broker that keeps the group, whose error `code_of` finds; once it is
         settled who that is. Raises Refused, StartError."""
-        return self.settled(
-            lambda: self.call_at(self.coordinator(group), request, kind, version_max), code_of
-        )
+        steps = at_coordinator(self.attempts(), group, request, request.MAX_VERSION, code_of)
+        answer = self.run(steps)
+        assert isinstance(answer, kind)
+        return answer
 
-    def settled(self, ask: Callable[[], M], code_of: Callable[[M], int]) -> M:
-        """The answer, asked for again while a coordinator is not there yet, or loads, or moves."""
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            answer = ask()
-            if code_of(answer) not in _NOT_YET or time.monotonic() > deadline:
-                return answer
-            time.sleep(RETRY_AFTER_S)
+    def settled(self, request: Request, kind: type[M], node_id: int | None = None) -> M:
+        """The answer of a broker, asked for again while a coordinator is not there yet, or loads,
+        or moves."""
+        ask = Ask(request, request.MAX_VERSION, node_id)
+        steps = self.attempts().settled(lambda: only(ask), _code_of, COORDINATOR)
+        answer = self.run(steps)
+        assert isinstance(answer, kind)
+        return answer
 
     def by_leader(
         self, topics: Mapping[str, MetadataResponseTopic], wanted: Iterable[Partition]
     ) -> dict[int, list[Partition]]:
         """Partitions by the broker that leads them; those without a leader are left out."""
-        leaders = {
-            (name, one.partition_index): one.leader_id
-            for name, topic in topics.items()
-            for one in topic.partitions
-        }
-        found: dict[int, list[Partition]] = {}
-        for partition in wanted:
-            leader = leaders.get(partition, -1)
-            if leader in self._addresses:
-                found.setdefault(leader, []).append(partition)
-        return found
+        return by_leader(self.leaders(topics), wanted)
+
+    def leaders(self, topics: Mapping[str, MetadataResponseTopic]) -> dict[Partition, int]:
+        """The leader of each partition, as far as it is alive."""
+        return leaders_of(topics.values(), self._addresses)
+
+    # --- operations of `client.core` --------------------------------------------------------------
+
+    def attempts(self) -> Attempts:
+        """For one operation: it is tried as long as an answer is waited for."""
+        end_s = time.monotonic() + self._timeout_s
+        return Attempts(time.monotonic, end_s, lambda: PAUSE_S)
+
+    def run(self, steps: Steps[T]) -> T:
+        """Do an operation: send what it asks for, sleep where it waits. Raises Refused where there
+        is no coordinator, StartError where no broker answers."""
+        answer: Answer = None
+        try:
+            while True:
+                step = steps.send(answer)
+                answer = None
+                if isinstance(step, Ask):
+                    answer = self._answer_to(step)
+                else:
+                    time.sleep(step)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        except NoCoordinator as error:
+            reason = why(error.code, error.message, f"Describe on group {error.key}")
+            raise Refused(f"group {error.key}: {reason}") from error
+
+    def _answer_to(self, ask: Ask) -> Answer:
+        kind = answer_to(ask.request)
+        if ask.to is None:
+            return self.call(ask.request, kind, ask.version)
+        if ask.optional and not self.node(ask.to).serves(ask.request.API_KEY):
+            return None
+        return self.call_at(ask.to, ask.request, kind, ask.version)
 
     # --- within -----------------------------------------------------------------------------------
 
@@ -316,6 +317,11 @@ def partitions_of(topics: Mapping[str, MetadataResponseTopic]) -> list[Partition
         for name, topic in sorted(topics.items())
         for one in sorted(topic.partitions, key=_index)
     ]
+
+
+def _code_of(answer: Answer) -> int:
+    code: int = answer.error_code
+    return code
 
 
 def _index(one: MetadataResponsePartition) -> int:

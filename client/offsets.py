@@ -1,30 +1,22 @@
-"""Where partitions begin and end, and which offset belongs to a time: asked of their leaders.
+"""Where partitions begin and end, and which offset belongs to a time: for commands.
 
-Owns no connection. Follows KIP-79 (offsets by time) and KIP-734 (the offset of the latest time).
+Owns no connection; `client.core.offsets` says what their leaders are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core import offsets
+from client.core.leaders import Partition
+from client.core.offsets import EARLIEST, LATEST, READ_UNCOMMITTED
 from client.refusals import Refused, why
-from protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
+from protocol.messages.list_offsets import ListOffsetsPartitionResponse
 from protocol.messages.metadata import MetadataResponseTopic
 
-EARLIEST = -2
-LATEST = -1
 NO_OFFSET = -1
 """Of a time after the last record."""
-
-READ_UNCOMMITTED, READ_COMMITTED = 0, 1
-_CONSUMER = -1
 
 
 def list_offsets(
@@ -39,7 +31,7 @@ def list_offsets(
     With READ_COMMITTED the latest is the last stable offset. Raises Refused.
     """
     found: dict[Partition, int] = {}
-    for at, one in _asked(cluster, topics, wanted, isolation_level):
+    for at, one in _told(cluster, topics, wanted, isolation_level).items():
         if one.error_code:
             reason = why(one.error_code, None, f"Describe on topic {at[0]}")
             raise Refused(f"{at[0]}-{at[1]}: {reason}")
@@ -53,31 +45,18 @@ def list_known_offsets(
     wanted: Mapping[Partition, int],
 ) -> dict[Partition, int]:
     """The same, without the partitions whose leader refuses: it may be another one by now."""
-    answers = _asked(cluster, topics, wanted, READ_UNCOMMITTED)
-    return {at: one.offset for at, one in answers if not one.error_code}
+    told = _told(cluster, topics, wanted, READ_UNCOMMITTED)
+    return {at: one.offset for at, one in told.items() if not one.error_code}
 
 
-def _asked(
+def _told(
     cluster: Cluster,
     topics: Mapping[str, MetadataResponseTopic],
     wanted: Mapping[Partition, int],
     isolation_level: int,
-) -> Iterator[tuple[Partition, ListOffsetsPartitionResponse]]:
+) -> dict[Partition, ListOffsetsPartitionResponse]:
     """What each leader answers of its own."""
-    for leader, partitions in cluster.by_leader(topics, wanted).items():
-        by_topic: dict[str, list[ListOffsetsPartition]] = {}
-        for name, index in partitions:
-            asked = ListOffsetsPartition(index, timestamp=wanted[name, index])
-            by_topic.setdefault(name, []).append(asked)
-        request = ListOffsetsRequest(
-            _CONSUMER,
-            isolation_level,
-            [ListOffsetsTopic(name, asked) for name, asked in by_topic.items()],
-        )
-        answer = cluster.call_at(leader, request, ListOffsetsResponse)
-        for topic in answer.topics:
-            for one in topic.partitions:
-                yield (topic.name, one.partition_index), one
+    return cluster.run(offsets.list_offsets(cluster.leaders(topics), wanted, isolation_level))
 
 
 def ends(

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from client.cluster import Cluster, Partition
-from client.offsets import NO_OFFSET, READ_UNCOMMITTED, ends, list_offsets
+from client.cluster import Cluster
+from client.core.leaders import Partition
+from client.core.offsets import READ_UNCOMMITTED
+from client.offsets import NO_OFFSET, ends, list_offsets
 from client.places import END, LAST, OFFSET, TIME, Place
 from protocol.messages.metadata import MetadataResponseTopic
 

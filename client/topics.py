@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from broker.config.refusals.advice import advice_on
 from broker.config.start_error import StartError
-from client.cluster import Cluster, Partition, partitions_of
+from client.cluster import Cluster, partitions_of
 from client.configs.settings import TOPIC, configs_by_name
+from client.core.leaders import Partition
 from client.offsets import ends
 from client.refusals import Refused, why
 from client.tables import ByteCount

@@ -6,31 +6,20 @@ Groups of both protocols, classic and KIP-848, look the same. Owns no connection
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core import groups
+from client.core.groups import Group
+from client.core.leaders import Partition
+from client.core.offsets import LATEST
+from client.core.operation import ErrorAnswer
 from client.groups.committed import committed_offsets, not_moved
-from client.offsets import LATEST, list_offsets
+from client.offsets import list_offsets
 from client.refusals import Refused, why
-from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode, ProtocolError
-from protocol.messages.consumer_protocol import ConsumerProtocolAssignment
-from protocol.messages.describe_groups import (
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-)
+from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-
-if TYPE_CHECKING:
-    from protocol.messages.consumer_group_describe import Assignment
-
-_VERSION = struct.Struct(">h")
-CLASSIC, CONSUMER = "classic", "consumer"
-_MEMBER_TYPES = {0: CLASSIC, 1: CONSUMER}
 
 
 class Listed(NamedTuple):
@@ -54,41 +43,6 @@ class Standing(NamedTuple):
     host: str | None
 
 
-class Member(NamedTuple):
-    """Who reads, and what. `name` is the client id.
-
-    `epoch` is that of the member, `target` what it is to have: both None in a classic group, whose
-    members are given all at once. `protocol` is what the member speaks, if the group tells.
-    """
-
-    name: str
-    host: str
-    partitions: Sequence[Partition]
-    member_id: str = ""
-    instance_id: str | None = None
-    epoch: int | None = None
-    target: Sequence[Partition] | None = None
-    protocol: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group as its coordinator tells it.
-
-    `epoch` is that of the group, `target_epoch` that of its target assignment: both None in a
-    classic group.
-    """
-
-    name: str
-    state: str
-    members: Sequence[Member]
-    type: str = CLASSIC
-    assignor: str | None = None
-    coordinator: int | None = None
-    epoch: int | None = None
-    target_epoch: int | None = None
-
-
 def listed(cluster: Cluster) -> list[Listed]:
     """The groups of all brokers, in order: each tells of those that it keeps. Raises Refused."""
     return sorted(one for found in by_coordinator(cluster).values() for one in found)
@@ -99,12 +53,7 @@ def by_coordinator(cluster: Cluster) -> dict[int, list[Listed]]:
     cluster.metadata([])
     found = {}
     for node_id in cluster.broker_ids:
-        answer = cluster.settled(
-            lambda node_id=node_id: cluster.call_at(  # type: ignore[misc]
-                node_id, ListGroupsRequest(), ListGroupsResponse
-            ),
-            lambda one: one.error_code,
-        )
+        answer = cluster.settled(ListGroupsRequest(), ListGroupsResponse, node_id)
         if answer.error_code:
             raise Refused(why(answer.error_code, None, "Describe on the cluster"))
         found[node_id] = [
@@ -116,105 +65,20 @@ def by_coordinator(cluster: Cluster) -> dict[int, list[Listed]]:
 
 def described(cluster: Cluster, name: str) -> Group:
     """State and members. Raises Refused, also where there is no such group."""
-    node_id = cluster.coordinator(name)
-    if cluster.node(node_id).serves(ApiKey.CONSUMER_GROUP_DESCRIBE):
-        found = _of_new_protocol(cluster, name, node_id)
-        if found is not None:
-            return found
-    answer = cluster.at_coordinator(
-        name,
-        DescribeGroupsRequest([name]),
-        DescribeGroupsResponse,
-        lambda one: one.groups[0].error_code,
-    )
-    group = answer.groups[0]
-    _check(name, group.error_code, group.error_message)
-    if group.group_state == "Dead":
-        raise Refused(f"no group {name} (ottla group list shows all)")
-    members = [
-        Member(
-            one.client_id,
-            one.client_host.removeprefix("/"),
-            _assigned(one),
-            one.member_id,
-            one.group_instance_id,
-        )
-        for one in group.members
-    ]
-    assignor = group.protocol_data or None
-    return Group(
-        name, group.group_state, sorted(members, key=_in_order), CLASSIC, assignor, node_id
-    )
-
-
-def _in_order(one: Member) -> tuple[str, str, str]:
-    return one.name, one.host, one.member_id
-
-
-def _of_new_protocol(cluster: Cluster, name: str, node_id: int) -> Group | None:
-    """None where the group is not of KIP-848."""
-    from protocol.messages.consumer_group_describe import (
-        ConsumerGroupDescribeRequest,
-        ConsumerGroupDescribeResponse,
-    )
-
-    answer = cluster.at_coordinator(
-        name,
-        ConsumerGroupDescribeRequest([name]),
-        ConsumerGroupDescribeResponse,
-        lambda one: one.groups[0].error_code,
-    )
-    group = answer.groups[0]
-    if group.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
-        return None
-    _check(name, group.error_code, group.error_message)
-    members = [
-        Member(
-            one.client_id,
-            one.client_host.removeprefix("/"),
-            _places(one.assignment),
-            one.member_id,
-            one.instance_id,
-            one.member_epoch,
-            _places(one.target_assignment),
-            _MEMBER_TYPES.get(one.member_type),
-        )
-        for one in group.members
-    ]
-    return Group(
-        name,
-        group.group_state,
-        sorted(members, key=_in_order),
-        CONSUMER,
-        group.assignor_name or None,
-        node_id,
-        group.group_epoch,
-        group.assignment_epoch,
-    )
-
-
-def _places(assignment: Assignment) -> list[Partition]:
-    return [
-        (topic.topic_name, index)
-        for topic in assignment.topic_partitions
-        for index in topic.partitions
-    ]
-
-
-def _assigned(member: DescribedGroupMember) -> list[Partition]:
-    """What the leader of a classic group gave a member; nothing while it has not yet."""
-    data = memoryview(member.member_assignment)
-    if len(data) < _VERSION.size:
-        return []
-    (version,) = _VERSION.unpack_from(data)
-    known = min(max(version, 0), ConsumerProtocolAssignment.MAX_VERSION)
     try:
-        found, _ = ConsumerProtocolAssignment.read(data, _VERSION.size, known)
-    except (IndexError, ProtocolError, ValueError, struct.error):
-        return []  # of a group that is no consumers'
-    return [
-        (topic.topic, index) for topic in found.assigned_partitions for index in topic.partitions
-    ]
+        group = cluster.run(groups.described(cluster.attempts(), name))
+    except ErrorAnswer as error:
+        if error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+            raise _no_group(name) from error
+        reason = why(error.code, error.message, f"Describe on group {name}")
+        raise Refused(f"group {name}: {reason}") from error
+    if group.state == groups.DEAD:
+        raise _no_group(name)
+    return group
+
+
+def _no_group(name: str) -> Refused:
+    return Refused(f"no group {name} (ottla group list shows all)")
 
 
 def standings(cluster: Cluster, group: Group) -> list[Standing]:
@@ -266,10 +130,3 @@ def check_is_idle(group: Group) -> None:
     if group.members:
         names = ", ".join(dict.fromkeys(f"{one.name} on {one.host}" for one in group.members))
         raise Refused(f"group {group.name} has members that read now: stop them first ({names})")
-
-
-def _check(name: str, code: int, message: str | None) -> None:
-    if code == ErrorCode.GROUP_ID_NOT_FOUND:
-        raise Refused(f"no group {name} (ottla group list shows all)")
-    if code:
-        raise Refused(f"group {name}: {why(code, message, f'Describe on group {name}')}")

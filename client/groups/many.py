@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from client.cluster import Cluster, Partition
-from client.groups.committed import OFFSETS_BY_NAME
-from client.groups.groups import CONSUMER, Listed
+from client.cluster import Cluster
+from client.core.groups import CONSUMER, offsets_in
+from client.core.leaders import Partition
+from client.groups.groups import Listed
 from protocol.api_keys import ApiKey
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from protocol.messages.offset_fetch import (
@@ -21,6 +22,8 @@ from protocol.messages.offset_fetch import (
 )
 
 GROUPS_A_REQUEST = 100
+_OFFSETS_BY_NAME = 9
+"""The last version that names topics instead of numbering them."""
 WITHOUT_OFFSETS = ("share",)
 """Types of groups that commit no offsets."""
 _EMPTY = ("Empty", "Dead")
@@ -36,15 +39,10 @@ def committed_of_many(
         for some in _some(names):
             asked = [OffsetFetchRequestGroup(name, topics=None) for name in some]
             request = OffsetFetchRequest(groups=asked)
-            answer = cluster.call_at(node_id, request, OffsetFetchResponse, OFFSETS_BY_NAME)
+            answer = cluster.call_at(node_id, request, OffsetFetchResponse, _OFFSETS_BY_NAME)
             for one in answer.groups:
                 if not one.error_code:
-                    found[one.group_id] = {
-                        (topic.name, partition.partition_index): partition.committed_offset
-                        for topic in one.topics
-                        for partition in topic.partitions
-                        if partition.committed_offset >= 0
-                    }
+                    found[one.group_id] = offsets_in(one.topics)
     return found
 
 

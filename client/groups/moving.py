@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core.leaders import Partition
 from client.place_offsets import offsets_at, spans
 from client.places import Place
 

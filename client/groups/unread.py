@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core.leaders import Partition
 from protocol.message import Message
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from protocol.messages.metadata import MetadataResponseTopic

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from client.cluster import Cluster, Partition, partitions_of
+from client.cluster import Cluster, partitions_of
+from client.core.leaders import Partition
 from client.groups.committed import committed_offsets
 from client.groups.groups import listed
 from client.live.rates import Sample

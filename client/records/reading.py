@@ -17,8 +17,11 @@ from typing import NamedTuple
 
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient, wait_for_answers
-from client.cluster import LEADERS_WITHIN_S, RETRY_AFTER_S, Cluster, Partition
-from client.offsets import EARLIEST, list_offsets
+from client.cluster import Cluster
+from client.core.leaders import Partition
+from client.core.offsets import EARLIEST
+from client.core.retries import LEADER, LEADERS_WITHIN_S, PAUSE_S
+from client.offsets import list_offsets
 from client.refusals import Refused, why
 from protocol.compression import decompress
 from protocol.control_records import ControlRecordType, control_record_type
@@ -45,17 +48,6 @@ ANSWER_BYTES_MAX = 16 * 1024 * 1024
 WAIT_MS = 500
 _VERSION_MAX = 12
 """The last that names topics instead of numbering them."""
-
-_MOVED = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.REPLICA_NOT_AVAILABLE,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-)
 
 
 class Batch(NamedTuple):
@@ -199,7 +191,7 @@ class Reader:
             if isinstance(error, StartError):
                 raise error
             raise StartError(f"broker {node_id} does not answer ({error})") from error
-        time.sleep(RETRY_AFTER_S)
+        time.sleep(PAUSE_S)
         self._find_leaders()
 
     # --- answers ----------------------------------------------------------------------------------
@@ -230,7 +222,7 @@ class Reader:
                 at = (topic.topic, one.partition_index)
                 if one.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     self._skip_deleted(at)
-                elif one.error_code in _MOVED:
+                elif one.error_code in LEADER:
                     moved = True
                 elif one.error_code:
                     reason = why(one.error_code, None, f"Read on topic {topic.topic}")

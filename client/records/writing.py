@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.config.start_error import StartError
-from client.cluster import RETRY_AFTER_S, Cluster
+from client.cluster import Cluster
+from client.core.retries import MAYBE_DONE, NOT_WRITTEN, PAUSE_S
 from client.records.encoding import Producer
 from client.refusals import Refused, why
 from protocol.errors import ErrorCode, ProtocolError
@@ -39,14 +40,8 @@ _SEQUENCE_MASK = 0x7FFFFFFF
 
 _THERE = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 _AGAIN = (
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.KAFKA_STORAGE_ERROR,
+    *NOT_WRITTEN,
+    *MAYBE_DONE,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,  # of a batch behind one that was not taken
 )
 
@@ -70,10 +65,7 @@ class Writer:
         self._topic = topic
         self._leaders: dict[int, int] = {}
         self._find_leaders()
-        identity = cluster.settled(
-            lambda: cluster.call(InitProducerIdRequest(None), InitProducerIdResponse),
-            lambda found: found.error_code,
-        )
+        identity = cluster.settled(InitProducerIdRequest(None), InitProducerIdResponse)
         if identity.error_code:
             raise Refused(why(identity.error_code, None, f"Write on topic {topic}"))
         self._producer = (identity.producer_id, identity.producer_epoch)
@@ -170,7 +162,7 @@ class Writer:
                     f"{self._topic}-{left[0].partition} does not take records: {reason} "
                     f"({self.acknowledged} were written); ottla status shows what is wrong"
                 )
-            time.sleep(RETRY_AFTER_S)
+            time.sleep(PAUSE_S)
             reason = self._try_again(left) or reason
 
     def _try_again(self, left: list[_Sent]) -> str | None:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core.groups import Group, Member
+from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import (
-    Group,
     Listed,
-    Member,
     Standing,
     check_is_idle,
     delete,

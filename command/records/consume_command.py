@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 import click
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, Partition, partitions_of
-from client.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from client.cluster import Cluster, partitions_of
+from client.core.leaders import Partition
+from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from client.place_offsets import offsets_at, spans
 from client.places import END, LAST, Place, parse_place
 from client.records.reading import Position, Reader

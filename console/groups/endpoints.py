@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core.groups import Group, Member
+from client.core.leaders import Partition
 from client.groups.committed import commit_offsets, committed_offsets
 from client.groups.groups import (
-    Group,
     Listed,
-    Member,
     Standing,
     by_coordinator,
     check_is_idle,

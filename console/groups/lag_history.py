@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from client.cluster import Partition
+from client.core.leaders import Partition
 
 POINTS_MAX = 360
 GROUPS_MAX = 2_000

@@ -16,10 +16,12 @@ from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from broker.config.start_error import StartError
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
+from client.core.leaders import Partition
+from client.core.offsets import LATEST
 from client.groups.groups import Listed, by_coordinator
 from client.groups.many import committed_of_many
-from client.offsets import LATEST, list_known_offsets
+from client.offsets import list_known_offsets
 from client.refusals import Refused
 from console.endpoints import Console, wall_ms
 from console.groups.lag_history import LagHistory

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from broker.config.start_error import StartError
 from client.cluster import Cluster, partitions_of
-from client.offsets import READ_COMMITTED, READ_UNCOMMITTED, list_offsets
+from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
+from client.offsets import list_offsets
 from client.place_offsets import Span, offsets_at, spans
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk

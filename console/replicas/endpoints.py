@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from broker.config.start_error import StartError
-from client.cluster import Partition
+from client.core.leaders import Partition
 from console.endpoints import Ask, Console, stream
 from console.replicas.replica_map import Placed
 from console.replicas.replica_watch import EVERY_S, News, ReplicaWatch

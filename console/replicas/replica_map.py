@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from client.cluster import Partition
+from client.core.leaders import Partition
 from protocol.messages.metadata import MetadataResponse
 
 SINGLY_MAX = 3

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import NamedTuple
 
-from client.cluster import Cluster, Partition
+from client.cluster import Cluster
 from client.cluster_status import MIN_IN_SYNC
 from client.configs.settings import TOPIC, configs_by_name
+from client.core.leaders import Partition
 from client.refusals import Refused
 from console.endpoints import Console, wall_ms
 from console.replicas.replica_map import (

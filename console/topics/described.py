@@ -9,11 +9,13 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from client.cluster import Cluster, Partition, partitions_of
+from client.cluster import Cluster, partitions_of
 from client.configs.settings import OWN_SOURCES, SOURCES, TOPIC, Resource, configs_of
+from client.core.leaders import Partition
+from client.core.offsets import LATEST
 from client.groups.committed import committed_offsets
 from client.groups.groups import listed
-from client.offsets import LATEST, ends, list_offsets
+from client.offsets import ends, list_offsets
 from client.refusals import Refused
 from client.topics import log_sizes
 from protocol.messages.metadata import MetadataResponseTopic

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from client.cluster import Cluster
-from client.offsets import EARLIEST
+from client.core.offsets import EARLIEST
 from protocol.message import Message
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from protocol.messages.find_coordinator import FindCoordinatorResponse
 from protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -121,8 +121,7 @@ class ScriptedCluster(Cluster):
         if name == "MetadataRequest":
             return self._metadata(request)
         if name == "FindCoordinatorRequest" and name not in self.answers:
-            found = [Coordinator(key, 2, "two", 9092) for key in request.coordinator_keys]
-            return FindCoordinatorResponse(coordinators=found)
+            return FindCoordinatorResponse(node_id=2, host="two", port=9092)
         answer = self.answers[name]
         if isinstance(answer, Exception):
             raise answer

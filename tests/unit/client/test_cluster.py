@@ -13,7 +13,7 @@ from client.cluster import Cluster, partitions_of
 from client.refusals import Refused
 from protocol.errors import ProtocolError
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from protocol.messages.find_coordinator import FindCoordinatorResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from tests.unit.client.scripted import ScriptedCluster, ScriptedNode, topic_of
@@ -33,7 +33,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, int], Any]:
         return found
 
     monkeypatch.setattr(module, "BlockingClient", connect)
-    monkeypatch.setattr(module, "RETRY_AFTER_S", 0)
+    monkeypatch.setattr(module, "PAUSE_S", 0)
     return reachable
 
 
@@ -154,17 +154,11 @@ def test_a_leader_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_coordinator_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [Coordinator("g", error_code=15), Coordinator("g", 2, "two", 9092)]
-    cluster = ScriptedCluster(
-        answers={
-            "FindCoordinatorRequest": lambda _: FindCoordinatorResponse(
-                coordinators=[answers.pop(0)]
-            )
-        }
-    )
+    answers = [FindCoordinatorResponse(error_code=15), FindCoordinatorResponse(node_id=2)]
+    cluster = ScriptedCluster(answers={"FindCoordinatorRequest": lambda _: answers.pop(0)})
     monkeypatch.setattr(module.time, "sleep", lambda _: None)
     assert cluster.coordinator("g") == 2
-    answers.append(Coordinator("g", error_code=30))
+    answers.append(FindCoordinatorResponse(error_code=30))
     with pytest.raises(Refused, match="Describe on group g"):
         cluster.coordinator("g")
 

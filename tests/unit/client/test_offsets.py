@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from client.offsets import READ_COMMITTED, ends, list_offsets
+from client.core.offsets import READ_COMMITTED
+from client.offsets import ends, list_offsets
 from client.refusals import Refused
 from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 

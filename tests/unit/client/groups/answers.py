@@ -48,10 +48,12 @@ def committed(offsets: Offsets, **others: OffsetFetchResponseGroup) -> Callable[
     `others`."""
 
     def answer(request: Any) -> OffsetFetchResponse:
-        names = [group.group_id for group in request.groups]
-        return OffsetFetchResponse(
-            groups=[others.get(name) or committed_by(name, offsets) for name in names]
-        )
+        names = [group.group_id for group in request.groups] or [request.group_id]
+        groups = [others.get(name) or committed_by(name, offsets) for name in names]
+        if request.groups:
+            return OffsetFetchResponse(groups=groups)
+        topics: list[Any] = list(groups[0].topics)
+        return OffsetFetchResponse(topics=topics, error_code=groups[0].error_code)
 
     return answer
 

@@ -22,7 +22,7 @@ def test_what_is_committed_is_asked_of_the_coordinator() -> None:
     cluster = fetched(0, {1: 7, 0: 5, 2: -1})
     assert committed_offsets(cluster, "g") == {("t", 0): 5, ("t", 1): 7}
     assert cluster.asked[-1][0] == 2
-    assert cluster.asked_for("OffsetFetchRequest")[0].groups[0].topics is None
+    assert cluster.asked_for("OffsetFetchRequest")[0].topics is None
 
 
 def test_a_group_that_there_is_not_has_committed_nothing() -> None:

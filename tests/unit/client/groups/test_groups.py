@@ -6,16 +6,8 @@ from typing import Any
 
 import pytest
 
-from client.groups.groups import (
-    Group,
-    Listed,
-    Member,
-    check_is_idle,
-    delete,
-    described,
-    listed,
-    standings,
-)
+from client.core.groups import Group, Member
+from client.groups.groups import Listed, check_is_idle, delete, described, listed, standings
 from client.refusals import Refused
 from protocol.api_keys import ApiKey
 from protocol.messages.consumer_group_describe import (
@@ -63,7 +55,7 @@ def cluster_of(new_protocol: bool = False, **answers: Any) -> ScriptedCluster:
 
 
 def classic(**fields: Any) -> DescribeGroupsResponse:
-    group = {"group_id": "g", "group_state": "Stable", "members": []} | fields
+    group = {"group_id": "g", "group_state": "Stable", "protocol_type": "consumer"} | fields
     return DescribeGroupsResponse(groups=[DescribedGroup(**group)])
 
 
@@ -98,9 +90,9 @@ def test_members_of_a_classic_group(version: int) -> None:
         "g",
         "Stable",
         [
-            Member("one", "10.0.0.1", [("t", 1), ("t", 2)], "1"),
-            Member("two", "10.0.0.2", [], "2"),
-            Member("x", "h", [], "3", "static"),
+            Member("one", "/10.0.0.1", [("t", 1), ("t", 2)], "1"),
+            Member("two", "/10.0.0.2", [], "2"),
+            Member("x", "/h", [], "3", "static"),
         ],
         "classic",
         "range",
@@ -116,7 +108,8 @@ def test_a_group_of_the_new_protocol() -> None:
     answer = ConsumerGroupDescribeResponse(groups=[group])
     found = described(cluster_of(True, ConsumerGroupDescribeRequest=answer), "g")
     has, wants = [("t", 0)], [("t", 0), ("t", 1)]
-    one = Member("c", "h", has, "id", None, 3, wants, "consumer")
+    one = Member("c", "/h", has, "id", None, 3, wants, "consumer")
+    assert one.host == "h"
     assert found == Group("g", "Reconciling", [one], "consumer", "uniform", 2, 4, 5)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from client.cluster import Partition
+from client.core.leaders import Partition
 from console.groups.lag_history import (
     GRACE,
     GROUPS_MAX,

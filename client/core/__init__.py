@@ -1,0 +1,1 @@
+"""What every client of Kafka does, without I/O: requests, leaders, coordinators, retries."""

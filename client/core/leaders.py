@@ -1,0 +1,122 @@
+"""Who leads which partition: what Metadata tells, partitions by their leaders, the way to one.
+
+Follows KIP-320: what a broker tells of an older leader epoch is not believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from typing import NamedTuple
+
+from client.core.operation import METADATA_VERSION, Answer, Ask, Attempts, Steps, metadata_request
+from client.core.retries import LEADER
+from protocol.errors import ErrorCode
+from protocol.frames.message_codec import Request
+from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+
+Partition = tuple[str, int]
+
+NOBODY = -1
+
+
+class Led(NamedTuple):
+    """A partition's leader, and since which epoch it leads."""
+
+    epoch: int = -1
+    leader: int = NOBODY
+
+
+class Leaders:
+    """Who leads the partitions of the topics that a client has asked for."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, dict[int, Led]] = {}
+        self._newest: dict[tuple[bytes, int], Led] = {}
+        """By topic id and partition: what somebody told of the newest epoch."""
+
+    def take(self, answer: MetadataResponse) -> None:
+        """Learn what an answer tells; a topic that it does not know is forgotten."""
+        for topic in answer.topics:
+            name = topic.name or ""
+            self._topics.pop(name, None)
+            if topic.error_code:
+                continue
+            for one in topic.partitions:
+                at = (topic.topic_id, one.partition_index)
+                led = Led(one.leader_epoch, one.leader_id)
+                if self._newest.get(at, led).epoch <= led.epoch:
+                    self._newest[at] = led
+                self._topics.setdefault(name, {})[one.partition_index] = self._newest[at]
+
+    def of(self, place: Partition) -> Led:
+        """The leader of a partition; NOBODY where none is known."""
+        return self._topics.get(place[0], {}).get(place[1], Led())
+
+    def partitions(self, topic: str) -> int:
+        """How many a topic has, once each of them has a leader; 0 before."""
+        known = self._topics.get(topic, {}).values()
+        return len(known) if all(one.leader != NOBODY for one in known) else 0
+
+    def look(self, topic: str) -> Steps[None]:
+        """Ask any broker about a topic."""
+        self.take((yield Ask(metadata_request([topic]), METADATA_VERSION)))
+
+    def at_leader(
+        self,
+        attempts: Attempts,
+        place: Partition,
+        request_of: Callable[[int], Request],
+        version: int,
+        code_of: Callable[[Answer], int],
+        retried: Collection[int] = LEADER,
+    ) -> Steps[Answer]:
+        """The answer of a partition's leader to a request that is made with its epoch; None where
+        there was no leader in time. Raises NoAnswer."""
+
+        doubted = False
+
+        def once() -> Steps[Answer]:
+            nonlocal doubted
+            if doubted or self.of(place).leader == NOBODY:
+                yield from self.look(place[0])
+            doubted = True
+            led = self.of(place)
+            if led.leader == NOBODY:
+                return None
+            return (yield from attempts.ask(Ask(request_of(led.epoch), version, led.leader)))
+
+        def code(answer: Answer) -> int:
+            return ErrorCode.LEADER_NOT_AVAILABLE if answer is None else code_of(answer)
+
+        return attempts.settled(once, code, retried)
+
+
+def leaders_of(
+    topics: Iterable[MetadataResponseTopic], alive: Container[int]
+) -> dict[Partition, int]:
+    """The leader of each partition; NOBODY where it is none of the brokers that are `alive`."""
+    return {
+        (topic.name or "", one.partition_index): one.leader_id if one.leader_id in alive else NOBODY
+        for topic in topics
+        for one in topic.partitions
+    }
+
+
+def by_leader(
+    leaders: Mapping[Partition, int], wanted: Iterable[Partition]
+) -> dict[int, list[Partition]]:
+    """Partitions by the broker that leads them; those without a leader are left out."""
+    found: dict[int, list[Partition]] = {}
+    for partition in wanted:
+        leader = leaders.get(partition, NOBODY)
+        if leader != NOBODY:
+            found.setdefault(leader, []).append(partition)
+    return found
+
+
+def by_topic(wanted: Iterable[Partition]) -> dict[str, list[int]]:
+    """Partitions by their topics, as requests name them."""
+    found: dict[str, list[int]] = {}
+    for name, index in wanted:
+        found.setdefault(name, []).append(index)
+    return found
