@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from client.cluster import Cluster
+from client.core.fetching import NAMES_VERSION_MAX, fetch_request
 from client.core.leaders import Partition
 from protocol.message import Message
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from protocol.messages.fetch import FetchResponse
 from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch, iterate_batches
 from protocol.records import iterate_records
-
-_BY_NAME = 12
-"""The last version of Fetch that names topics instead of numbering them."""
 
 
 def written_at(
@@ -30,21 +28,12 @@ def written_at(
     found = {}
     for leader, partitions in cluster.by_leader(topics, wanted).items():
         for at in partitions:
-            request = FetchRequest(
-                max_wait_ms=0,
-                min_bytes=0,
-                max_bytes=1,  # a whole batch comes all the same
-                topics=[FetchTopic(at[0], partitions=[_of(at[1], wanted[at])])],
-            )
-            answer = cluster.call_at(leader, request, FetchResponse, _BY_NAME)
+            request = fetch_request({at: wanted[at]}, 0, 1, 1)  # a whole batch comes all the same
+            answer = cluster.call_at(leader, request, FetchResponse, NAMES_VERSION_MAX)
             time_ms = _time_of(answer, wanted[at])
             if time_ms is not None:
                 found[at] = time_ms
     return found
-
-
-def _of(index: int, offset: int) -> FetchPartition:
-    return FetchPartition(index, fetch_offset=offset, partition_max_bytes=1)
 
 
 def _time_of(answer: Message, offset: int) -> int | None:

@@ -11,19 +11,14 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from broker.config.start_error import StartError
-from client.records.encoding import (
-    RECORDS_MAX,
-    Producer,
-    build_batch,
-    headers_of,
-    records_of,
-)
+from client.core.producing import NewRecord, Producer, batch_of, in_batches
+from client.records.encoding import RECORDS_MAX, build_batch, headers_of, records_of
 from client.records.partitioning import Partitioner
 from protocol.record_batch import HEADER_SIZE
-from protocol.records import Headers, RecordBatchBuilder
+from protocol.records import Headers
 
 BATCH_BYTES = 512 * 1024
 _RECORD_OVERHEAD_BYTES = 24
@@ -76,15 +71,6 @@ class Settings:
             partition=number if isinstance(number, int) else None,
             codec=codec,
         )
-
-
-class Parsed(NamedTuple):
-    """A record as JSON said it; the partition and the time may be left to us."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-    timestamp: int | None
 
 
 class Batching:
@@ -141,7 +127,7 @@ class Batching:
     def tombstone(self) -> None:
         """A record that has the key and no value."""
         assert self.settings.key is not None
-        record = Parsed(self.settings.key, None, self.settings.headers, None)
+        record = NewRecord(self.settings.key, None, self.settings.headers, None)
         self._send_parsed({self._partition_of(record.key): [record]})
 
     # --- lines ------------------------------------------------------------------------------------
@@ -222,7 +208,7 @@ class Batching:
     # --- JSON -------------------------------------------------------------------------------------
 
     def _send_json(self, lines: Sequence[bytes]) -> None:
-        by_partition: dict[int, list[Parsed]] = {}
+        by_partition: dict[int, list[NewRecord]] = {}
         keyless = self._batch_partition()
         for number, line in enumerate(lines):
             if not line.strip():
@@ -237,44 +223,15 @@ class Batching:
             by_partition.setdefault(where, []).append(record)
         self._send_parsed(by_partition)
 
-    def _send_parsed(self, by_partition: Mapping[int, Sequence[Parsed]]) -> None:
+    def _send_parsed(self, by_partition: Mapping[int, Sequence[NewRecord]]) -> None:
         for where, records in by_partition.items():
-            first, size = 0, 0
-            for number, record in enumerate(records):
-                more = _size_of(record)
-                if number > first and size + more > min(self._bytes_max, BATCH_BYTES):
-                    self._send_batch(where, records[first:number])
-                    first, size = number, 0
-                size += more
-            self._send_batch(where, records[first:])
-
-    def _send_batch(self, where: int, records: Sequence[Parsed]) -> None:
-        self.records += len(records)
-        build = partial(_build_parsed, records, self._now_ms(), self.settings.codec)
-        self._to.send(where, len(records), build)
+            for batch in in_batches(records, min(self._bytes_max, BATCH_BYTES)):
+                self.records += len(batch)
+                build = partial(batch_of, batch, self._now_ms(), self.settings.codec)
+                self._to.send(where, len(batch), build)
 
 
-def _build_parsed(
-    records: Sequence[Parsed], now_ms: int, codec: int, producer: Producer
-) -> bytearray:
-    builder = RecordBatchBuilder(
-        compression=codec,
-        producer_id=producer.producer_id,
-        producer_epoch=producer.epoch,
-        base_sequence=producer.sequence,
-    )
-    for one in records:
-        stamp = now_ms if one.timestamp is None else one.timestamp
-        builder.append(one.key, one.value, stamp, one.headers)
-    return builder.build()
-
-
-def _size_of(record: Parsed) -> int:
-    size = _RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
-    return size + len(headers_of(record.headers))
-
-
-def parse_json(line: bytes) -> Parsed:
+def parse_json(line: bytes) -> NewRecord:
     """A line of `ottla consume --json`; of its names `value` or `value_base64` has to be there.
 
     A value that is no text but an object, a list or a number is written as JSON. Raises ValueError,
@@ -292,7 +249,7 @@ def parse_json(line: bytes) -> Parsed:
     headers = found.get("headers") or []
     if isinstance(headers, dict):
         headers = [{"key": key, "value": value} for key, value in headers.items()]
-    return Parsed(
+    return NewRecord(
         _data_of(found, "key"), _data_of(found, "value"), tuple(map(_parsed_header, headers)), stamp
     )
 

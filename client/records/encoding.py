@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
+from client.core.producing import Producer
 from protocol.compression import compress
 from protocol.record_batch import (
     CURRENT_MAGIC,
@@ -28,14 +28,6 @@ _FIXED = len(_START)
 _ONE_BYTE_MAX = 64
 RECORDS_MAX = 8192
 """So many offsets are numbers of up to two bytes, and so many records a batch has at most."""
-
-
-class Producer(NamedTuple):
-    """Who writes a batch, and the number of its first record (KIP-98)."""
-
-    producer_id: int
-    epoch: int
-    sequence: int
 
 
 def varint(value: int) -> bytes:

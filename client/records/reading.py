@@ -11,29 +11,22 @@ transactions are left out by the list that a Fetch brings).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import BlockingClient, wait_for_answers
 from client.cluster import Cluster
+from client.core.fetching import NAMES_VERSION_MAX, HiddenBatches, fetch_request
 from client.core.leaders import Partition
 from client.core.offsets import EARLIEST
 from client.core.retries import LEADER, LEADERS_WITHIN_S, PAUSE_S
 from client.offsets import list_offsets
 from client.refusals import Refused, why
 from protocol.compression import decompress
-from protocol.control_records import ControlRecordType, control_record_type
 from protocol.errors import ErrorCode, ProtocolError
-from protocol.messages.fetch import (
-    AbortedTransaction,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from protocol.messages.fetch import FetchResponse, PartitionData
 from protocol.record_batch import (
     HEADER_SIZE,
     CorruptBatch,
@@ -41,13 +34,11 @@ from protocol.record_batch import (
     crc_is_valid,
     iterate_batches,
 )
-from protocol.records import UNPACKED_LIMIT_BYTES, iterate_records
+from protocol.records import UNPACKED_LIMIT_BYTES
 
 PARTITION_BYTES_MAX = 4 * 1024 * 1024
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 WAIT_MS = 500
-_VERSION_MAX = 12
-"""The last that names topics instead of numbering them."""
 
 
 class Batch(NamedTuple):
@@ -158,27 +149,17 @@ class Reader:
 
     def _ask(self, node_id: int, client: BlockingClient, wait_ms: int) -> bool:
         """Send a Fetch; False where nothing of this leader is wanted any more."""
-        by_topic: dict[str, list[FetchPartition]] = {}
-        for name, index in self._leaders.get(node_id, ()):
-            position = self.positions[name, index]
-            if not position.is_done:
-                wanted = FetchPartition(
-                    index,
-                    fetch_offset=position.offset,
-                    partition_max_bytes=self._partition_bytes_max,
-                )
-                by_topic.setdefault(name, []).append(wanted)
-        if not by_topic:
+        open_ones = {
+            at: self.positions[at].offset
+            for at in self._leaders.get(node_id, ())
+            if not self.positions[at].is_done
+        }
+        if not open_ones:
             return False
-        topics = [FetchTopic(name, partitions=wanted) for name, wanted in by_topic.items()]
-        request = FetchRequest(
-            max_wait_ms=wait_ms,
-            min_bytes=1,
-            max_bytes=ANSWER_BYTES_MAX,
-            isolation_level=self._isolation_level,
-            topics=topics,
+        request = fetch_request(
+            open_ones, wait_ms, ANSWER_BYTES_MAX, self._partition_bytes_max, self._isolation_level
         )
-        client.send(request, _VERSION_MAX)
+        client.send(request, NAMES_VERSION_MAX)
         return True
 
     def _again(self, node_id: int, error: Exception | None) -> None:
@@ -234,7 +215,7 @@ class Reader:
     def _batches_of(self, at: Partition, data: PartitionData) -> list[Batch]:
         position = self.positions[at]
         view = data.records if isinstance(data.records, memoryview) else memoryview(b"")
-        aborted = _Aborted(data.aborted_transactions or ())
+        hidden = HiddenBatches(data.aborted_transactions)
         found = []
         for pos, header in iterate_batches(view, allow_partial_tail=True):
             if position.is_done:
@@ -243,7 +224,7 @@ class Reader:
                 continue
             if not crc_is_valid(view, pos, header):
                 raise CorruptBatch(f"{at[0]}-{at[1]}: the batch at {header.base_offset} is damaged")
-            if not aborted.leaves_out(header, view, pos):
+            if not hidden.hides(header, view, pos):
                 stop = header.next_offset if position.stop is None else position.stop
                 found.append(Batch(*at, header, view, pos, position.offset, stop))
             position.move(header.next_offset)
@@ -267,27 +248,3 @@ class Reader:
         if len(partitions) > 1 and found:
             given = {(one.topic, one.partition) for one in found}
             partitions.sort(key=given.__contains__)
-
-
-class _Aborted:
-    """Whose records of one answer are not to be seen, by the list that came with it: aborted
-    transactions that reach into it, by producer and first offset. Control records never are."""
-
-    def __init__(self, listed: Sequence[AbortedTransaction]) -> None:
-        self._to_come = sorted(listed, key=_first_offset, reverse=True)
-        self._producers: dict[int, None] = {}
-
-    def leaves_out(self, header: RecordBatchHeader, data: memoryview, pos: int) -> bool:
-        """Whether the next batch is to be passed over."""
-        while self._to_come and self._to_come[-1].first_offset <= header.last_offset:
-            self._producers[self._to_come.pop().producer_id] = None
-        if not header.is_control:
-            return header.is_transactional and header.producer_id in self._producers
-        for record in iterate_records(data, pos):
-            if control_record_type(record.key) == ControlRecordType.ABORT:
-                self._producers.pop(header.producer_id, None)
-        return True
-
-
-def _first_offset(one: AbortedTransaction) -> int:
-    return one.first_offset

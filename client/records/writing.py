@@ -16,26 +16,20 @@ from dataclasses import dataclass
 
 from broker.config.start_error import StartError
 from client.cluster import Cluster
+from client.core.producing import ACKS_OF_ALL, NAMES_VERSION_MAX, Producer, produce_request
 from client.core.retries import MAYBE_DONE, NOT_WRITTEN, PAUSE_S
-from client.records.encoding import Producer
 from client.refusals import Refused, why
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from protocol.messages.produce import (
-    PartitionProduceData,
     PartitionProduceResponse,
-    ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
 )
 
 ON_THE_WAY_MAX = 5
 """Requests to a leader: of so many batches it remembers that it has them (KIP-98)."""
 WITHIN_S = 60.0
 """How long a batch is tried."""
-_ACKS_OF_ALL = -1
-_VERSION_MAX = 12
-"""The last that names topics instead of numbering them."""
 _SEQUENCE_MASK = 0x7FFFFFFF
 
 _THERE = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
@@ -112,11 +106,9 @@ class Writer:
         self._leaders = {one.partition_index: one.leader_id for one in topic.partitions}
 
     def _put(self, node_id: int, sent: _Sent) -> None:
-        data = [PartitionProduceData(sent.partition, sent.batch)]
-        topics = [TopicProduceData(self._topic, partition_data=data)]
-        timeout_ms = int(WITHIN_S * 1000 / 2)
-        request = ProduceRequest(None, _ACKS_OF_ALL, timeout_ms, topics)
-        self._cluster.node(node_id).send(request, _VERSION_MAX)
+        place, timeout_ms = (self._topic, sent.partition), int(WITHIN_S * 1000 / 2)
+        request = produce_request(place, sent.batch, ACKS_OF_ALL, timeout_ms)
+        self._cluster.node(node_id).send(request, NAMES_VERSION_MAX)
 
     def _receive(self, node_id: int) -> None:
         """Take the oldest answer that a leader owes."""

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from broker.requests.tracer import CLIENT_PREFIX
 from client.cluster import Cluster
-from client.records.encoding import Producer, build_batch, records_of
+from client.core.producing import Producer
+from client.records.encoding import build_batch, records_of
 from client.refusals import Refused, why
 from console.endpoints import BadAsk
 from protocol.errors import ErrorCode

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from client.core.fetching import bytes_of
 from protocol.primitives import Records
 from protocol.record_batch import iterate_batches
 from protocol.records import iterate_records
 from simulation.network.sim_network import Exchange
-from testbed.operations.visible_records import bytes_of
 
 Place = tuple[bytes, int]
 Named = tuple[str, int]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from client.core.fetching import bytes_of, visible_records
 from client.records.partitioning import partition_of
 from ground.sim_scheduler import SimScheduler
 from ottla.testing.frames import Json
@@ -40,7 +41,6 @@ from protocol.records import Record, RecordBatchBuilder
 from simulation.network.sim_network import SimConnection, SimNetwork
 from simulation.sim_client import SimClient, Waits
 from simulation.users.plain_messages import api_of, plain, request_of, version_of
-from testbed.operations.visible_records import bytes_of, visible_records
 
 NO_ANSWER = "NO_ANSWER"
 TIMED_OUT = "TIMED_OUT"

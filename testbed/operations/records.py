@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from math import ceil
 
+from client.core.fetching import bytes_of, visible_records
 from client.records.partitioning import partition_of
 from ottla.testing.frames import Json
 from protocol.compression import Codec
@@ -27,7 +28,6 @@ from testbed.operations.topics import (
     leaders_at,
     offsets,
 )
-from testbed.operations.visible_records import bytes_of, visible_records
 
 PRODUCE_VERSION = 8
 FETCH_VERSION = 11

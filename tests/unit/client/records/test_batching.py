@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
-from client.records.batching import BATCH_BYTES, Batching, Parsed, Settings, parse_json
-from client.records.encoding import Producer
+from client.core.producing import NewRecord, Producer
+from client.records.batching import BATCH_BYTES, Batching, Settings, parse_json
 from client.records.partitioning import murmur2
 from protocol.records import Record, iterate_records
 
@@ -164,7 +164,7 @@ def test_what_is_no_record(line: bytes, reason: str) -> None:
 
 
 def test_text_that_is_no_unicode_survives() -> None:
-    assert parse_json(b'{"value": "\\ud800"}') == Parsed(None, b"\xed\xa0\x80", (), None)
+    assert parse_json(b'{"value": "\\ud800"}') == NewRecord(None, b"\xed\xa0\x80", (), None)
 
 
 def test_what_does_not_go_together() -> None:

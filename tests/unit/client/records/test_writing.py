@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from broker.config.start_error import StartError
+from client.core.producing import Producer
 from client.records import writing
-from client.records.encoding import Producer, build_batch, records_of
+from client.records.encoding import build_batch, records_of
 from client.records.writing import ON_THE_WAY_MAX, Writer
 from client.refusals import Refused
 from protocol.errors import ErrorCode

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from client.core.fetching import visible_records
 from protocol.control_records import ControlRecordType, control_record_key
 from protocol.records import Record
-from testbed.operations.visible_records import visible_records
 from tests.batches import build_batch
 
 
