@@ -27,7 +27,7 @@ from client.connection import (
 )
 from client.core.coordinators import NoCoordinator, at_coordinator, coordinator
 from client.core.leaders import Partition, by_leader, leaders_of
-from client.core.operation import Answer, Ask, Attempts, Steps, metadata_request, only
+from client.core.operation import Answer, Ask, Attempts, Steps, metadata_request
 from client.core.retries import COORDINATOR, LEADERS_WITHIN_S, PAUSE_S
 from client.refusals import Refused, why
 from protocol.api_keys import ApiKey
@@ -177,8 +177,7 @@ class Cluster:
         """The answer of a broker, asked for again while a coordinator is not there yet, or loads,
         or moves."""
         ask = Ask(request, request.MAX_VERSION, node_id)
-        steps = self.attempts().settled(lambda: only(ask), _code_of, COORDINATOR)
-        answer = self.run(steps)
+        answer = self.run(self.attempts().asked(ask, _code_of, COORDINATOR))
         assert isinstance(answer, kind)
         return answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, Steps, only
+from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, Steps
 from client.core.retries import COORDINATOR
 from protocol.frames.message_codec import Request
 from protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -18,14 +18,17 @@ class NoCoordinator(ErrorAnswer):
     """The cluster tells of none for `key`."""
 
     def __init__(self, key: str, code: int, message: str | None) -> None:
-        super().__init__(code, message)
+        super().__init__(code, message, f"nobody coordinates {key}")
         self.key = key
 
 
 def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
     """The id of the broker, once there is one. Raises NoCoordinator."""
-    ask = Ask(FindCoordinatorRequest(key, kind), VERSION)
-    found = yield from attempts.settled(lambda: only(ask), lambda one: one.error_code, COORDINATOR)
+
+    def once() -> Steps[Answer]:
+        return (yield Ask(FindCoordinatorRequest(key, kind), VERSION))
+
+    found = yield from attempts.settled(once, lambda one: one.error_code, COORDINATOR)
     if found.error_code:
         raise NoCoordinator(key, found.error_code, found.error_message)
     node_id: int = found.node_id

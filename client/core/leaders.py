@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import NamedTuple
 
-from client.core.operation import METADATA_VERSION, Answer, Ask, Attempts, Steps, metadata_request
+from client.core.operation import (
+    METADATA_VERSION,
+    Answer,
+    Ask,
+    Attempts,
+    ErrorAnswer,
+    Steps,
+    metadata_request,
+)
 from client.core.retries import LEADER
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import Request
@@ -19,6 +27,14 @@ Partition = tuple[str, int]
 NOBODY = -1
 
 
+class NoLeader(ErrorAnswer):
+    """A partition has no leader that anybody knows of."""
+
+    def __init__(self, place: Partition) -> None:
+        what = f"nobody leads {place[0]}-{place[1]}"
+        super().__init__(ErrorCode.LEADER_NOT_AVAILABLE, None, what)
+
+
 class Led(NamedTuple):
     """A partition's leader, and since which epoch it leads."""
 
@@ -26,7 +42,7 @@ class Led(NamedTuple):
     leader: int = NOBODY
 
 
-class Leaders:
+class KnownLeaders:
     """Who leads the partitions of the topics that a client has asked for."""
 
     def __init__(self) -> None:
@@ -52,10 +68,25 @@ class Leaders:
         """The leader of a partition; NOBODY where none is known."""
         return self._topics.get(place[0], {}).get(place[1], Led())
 
-    def partitions(self, topic: str) -> int:
-        """How many a topic has, once each of them has a leader; 0 before."""
-        known = self._topics.get(topic, {}).values()
-        return len(known) if all(one.leader != NOBODY for one in known) else 0
+    def forget(self, topic: str) -> None:
+        """Know nothing of a topic until somebody tells of it again."""
+        self._topics.pop(topic, None)
+
+    def partitions(self, attempts: Attempts, topic: str) -> Steps[int]:
+        """How many a topic has, once each of them has a leader; 0 where that did not come in time.
+        Raises NoAnswer."""
+
+        def once() -> Steps[int]:
+            known = self._topics.get(topic, {})
+            if not known or any(one.leader == NOBODY for one in known.values()):
+                yield from self.look(topic)
+                known = self._topics.get(topic, {})
+            return 0 if any(one.leader == NOBODY for one in known.values()) else len(known)
+
+        def code(count: int) -> int:
+            return 0 if count else ErrorCode.LEADER_NOT_AVAILABLE
+
+        return attempts.settled(once, code, LEADER)
 
     def look(self, topic: str) -> Steps[None]:
         """Ask any broker about a topic."""
@@ -70,8 +101,8 @@ class Leaders:
         code_of: Callable[[Answer], int],
         retried: Collection[int] = LEADER,
     ) -> Steps[Answer]:
-        """The answer of a partition's leader to a request that is made with its epoch; None where
-        there was no leader in time. Raises NoAnswer."""
+        """The answer of a partition's leader to a request that is made with its epoch. Raises
+        NoLeader, NoAnswer."""
 
         doubted = False
 
@@ -88,7 +119,10 @@ class Leaders:
         def code(answer: Answer) -> int:
             return ErrorCode.LEADER_NOT_AVAILABLE if answer is None else code_of(answer)
 
-        return attempts.settled(once, code, retried)
+        answer = yield from attempts.settled(once, code, retried)
+        if answer is None:
+            raise NoLeader(place)
+        return answer
 
 
 def leaders_of(

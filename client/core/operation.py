@@ -43,20 +43,17 @@ Steps: TypeAlias = Generator["Ask | float", Answer, M]
 class NoAnswer(Exception):
     """A broker that was asked did not answer: it has just gone, or nobody knows of that yet."""
 
-    was_sent: bool = True
-    """Whether it may have done what it was asked for."""
-
-
-def only(ask: Ask) -> Steps[Answer]:
-    """One request, and its answer."""
-    return (yield ask)
+    def __init__(self, text: str = "", *, was_sent: bool) -> None:
+        """`was_sent`: it may have done what it was asked for."""
+        super().__init__(text)
+        self.was_sent = was_sent
 
 
 class ErrorAnswer(Exception):
     """A broker refused what was asked for."""
 
-    def __init__(self, code: int, message: str | None) -> None:
-        super().__init__(message)
+    def __init__(self, code: int, message: str | None = None, what: str = "") -> None:
+        super().__init__(what)
         self.code = code
         self.message = message
 
@@ -124,6 +121,12 @@ class Attempts:
                 if self.is_over or (code not in retried and code not in self._also):
                     return answer
             yield self._pause_s()
+
+    def asked(
+        self, ask: Ask, code_of: Callable[[Answer], int], retried: Collection[int] = ()
+    ) -> Steps[Answer]:
+        """The same of one request. Raises NoAnswer."""
+        return self.settled(lambda: self.ask(ask), code_of, retried)
 
     def ask(self, ask: Ask) -> Steps[Answer]:
         """The answer to what the operation is about. Raises NoAnswer."""

@@ -9,59 +9,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from client.core.coordinators import at_coordinator, coordinator
+from client.core.groups import DEAD, Group, committed, described, offsets_in
+from client.core.leaders import Partition, by_topic
+from client.core.offsets import EARLIEST, LATEST, READ_COMMITTED
+from client.core.operation import Answer, ErrorAnswer
 from ottla.testing.frames import Json
-from protocol.errors import ErrorCode, ProtocolError
-from protocol.frames.message_codec import decode
-from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, Member
-from protocol.messages.consumer_protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolAssignmentTopicPartition,
-    ConsumerProtocolSubscription,
-)
+from protocol.errors import ErrorCode
+from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.delete_groups import DeleteGroupsRequest
-from protocol.messages.describe_groups import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-)
-from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.list_groups import ListGroupsRequest
-from protocol.messages.offset_fetch import OffsetFetchRequest
 from protocol.primitives import MessageBuffer
 from testbed.operation_error import OperationError
 from testbed.operations.port import POLL_S, World, check
 from testbed.operations.records import visible_after
-from testbed.operations.topics import (
-    EARLIEST,
-    LATEST,
-    READ_COMMITTED,
-    Leaders,
-    Partition,
-    leaders_at,
-    nodes,
-    offsets,
-)
+from testbed.operations.topics import Leaders, leaders_at, nodes, offsets
 
-FIND_COORDINATOR_VERSION = 3
-DESCRIBE_GROUPS_VERSION = 5
-CONSUMER_GROUP_DESCRIBE_VERSION = 0
 LIST_GROUPS_VERSION = 4
 DELETE_GROUPS_VERSION = 2
-OFFSET_FETCH_VERSION = 7
 JOIN_GROUP_VERSION = 5
 LEAVE_GROUP_VERSION = 4
 TIMEOUT_S = 10.0
-GROUP = 0
-TRANSACTION = 1
 
 _SESSION_MS = 10_000
-_LATER = (
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.NOT_COORDINATOR,
-)
 
 
 async def list_groups(world: World) -> list[dict[str, str]]:
@@ -75,8 +47,7 @@ async def list_groups(world: World) -> list[dict[str, str]]:
 
 async def describe(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
     """State and members; the state of a group that is not there is "Dead"."""
-    deadline_s = world.now_s() + timeout_s
-    return _shown(await _described(world, group, deadline_s))
+    return _shown(await _described(world, group, world.now_s() + timeout_s))
 
 
 async def progress(
@@ -112,13 +83,13 @@ async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> d
     """
     deadline_s = world.now_s() + timeout_s
     described = await _stable(world, group, deadline_s, timeout_s)
-    node = await coordinator(world, group, GROUP, deadline_s)
+    node = await world.run(coordinator(world.attempts(deadline_s), group))
     join = JoinGroupRequest(
         group,
         _SESSION_MS,
         _SESSION_MS,
         protocol_type=described.protocol_type,
-        protocols=[JoinGroupRequestProtocol(described.protocol_data, _no_subscription())],
+        protocols=[JoinGroupRequestProtocol(described.assignor or "", _no_subscription())],
     )
     named = await world.ask(node, join, JOIN_GROUP_VERSION)
     if named.error_code != ErrorCode.MEMBER_ID_REQUIRED:
@@ -132,148 +103,72 @@ async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT
     """Groups and their offsets; members are put out first. Those that are not there are none."""
     deadline_s = world.now_s() + timeout_s
     for group in groups:
-        await _remove_members(world, group, deadline_s)
         while True:
-            node = await coordinator(world, group, GROUP, deadline_s)
-            answer = await world.ask(node, DeleteGroupsRequest([group]), DELETE_GROUPS_VERSION)
-            (one,) = answer.results
+            await _remove_members(world, group, deadline_s)
+            request, attempts = DeleteGroupsRequest([group]), world.attempts(deadline_s)
+            steps = at_coordinator(attempts, group, request, DELETE_GROUPS_VERSION, _code)
+            (one,) = (await world.run(steps)).results
             if one.error_code in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
                 break
-            late = world.now_s() >= deadline_s
-            if late or one.error_code not in (*_LATER, ErrorCode.NON_EMPTY_GROUP):
+            if one.error_code != ErrorCode.NON_EMPTY_GROUP or attempts.is_over:
                 check(one.error_code, f"group {group} was not deleted")
             await world.pause(POLL_S)
-            await _remove_members(world, group, deadline_s)
-
-
-# --- for other operations ------------------------------------------------------------------------
-
-
-async def coordinator(world: World, key: str, kind: int, deadline_s: float) -> int:
-    """The node that coordinates a group (GROUP) or a transactional id (TRANSACTION)."""
-    while True:
-        answer = await world.ask(None, FindCoordinatorRequest(key, kind), FIND_COORDINATOR_VERSION)
-        if answer.error_code == ErrorCode.NONE:
-            node: int = answer.node_id
-            return node
-        if answer.error_code not in _LATER or world.now_s() >= deadline_s:
-            check(answer.error_code, f"nobody coordinates {key}", answer.error_message)
-        await world.pause(POLL_S)
 
 
 # --- how a group is ------------------------------------------------------------------------------
 
 
-async def _described(world: World, group: str, deadline_s: float) -> DescribedGroup:
-    while True:
-        node = await coordinator(world, group, GROUP, deadline_s)
-        answer = await world.ask(node, DescribeGroupsRequest([group]), DESCRIBE_GROUPS_VERSION)
-        found: DescribedGroup = answer.groups[0]
-        if found.error_code not in _LATER or world.now_s() >= deadline_s:
-            check(found.error_code, f"group {group} is not described", found.error_message)
-            if found.group_state == "Dead":
-                return await _by_its_protocol(world, node, group) or found
-            return found
-        await world.pause(POLL_S)
+async def _described(world: World, group: str, deadline_s: float) -> Group:
+    try:
+        return await world.run(described(world.attempts(deadline_s), group))
+    except ErrorAnswer as error:
+        check(error.code, f"group {group} is not described", error.message)
+        raise
 
 
-async def _by_its_protocol(world: World, node: int, group: str) -> DescribedGroup | None:
-    """A group of the newer protocol (KIP-848), which is described by that alone; None where there
-    is none."""
-    listed = await world.ask(node, ListGroupsRequest(), LIST_GROUPS_VERSION)
-    if not any(one.group_id == group and one.group_state != "Dead" for one in listed.groups):
-        return None
-    request = ConsumerGroupDescribeRequest([group])
-    (found,) = (await world.ask(node, request, CONSUMER_GROUP_DESCRIBE_VERSION)).groups
-    if found.error_code != ErrorCode.NONE:
-        return None
-    members = [
-        DescribedGroupMember(
-            one.member_id, one.instance_id, one.client_id, one.client_host, b"", _assignment(one)
-        )
-        for one in found.members
-    ]
-    return DescribedGroup(
-        group_id=group,
-        group_state=found.group_state,
-        protocol_type="consumer",
-        protocol_data=found.assignor_name,
-        members=members,
-    )
-
-
-def _assignment(member: Member) -> bytes:
-    """What it has, as members of the older protocol are told."""
-    partitions = [
-        ConsumerProtocolAssignmentTopicPartition(one.topic_name, one.partitions)
-        for one in member.assignment.topic_partitions
-    ]
-    return _versioned(ConsumerProtocolAssignment(partitions))
-
-
-async def _stable(world: World, group: str, deadline_s: float, timeout_s: float) -> DescribedGroup:
+async def _stable(world: World, group: str, deadline_s: float, timeout_s: float) -> Group:
     """The group with members, as soon as it is stable."""
     while True:
         found = await _described(world, group, deadline_s)
-        if found.group_state == "Stable":
+        if found.state == "Stable":
             return found
-        if found.group_state in ("Dead", "Empty"):
+        if found.state in (DEAD, "Empty"):
             raise OperationError("failed", f"group {group} has no members: nothing to rebalance")
         if world.now_s() >= deadline_s:
             raise OperationError(
                 "deadline",
-                f"group {group} is {found.group_state} after {timeout_s:g} s, with "
+                f"group {group} is {found.state} after {timeout_s:g} s, with "
                 f"{len(found.members)} members",
             )
         await world.pause(POLL_S)
 
 
-def _shown(found: DescribedGroup) -> dict[str, Json]:
+def _shown(group: Group) -> dict[str, Json]:
+    is_consumers = group.protocol_type == "consumer"
     return {
-        "group": found.group_id,
-        "state": found.group_state,
-        "protocol": found.protocol_data,
+        "group": group.name,
+        "state": group.state,
+        "protocol": group.assignor or "",
         "members": [
             {
                 "member": member.member_id,
-                "instance": member.group_instance_id,
-                "client_id": member.client_id,
-                "host": member.client_host,
-                "assignment": _assigned(found.protocol_type, member.member_assignment),
+                "instance": member.instance_id,
+                "client_id": member.name,
+                "host": member.address,
+                "assignment": by_topic(member.partitions) if is_consumers else {},
             }
-            for member in found.members
+            for member in group.members
         ],
     }
-
-
-def _assigned(protocol_type: str, data: bytes) -> dict[str, list[int]]:
-    """What a consumer was assigned; nothing where it is not a consumer's, or cannot be read."""
-    if protocol_type != "consumer" or len(data) < 2:
-        return {}
-    version = int.from_bytes(data[:2])
-    try:
-        found = decode(ConsumerProtocolAssignment, memoryview(data), 2, min(version, 3))
-    except ProtocolError:
-        return {}
-    return {one.topic: list(one.partitions) for one in found.assigned_partitions}
 
 
 # --- how far it is -------------------------------------------------------------------------------
 
 
 async def _committed(world: World, group: str, deadline_s: float) -> dict[Partition, int]:
-    while True:
-        node = await coordinator(world, group, GROUP, deadline_s)
-        answer = await world.ask(node, OffsetFetchRequest(group, None), OFFSET_FETCH_VERSION)
-        if answer.error_code not in _LATER or world.now_s() >= deadline_s:
-            check(answer.error_code, f"the offsets of group {group} are not told")
-            return {
-                (topic.name, one.partition_index): one.committed_offset
-                for topic in answer.topics
-                for one in topic.partitions
-                if one.committed_offset >= 0
-            }
-        await world.pause(POLL_S)
+    answer = await world.run(committed(world.attempts(deadline_s), group))
+    check(answer.error_code, f"the offsets of group {group} are not told")
+    return offsets_in(answer.topics)
 
 
 async def _lags(
@@ -337,20 +232,20 @@ async def _has_member(world: World, join: JoinGroupRequest, deadline_s: float) -
 
 async def _remove_members(world: World, group: str, deadline_s: float) -> None:
     found = await _described(world, group, deadline_s)
-    if not found.members:
-        return
-    members = [MemberIdentity(one.member_id, one.group_instance_id) for one in found.members]
-    node = await coordinator(world, group, GROUP, deadline_s)
-    await world.ask(node, LeaveGroupRequest(group, members=members), LEAVE_GROUP_VERSION)
+    if found.members:
+        members = [MemberIdentity(one.member_id, one.instance_id) for one in found.members]
+        request = LeaveGroupRequest(group, members=members)
+        await world.ask(found.coordinator, request, LEAVE_GROUP_VERSION)
 
 
 def _no_subscription() -> bytes:
     """Of a member that wants nothing."""
-    return _versioned(ConsumerProtocolSubscription([]))
-
-
-def _versioned(message: ConsumerProtocolSubscription | ConsumerProtocolAssignment) -> bytes:
     out = MessageBuffer()
     out += (0).to_bytes(2)
-    message.write(out, 0)
+    ConsumerProtocolSubscription([]).write(out, 0)
     return bytes(out)
+
+
+def _code(answer: Answer) -> int:
+    code: int = answer.results[0].error_code
+    return code

@@ -9,12 +9,14 @@ import asyncio
 
 from broker.requests.context import RequestContext
 from broker.requests.request_handler import RequestHandler
+from client.core.operation import Answer
 from controller.authorization.rights import UNLIMITED, Rights, Verdict
 from ottla.plugins.authorizer import Action, Asker, Operation, Resource
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
+from protocol.frames.message_codec import Request
 from testbed.operation_error import OperationError
-from testbed.operations.port import Request, Response
+from testbed.operations.port import NotServed
 from testbed.spelled_out import spelled_out
 
 CLIENT_ID = "ottla-testing"
@@ -43,17 +45,15 @@ class InProcess:
         self._requests = requests
         self._listener_name = listener_name
 
-    async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
+    async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
         """The answer, whenever it comes."""
-        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         api = self._requests.apis.get(message.API_KEY)
         if api is None:
-            raise OperationError(
-                "not possible", f"the broker does not serve {type(message).__name__}"
-            )
+            raise NotServed(type(message).__name__)
         name = api.key.name
 
-        def respond(response: Response | ProtocolError) -> None:
+        def respond(response: Answer | ProtocolError) -> None:
             if answer.done():
                 return
             if isinstance(response, ProtocolError):

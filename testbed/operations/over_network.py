@@ -10,15 +10,21 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from client.core.operation import Answer
 from ground.ports import Channel, ChannelFailure
 from protocol.api_keys import ApiKey
+from protocol.frames.message_codec import Request
+from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata import MetadataRequest
-from testbed.operations.port import NoAnswer, Request, Response
+from testbed.operations.port import NoAnswer, NotServed
 
 CLIENT_ID = "ottla-testing"
 TIMEOUT_MS = 30_000.0
 METADATA_VERSION = 9
+API_VERSIONS_VERSION = 3
 _PARKED = (int(ApiKey.JOIN_GROUP), int(ApiKey.SYNC_GROUP))
+_YOUNG = (int(ApiKey.CONSUMER_GROUP_DESCRIBE),)
+"""Brokers hang up on who asks for an API that they do not know."""
 
 Address = tuple[str, int]
 
@@ -38,8 +44,10 @@ class OverNetwork:
         self._addresses: dict[int, Address] = {}
         self._channels: dict[tuple[Address, bool], Channel] = {}
 
-    async def __call__(self, node_id: int | None, message: Request, version: int) -> Response:
+    async def __call__(self, node_id: int | None, message: Request, version: int) -> Answer:
         """The answer of that node; of the first one that answers, where it is None."""
+        if message.API_KEY in _YOUNG:
+            version = min(version, await self._newest_version(node_id, message))
         tried = self._bootstrap if node_id is None else [await self._address_of(node_id)]
         failure = ChannelFailure.REFUSED
         for address in tried:
@@ -59,6 +67,14 @@ class OverNetwork:
             channel.close()
         self._channels.clear()
 
+    async def _newest_version(self, node_id: int | None, message: Request) -> int:
+        """Of an API that not every broker has. Raises NotServed."""
+        served = await self(node_id, ApiVersionsRequest(CLIENT_ID, "1"), API_VERSIONS_VERSION)
+        newest = {one.api_key: one.max_version for one in served.api_keys}
+        if message.API_KEY not in newest:
+            raise NotServed(type(message).__name__)
+        return int(newest[message.API_KEY])
+
     async def _address_of(self, node_id: int) -> Address:
         if node_id not in self._addresses:
             view = await self(None, MetadataRequest([], False), METADATA_VERSION)
@@ -68,7 +84,7 @@ class OverNetwork:
             raise NoAnswer(f"node {node_id} is not in the cluster now", was_sent=False)
         return found
 
-    async def _send(self, address: Address, message: Request, version: int) -> Response:
+    async def _send(self, address: Address, message: Request, version: int) -> Answer:
         """The answer, or the ChannelFailure. A channel that lost its connection since is tried once
         more: a node may have been restarted."""
         key = (address, message.API_KEY in _PARKED)
@@ -84,10 +100,10 @@ class OverNetwork:
         return response
 
 
-async def _answer(channel: Channel, message: Request, version: int) -> Response:
-    answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+async def _answer(channel: Channel, message: Request, version: int) -> Answer:
+    answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
-    def done(response: Response, failure: ChannelFailure | None) -> None:
+    def done(response: Answer, failure: ChannelFailure | None) -> None:
         if not answer.done():
             answer.set_result(response if failure is None else failure)
 

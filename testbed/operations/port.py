@@ -9,43 +9,46 @@ all have.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeVar
 
+from client.core import operation as core
+from client.core.coordinators import NoCoordinator
+from client.core.leaders import NoLeader
+from client.core.operation import Answer, Attempts, Steps
 from controller.metadata.acl import Acl
 from protocol.errors import ErrorCode
+from protocol.frames.message_codec import Request
 from testbed.as_new import User
 from testbed.operation_error import OperationError
+
+T = TypeVar("T")
 
 POLL_S = 0.01
 """Between two looks at something that is to become true."""
 
 
-class NoAnswer(OperationError):
+class NoAnswer(OperationError, core.NoAnswer):
     """A node did not answer: it has just gone, or the cluster does not know of that yet."""
 
     def __init__(self, text: str, *, was_sent: bool) -> None:
         """`was_sent`: it may have done what it was asked for."""
-        super().__init__("failed", text)
-        self.was_sent = was_sent
+        core.NoAnswer.__init__(self, text, was_sent=was_sent)
+        self.kind = "failed"
 
 
-class Request(Protocol):
-    """The message of a request."""
+class NotServed(OperationError):
+    """A node does not know the API that it was asked for."""
 
-    @property
-    def API_KEY(self) -> int: ...
-
-
-Response: TypeAlias = Any
-"""The message that answers it: of which class, the request says."""
+    def __init__(self, api: str) -> None:
+        super().__init__("not possible", f"the broker does not serve {api}")
 
 
 class Ask(Protocol):
     """The way to a node: its answer to one request. Raises OperationError where there is none."""
 
-    def __call__(self, node_id: int | None, message: Request, version: int) -> Awaitable[Response]:
+    def __call__(self, node_id: int | None, message: Request, version: int) -> Awaitable[Answer]:
         """`node_id` None: any of them."""
 
 
@@ -94,6 +97,42 @@ class World:
     """Lets so many seconds pass."""
     inside: Inside | None = None
     """None where the brokers are elsewhere."""
+
+    def attempts(
+        self, deadline_s: float, pause_s: float = POLL_S, also: Sequence[int] = ()
+    ) -> Attempts:
+        """For one operation. Who was not reached is asked again, who is silent is not: it may have
+        done what it was asked for."""
+        return Attempts(self.now_s, deadline_s, lambda: pause_s, _was_not_sent, also)
+
+    async def run(self, steps: Steps[T]) -> T:
+        """Do an operation of `client.core`: send what it asks for, pause where it waits."""
+        answer: Answer = None
+        error: NoAnswer | None = None
+        try:
+            while True:
+                step = steps.send(answer) if error is None else steps.throw(error)
+                answer = error = None
+                try:
+                    if isinstance(step, core.Ask):
+                        answer = await self.ask(step.to, step.request, step.version)
+                    else:
+                        await self.pause(step)
+                except NoAnswer as no_answer:
+                    error = no_answer
+                except NotServed:
+                    if not isinstance(step, core.Ask) or not step.optional:
+                        raise
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        except (NoCoordinator, NoLeader) as refusal:
+            check(refusal.code, str(refusal), refusal.message)
+            raise
+
+
+def _was_not_sent(error: core.NoAnswer) -> bool:
+    return not error.was_sent
 
 
 def check(code: int, what: str, words: str | None = None) -> None:

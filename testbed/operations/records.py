@@ -7,30 +7,27 @@ to go on is told with the records, and the caller brings it back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from math import ceil
 
-from client.core.fetching import bytes_of, visible_records
-from client.records.partitioning import partition_of
+from client.core.fetching import VERSION as FETCH_VERSION
+from client.core.fetching import bytes_of, fetch_request, visible_records
+from client.core.leaders import KnownLeaders, Partition, by_leader, by_topic
+from client.core.offsets import EARLIEST, LATEST
+from client.core.operation import Answer
+from client.core.producing import ACKS_OF_ALL, NewRecord, batch_of, in_batches, produce_request
+from client.core.retries import LEADER, NOT_WRITTEN
+from client.records.partitioning import Partitioner
 from ottla.testing.frames import Json
 from protocol.compression import Codec
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, RecordBatchBuilder
+from protocol.messages.fetch import PartitionData
+from protocol.messages.produce import ProduceRequest
+from protocol.records import Record
 from testbed.operation_error import OperationError
-from testbed.operations.port import POLL_S, NoAnswer, World, check
-from testbed.operations.topics import (
-    EARLIEST,
-    LATEST,
-    Leaders,
-    by_leader,
-    leaders_at,
-    offsets,
-)
+from testbed.operations.port import POLL_S, World, check
+from testbed.operations.topics import Leaders, flat, leaders_at, offsets
 
 PRODUCE_VERSION = 8
-FETCH_VERSION = 11
 TIMEOUT_S = 10.0
 BATCH_BYTES = 256 * 1024
 FETCH_BYTES = 4 * 1024 * 1024
@@ -39,18 +36,6 @@ WAIT_S = 0.25
 RECORDS_MAX = 100_000
 RECORDS_BYTES_MAX = 32 * 1024 * 1024
 """What one answer holds at most, but for what one Fetch brings above it."""
-
-_ALL_IN_SYNC = -1
-_RECORD_BYTES = 32
-_AGAIN = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-)
 
 
 async def seed(
@@ -72,20 +57,21 @@ async def seed(
     if topic not in leaders:
         raise OperationError("misuse", f"there is no topic {topic} to write to: create it before")
     placed: list[list[int]] = [[] for _ in records]
-    for partition, places in _by_partition(topic, records, len(leaders[topic])).items():
-        batches = _batches(records, places)
+    for index, places in _by_partition(topic, records, len(leaders[topic])).items():
+        batches = list(in_batches([NewRecord.of(records[at]) for at in places], BATCH_BYTES))
+        in_order = iter(places)
         while batches:
             batch = batches.pop(0)
             now_ms = world.wall_ms()
-            data = _batch([records[at] for at in batch], codec, now_ms)
-            written = await _produce(world, topic, partition, data, deadline_s, len(batch) > 1)
+            data = batch_of(batch, now_ms, codec)
+            written = await _produce(world, (topic, index), data, deadline_s, len(batch) > 1)
             if written is None:
                 batches[:0] = [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
                 continue
             offset, append_ms = written
-            for number, at in enumerate(batch):
-                time_ms = _time_of(records[at], now_ms) if append_ms < 0 else append_ms
-                placed[at] = [partition, offset + number, time_ms]
+            for number, record in enumerate(batch):
+                time_ms = record.time_ms(now_ms) if append_ms < 0 else append_ms
+                placed[next(in_order)] = [index, offset + number, time_ms]
     return placed
 
 
@@ -130,7 +116,7 @@ async def visible_after(world: World, leaders: Leaders, topic: str, index: int, 
     """Whether a consumer that goes on at `start` has a record to come, as far as is committed."""
     leader = leaders[topic][index]
     while True:
-        (data,) = (await _fetch(world, leader, topic, {index: start}, 0, True)).values()
+        (data,) = (await _fetch(world, leader, {(topic, index): start}, 0, True)).values()
         if data.error_code:
             return True
         records, position = visible_records(
@@ -200,18 +186,17 @@ class _Reading:
 
     async def read(self, wait_s: float) -> None:
         """One Fetch of each leader; the last one that is asked may wait for records."""
+        topic = self._topic
         asked = by_leader(
-            {self._topic: self.leaders}, [(self._topic, index) for index in sorted(self.positions)]
+            flat({topic: self.leaders}), [(topic, index) for index in sorted(self.positions)]
         )
         again, before = not asked, len(self.records)
         # Others may have something already: only one that is alone is waited for.
         waits = self._count is not None and len(asked) == 1
-        for leader, topics in asked.items():
-            positions = {index: self.positions[index] for index in topics[self._topic]}
+        for leader, partitions in asked.items():
+            positions = {at: self.positions[at[1]] for at in partitions}
             wait_ms = ceil(wait_s * 1000) if waits else 0
-            answer = await _fetch(
-                self._world, leader, self._topic, positions, wait_ms, self._committed
-            )
+            answer = await _fetch(self._world, leader, positions, wait_ms, self._committed)
             for index, data in answer.items():
                 again |= await self._take(index, data)
         if again or len(self.records) == before:
@@ -224,7 +209,7 @@ class _Reading:
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             del self.positions[index]  # deleted meanwhile: it begins where the log does
             return True
-        if data.error_code in _AGAIN:
+        if data.error_code in LEADER:
             return True
         check(data.error_code, f"{self._topic}-{index} cannot be read")
         found, position = visible_records(
@@ -244,26 +229,11 @@ class _Reading:
 
 
 async def _fetch(
-    world: World,
-    leader: int,
-    topic: str,
-    positions: Mapping[int, int],
-    wait_ms: int,
-    committed: bool,
+    world: World, leader: int, positions: Mapping[Partition, int], wait_ms: int, committed: bool
 ) -> dict[int, PartitionData]:
-    partitions = [
-        FetchPartition(index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
-        for index, offset in positions.items()
-    ]
-    request = FetchRequest(
-        max_wait_ms=wait_ms,
-        min_bytes=1,
-        max_bytes=FETCH_BYTES,
-        isolation_level=int(committed),
-        topics=[FetchTopic(topic, partitions=partitions)],
-    )
+    request = fetch_request(positions, wait_ms, FETCH_BYTES, FETCH_BYTES, int(committed))
     answer = await world.ask(leader, request, FETCH_VERSION)
-    check(answer.error_code, f"topic {topic} cannot be read")
+    check(answer.error_code, f"topic {', '.join(by_topic(positions))} cannot be read")
     return {one.partition_index: one for found in answer.responses for one in found.partitions}
 
 
@@ -294,11 +264,11 @@ def _by_partition(
 ) -> dict[int, list[int]]:
     """Which records go where, by their places."""
     found: dict[int, list[int]] = {}
-    in_turn = cycle(range(partitions))
+    partitioner = Partitioner(partitions, 0)
     for at, record in enumerate(records):
         partition, key = record.get("partition"), record.get("key")
         if partition is None:
-            partition = next(in_turn) if key is None else partition_of(key, partitions)
+            partition = partitioner.of_batch() if key is None else partitioner.of_key(key)
         elif not 0 <= partition < partitions:
             raise OperationError(
                 "failed", f"topic {topic} has no partition {partition}: it has {partitions}"
@@ -307,76 +277,29 @@ def _by_partition(
     return found
 
 
-def _batches(records: Sequence[Mapping[str, Json]], places: Sequence[int]) -> list[list[int]]:
-    """Those of a partition in batches that no broker refuses for their size."""
-    found: list[list[int]] = [[]]
-    size = 0
-    for at in places:
-        added = _size_of(records[at])
-        if found[-1] and size + added > BATCH_BYTES:
-            found.append([])
-            size = 0
-        size += added
-        found[-1].append(at)
-    return found
-
-
-def _size_of(record: Mapping[str, Json]) -> int:
-    """About what it takes in a batch."""
-    size = _RECORD_BYTES + len(record.get("key") or b"") + len(record.get("value") or b"")
-    return size + sum(len(name) + len(value or b"") for name, value in record.get("headers") or ())
-
-
-def _batch(records: Sequence[Mapping[str, Json]], codec: Codec, now_ms: int) -> bytearray:
-    builder = RecordBatchBuilder(compression=codec)
-    for record in records:
-        builder.append(
-            record.get("key"),
-            record.get("value"),
-            _time_of(record, now_ms),
-            [(name, value) for name, value in record.get("headers") or ()],
-        )
-    return builder.build()
-
-
-def _time_of(record: Mapping[str, Json], now_ms: int) -> int:
-    timestamp: int | None = record.get("timestamp")
-    return now_ms if timestamp is None else timestamp
-
-
 async def _produce(
-    world: World,
-    topic: str,
-    partition: int,
-    batch: bytearray,
-    deadline_s: float,
-    can_be_split: bool,
+    world: World, place: Partition, batch: bytearray, deadline_s: float, can_be_split: bool
 ) -> tuple[int, int] | None:
     """Its first offset, once all replicas in sync have it, and the log's time for it; -1 where its
     records keep theirs. None: it is too large for the topic, and is to be split."""
-    while True:
-        leader = (await leaders_at(world, None, [topic])).get(topic, {}).get(partition, -1)
-        code, words = int(ErrorCode.LEADER_NOT_AVAILABLE), None
-        if leader >= 0:
-            left_ms = max(int((deadline_s - world.now_s()) * 1000), 1)
-            # A copy: whoever appends it writes into it, also where that fails after all.
-            data = PartitionProduceData(partition, memoryview(bytearray(batch)))
-            request = ProduceRequest(
-                None, _ALL_IN_SYNC, left_ms, [TopicProduceData(topic, partition_data=[data])]
-            )
-            try:
-                answer = await world.ask(leader, request, PRODUCE_VERSION)
-            except NoAnswer as error:
-                if error.was_sent:
-                    raise
-                words = str(error)
-            else:
-                (one,) = answer.responses[0].partition_responses
-                code, words = one.error_code, one.error_message
-            if code == ErrorCode.NONE:
-                return one.base_offset, one.log_append_time_ms
-            if code == ErrorCode.MESSAGE_TOO_LARGE and can_be_split:
-                return None
-        if code not in _AGAIN or world.now_s() >= deadline_s:
-            check(code, f"this was not written to {topic}-{partition}", words)
-        await world.pause(POLL_S)
+
+    def request_of(_epoch: int) -> ProduceRequest:
+        left_ms = max(int((deadline_s - world.now_s()) * 1000), 1)
+        # A copy: whoever appends it writes into it, also where that fails after all.
+        return produce_request(place, memoryview(bytearray(batch)), ACKS_OF_ALL, left_ms)
+
+    answer = await world.run(
+        KnownLeaders().at_leader(
+            world.attempts(deadline_s), place, request_of, PRODUCE_VERSION, _code, NOT_WRITTEN
+        )
+    )
+    (one,) = answer.responses[0].partition_responses
+    if one.error_code == ErrorCode.MESSAGE_TOO_LARGE and can_be_split:
+        return None
+    check(one.error_code, f"this was not written to {place[0]}-{place[1]}", one.error_message)
+    return one.base_offset, one.log_append_time_ms
+
+
+def _code(answer: Answer) -> int:
+    code: int = answer.responses[0].partition_responses[0].error_code
+    return code

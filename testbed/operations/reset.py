@@ -12,6 +12,7 @@ nothing waits for their markers.
 
 from __future__ import annotations
 
+from client.core.coordinators import TRANSACTION, at_coordinator
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.alter_client_quotas import (
@@ -35,7 +36,7 @@ from protocol.messages.incremental_alter_configs import (
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.list_transactions import ListTransactionsRequest
 from testbed.operation_error import OperationError
-from testbed.operations.groups import TRANSACTION, coordinator, delete, list_groups
+from testbed.operations.groups import delete, list_groups
 from testbed.operations.port import POLL_S, Inside, World, check
 from testbed.operations.topics import delete as delete_topics
 from testbed.operations.topics import nodes
@@ -53,12 +54,6 @@ _SET = 0
 _DELETE = 1
 _UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _TRANSACTION_MS = 10_000
-_COORDINATOR_ERRORS = (
-    ErrorCode.CONCURRENT_TRANSACTIONS,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
 
 
 async def reset(world: World, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
@@ -133,14 +128,13 @@ async def _end_transactions(world: World, deadline_s: float) -> list[str]:
 
 async def _fence(world: World, name: str, deadline_s: float) -> None:
     """A new epoch for a transactional id: told when its last transaction has ended."""
-    while True:
-        node = await coordinator(world, name, TRANSACTION, deadline_s)
-        request = InitProducerIdRequest(name, _TRANSACTION_MS)
-        answer = await world.ask(node, request, INIT_PRODUCER_ID_VERSION)
-        if answer.error_code not in _COORDINATOR_ERRORS or world.now_s() >= deadline_s:
-            check(answer.error_code, f"the transaction of {name} does not end")
-            return
-        await world.pause(POLL_S / 10)
+    request = InitProducerIdRequest(name, _TRANSACTION_MS)
+    attempts = world.attempts(deadline_s, 0.1 * POLL_S, also=(ErrorCode.CONCURRENT_TRANSACTIONS,))
+    steps = at_coordinator(
+        attempts, name, request, INIT_PRODUCER_ID_VERSION, lambda one: one.error_code, TRANSACTION
+    )
+    answer = await world.run(steps)
+    check(answer.error_code, f"the transaction of {name} does not end")
 
 
 async def _drop_quotas(world: World) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from client.core.leaders import Partition
+from client.core.offsets import EARLIEST, LATEST, READ_UNCOMMITTED, list_offsets
+from client.core.operation import METADATA_VERSION, metadata_request
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments import (
@@ -22,33 +25,21 @@ from protocol.messages.create_topics import (
 )
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.messages.list_offsets import ListOffsetsPartitionResponse
+from protocol.messages.metadata import MetadataResponse
 from testbed.operation_error import OperationError
 from testbed.operations.port import POLL_S, NoAnswer, World, check, name_of
 
-METADATA_VERSION = 9
 CREATE_TOPICS_VERSION = 5
 CREATE_PARTITIONS_VERSION = 2
 DELETE_TOPICS_VERSION = 4
-LIST_OFFSETS_VERSION = 5
 REASSIGNMENTS_VERSION = 0
 ELECT_LEADERS_VERSION = 2
 PREFERRED = 0
 TIMEOUT_S = 10.0
 
-EARLIEST = -2
-LATEST = -1
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
-
 Leaders = dict[str, dict[int, int]]
 """By topic and partition; -1 where nobody leads."""
-Partition = tuple[str, int]
 
 
 async def create(
@@ -217,23 +208,13 @@ async def offsets(
     isolation: int = READ_UNCOMMITTED,
 ) -> dict[Partition, int]:
     """Of each partition whose leader tells it."""
-    found: dict[Partition, int] = {}
-    for (name, index), (code, offset) in (
-        await _list_offsets(world, leaders, partitions, timestamp, isolation)
-    ).items():
-        if code == ErrorCode.NONE:
-            found[name, index] = offset
-    return found
+    told = await _told_offsets(world, leaders, partitions, timestamp, isolation)
+    return {at: one.offset for at, one in told.items() if one.error_code == ErrorCode.NONE}
 
 
-def by_leader(leaders: Leaders, partitions: Sequence[Partition]) -> dict[int, dict[str, list[int]]]:
-    """Which topics and partitions to ask each node for; those without a leader are left out."""
-    found: dict[int, dict[str, list[int]]] = {}
-    for name, index in partitions:
-        leader = leaders.get(name, {}).get(index, -1)
-        if leader >= 0:
-            found.setdefault(leader, {}).setdefault(name, []).append(index)
-    return found
+def flat(leaders: Leaders) -> dict[Partition, int]:
+    """The same by partition alone."""
+    return {(name, index): led for name, own in leaders.items() for index, led in own.items()}
 
 
 async def _everywhere(
@@ -259,10 +240,7 @@ async def _everywhere(
 async def _metadata(
     world: World, node: int | None, names: Sequence[str] | None
 ) -> MetadataResponse:
-    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-    answer: MetadataResponse = await world.ask(
-        node, MetadataRequest(topics, False), METADATA_VERSION
-    )
+    answer: MetadataResponse = await world.ask(node, metadata_request(names), METADATA_VERSION)
     return answer
 
 
@@ -277,31 +255,21 @@ async def _lacking(
     for name, index in every:
         if leaders[name][index] < 0:
             return f"{name}-{index} has no leader"
-    answers = await _list_offsets(world, leaders, every, LATEST, READ_UNCOMMITTED)
-    for (name, index), (code, _) in answers.items():
-        if code != ErrorCode.NONE:
-            return f"{name}-{index}: {name_of(code)} at its leader, node {leaders[name][index]}"
+    answers = await _told_offsets(world, leaders, every, LATEST, READ_UNCOMMITTED)
+    for (name, index), told in answers.items():
+        if told.error_code != ErrorCode.NONE:
+            error = name_of(told.error_code)
+            return f"{name}-{index}: {error} at its leader, node {leaders[name][index]}"
     return None
 
 
-async def _list_offsets(
+async def _told_offsets(
     world: World,
     leaders: Leaders,
     partitions: Sequence[Partition],
     timestamp: int,
     isolation: int,
-) -> dict[Partition, tuple[int, int]]:
-    """Error and offset of each partition that has a leader."""
-    found: dict[Partition, tuple[int, int]] = {}
-    for leader, topics in by_leader(leaders, partitions).items():
-        asked = [
-            ListOffsetsTopic(name, [ListOffsetsPartition(one, -1, timestamp) for one in indexes])
-            for name, indexes in topics.items()
-        ]
-        answer = await world.ask(
-            leader, ListOffsetsRequest(-1, isolation, asked), LIST_OFFSETS_VERSION
-        )
-        for topic in answer.topics:
-            for one in topic.partitions:
-                found[topic.name, one.partition_index] = one.error_code, one.offset
-    return found
+) -> dict[Partition, ListOffsetsPartitionResponse]:
+    """What the leader of each partition answers, where it has one."""
+    wanted = dict.fromkeys(partitions, timestamp)
+    return await world.run(list_offsets(flat(leaders), wanted, isolation))

@@ -39,9 +39,7 @@ class Driver:
 
 def silence(*, was_sent: bool) -> NoAnswer:
     """A broker that does not answer."""
-    error = NoAnswer("nobody there")
-    error.was_sent = was_sent
-    return error
+    return NoAnswer("nobody there", was_sent=was_sent)
 
 
 def names(asked: Sequence[Ask], of: Callable[[Ask], Any] = lambda one: one.to) -> list[Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from client.core.leaders import Leaders, Led, by_leader, by_topic, leaders_of
+import pytest
+
+from client.core.leaders import KnownLeaders, Led, NoLeader, by_leader, by_topic, leaders_of
 from protocol.errors import ErrorCode
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import (
@@ -32,8 +34,8 @@ def test_partitions_by_their_leaders_and_topics() -> None:
 
 
 def test_an_older_leader_is_not_believed_unless_it_is_another_topic() -> None:
-    leaders = Leaders()
-    assert leaders.of(T) == Led() and leaders.partitions("t") == 0
+    leaders = KnownLeaders()
+    assert leaders.of(T) == Led()
     for answer, led in (
         (told(1, 4), Led(4, 1)),
         (told(2, 3), Led(4, 1)),
@@ -44,10 +46,11 @@ def test_an_older_leader_is_not_believed_unless_it_is_another_topic() -> None:
     ):
         leaders.take(answer)
         assert leaders.of(T) == led
-    assert leaders.partitions("t") == 1
+    leaders.forget("t")
+    assert leaders.of(T) == Led()
 
 
-def asked(driver: Driver, leaders: Leaders) -> Any:
+def asked(driver: Driver, leaders: KnownLeaders) -> Any:
     return driver.run(
         leaders.at_leader(
             driver.attempts(), T, lambda _: ListGroupsRequest(), 4, lambda one: one.error_code
@@ -58,7 +61,7 @@ def asked(driver: Driver, leaders: Leaders) -> Any:
 def test_a_leader_that_moves_is_found_anew() -> None:
     moved = ListGroupsResponse(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     driver = Driver(told(1, 1), moved, told(2, 2), ListGroupsResponse(), ListGroupsResponse())
-    leaders = Leaders()
+    leaders = KnownLeaders()
     assert asked(driver, leaders).error_code == 0
     assert asked(driver, leaders).error_code == 0
     look, ask = ("MetadataRequest", None), "ListGroupsRequest"
@@ -67,5 +70,14 @@ def test_a_leader_that_moves_is_found_anew() -> None:
 
 def test_a_leader_is_waited_for() -> None:
     driver = Driver(*[told(-1, 1)] * 99)
-    assert asked(driver, Leaders()) is None
+    with pytest.raises(NoLeader, match="nobody leads t-0"):
+        asked(driver, KnownLeaders())
     assert driver.now_s >= 1
+
+
+def test_partitions_are_counted_once_all_of_them_are_led() -> None:
+    driver, leaders = Driver(told(-1, 1), told(1, 2)), KnownLeaders()
+    assert driver.run(leaders.partitions(driver.attempts(), "t")) == 1
+    assert driver.run(leaders.partitions(driver.attempts(), "t")) == 1, "what is known is not asked"
+    driver = Driver(*[told(1, 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)] * 99)
+    assert driver.run(KnownLeaders().partitions(driver.attempts(), "t")) == 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from client.core.coordinators import TRANSACTION, coordinator
 from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
-from testbed.operations.groups import TRANSACTION, coordinator
 from testbed.operations.port import World
 from tests.batches import build_batch
 
@@ -24,7 +24,8 @@ class Producer:
     @classmethod
     async def begin(cls, world: World, name: str, topic: str) -> Producer:
         producer = cls(world, name, topic)
-        await coordinator(world, name, TRANSACTION, world.now_s() + 5)
+        attempts = world.attempts(world.now_s() + 5)
+        await world.run(coordinator(attempts, name, TRANSACTION))
         while True:
             answer = await world.ask(None, InitProducerIdRequest(name, 60_000), 5)
             if not answer.error_code:
