@@ -13,8 +13,11 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from client.core.fetching import fetch_request, visible_records
+from client.core.offsets import LATEST, offsets_request
+from client.core.operation import metadata_request
+from client.core.producing import ACKS_OF_ALL, produce_request
 from protocol.api_keys import ApiKey
-from protocol.control_records import ControlRecordType, read_transaction_marker
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
 from protocol.messages.describe_quorum import (
@@ -22,17 +25,8 @@ from protocol.messages.describe_quorum import (
     DescribeQuorumRequestPartitionData,
     DescribeQuorumRequestTopicData,
 )
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from protocol.messages.metadata import MetadataRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.record_batch import iterate_batches
-from protocol.records import Record, iterate_records
+from protocol.records import Record
 from tests.batches import build_batch
 from tests.tools.cluster_security import ClusterLogin
 
@@ -41,7 +35,6 @@ CONNECT_TIMEOUT_S = 3.0
 PRODUCE_TIMEOUT_MS = 3_000
 FETCH_WAIT_MS = 200
 FETCH_BYTES = 64 * 1024
-LATEST = -1
 PRODUCE_VERSION = 9
 UNCOMMITTED, COMMITTED = 0, 1
 """Isolation levels on the wire."""
@@ -165,7 +158,7 @@ class RawClient:
         self.rng.shuffle(nodes)
         for one in nodes:
             try:
-                answer = await self.call(one, MetadataRequest(topics=None), 9, timeout_s)
+                answer = await self.call(one, metadata_request(None), 9, timeout_s)
             except (NotSent, Hung):
                 continue
             self._take_in(answer)
@@ -226,9 +219,8 @@ class RawClient:
         version: int = PRODUCE_VERSION,
     ) -> Any:
         """The partition's part of the answer, with acks=all."""
-        topic, partition = topic_of(key)
-        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])]
-        request = ProduceRequest(transactional_id, -1, PRODUCE_TIMEOUT_MS, data)
+        request = produce_request(topic_of(key), batch, ACKS_OF_ALL, PRODUCE_TIMEOUT_MS)
+        request.transactional_id = transactional_id
         answer = await self.call(node, request, version)
         return answer.responses[0].partition_responses[0]
 
@@ -236,16 +228,8 @@ class RawClient:
         self, node: int, key: str, offset: int, epoch: int, isolation: int = UNCOMMITTED
     ) -> Any:
         """The partition's part of the answer."""
-        topic, partition = topic_of(key)
-        part = FetchPartition(partition, epoch, offset, partition_max_bytes=FETCH_BYTES)
-        request = FetchRequest(
-            max_wait_ms=FETCH_WAIT_MS,
-            min_bytes=1,
-            max_bytes=FETCH_BYTES,
-            isolation_level=isolation,
-            session_id=0,
-            session_epoch=-1,
-            topics=[FetchTopic(topic, partitions=[part])],
+        request = fetch_request(
+            {topic_of(key): offset}, FETCH_WAIT_MS, FETCH_BYTES, FETCH_BYTES, isolation, epoch
         )
         answer = await self.call(node, request, 12)
         if not answer.responses:
@@ -254,9 +238,7 @@ class RawClient:
 
     async def end_offset(self, node: int, key: str, isolation: int = UNCOMMITTED) -> int | None:
         """The high watermark (or last stable offset) by ListOffsets, None with an error."""
-        topic, partition = topic_of(key)
-        part = ListOffsetsPartition(partition, timestamp=LATEST)
-        request = ListOffsetsRequest(-1, isolation, [ListOffsetsTopic(topic, [part])])
+        request = offsets_request({topic_of(key): LATEST}, isolation)
         answer = (await self.call(node, request, 5)).topics[0].partitions[0]
         return int(answer.offset) if answer.error_code == ErrorCode.NONE else None
 
@@ -292,22 +274,5 @@ def read_of(data: Any, position: int) -> tuple[list[tuple[int, int]], int]:
     Where the answer names aborted transactions (read_committed), their records are left out as a
     consumer leaves them out: from a transaction's first offset up to its marker.
     """
-    view = memoryview(data.records or b"")
-    aborted = sorted((one.first_offset, one.producer_id) for one in data.aborted_transactions or ())
-    ongoing: set[int] = set()
-    found: list[tuple[int, int]] = []
-    for place, header in iterate_batches(view, allow_partial_tail=True):
-        while aborted and aborted[0][0] <= header.last_offset:
-            ongoing.add(aborted.pop(0)[1])
-        if header.is_control:
-            marker = read_transaction_marker(view, place)
-            if marker is not None and marker.type is ControlRecordType.ABORT:
-                ongoing.discard(header.producer_id)
-        elif not (header.is_transactional and header.producer_id in ongoing):
-            found += [
-                (record.offset, int(record.value or b"-1"))
-                for record in iterate_records(view, place)
-                if record.offset >= position
-            ]
-        position = max(position, header.next_offset)
-    return found, position
+    records, position = visible_records(data.records or b"", data.aborted_transactions, position)
+    return [(one.offset, int(one.value or b"-1")) for one in records], position

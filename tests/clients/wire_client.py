@@ -16,9 +16,9 @@ from typing import Any
 from broker.config.security_settings import JaasEntry, MechanismSettings, Secret
 from broker.security.sasl.client_authenticator import SaslClient
 from broker.security.sasl.mechanism_factory import client_mechanism
-from protocol.api_keys import ApiKey, messages_of
-from protocol.messages.headers import RequestHeader, ResponseHeader
-from protocol.primitives import MessageBuffer
+from protocol.api_keys import ApiKey
+from protocol.frames.message_codec import answer_to, encode_request
+from protocol.messages.headers import ResponseHeader
 
 
 class WireClient:
@@ -54,8 +54,7 @@ class WireClient:
         frame: bytes | None = login.begin()
         while frame is not None:
             self._socket.sendall(frame)
-            (size,) = struct.unpack(">i", self._read(4))
-            frame = login.received(memoryview(self._read(size)))
+            frame = login.received(self._frame())
 
     def _next_correlation(self) -> int:
         self._correlation += 1
@@ -64,23 +63,15 @@ class WireClient:
     def send(self, request: Any, version: int, *, answered: bool = True) -> None:
         """Send `request`; its answer, unless there is to be none, is the next that `receive`
         gives."""
-        messages = messages_of(ApiKey(request.API_KEY))
         correlation = self._next_correlation()
-        out = MessageBuffer()
-        flexible = version >= request.FLEXIBLE_FROM
-        header = RequestHeader(request.API_KEY, version, correlation, self._client_id)
-        header.write(out, 2 if flexible else 1)
-        request.write(out, version)
-        frame = out.joined()
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        self._socket.sendall(encode_request(request, version, correlation, self._client_id))
         if answered:
-            self._sent.append((correlation, messages.response, version))
+            self._sent.append((correlation, answer_to(request), version))
 
     def receive(self) -> Any:
         """The answer to the oldest request that was sent and not answered yet."""
         correlation, response, version = self._sent.pop(0)
-        (size,) = struct.unpack(">i", self._read(4))
-        view = memoryview(self._read(size))
+        view = self._frame()
         flexible = version >= response.FLEXIBLE_FROM and response.API_KEY != ApiKey.API_VERSIONS
         header, pos = ResponseHeader.read(view, 0, 1 if flexible else 0)
         assert header.correlation_id == correlation
@@ -96,6 +87,10 @@ class WireClient:
     def close(self) -> None:
         """Hang up, as a client that dies does."""
         self._socket.close()
+
+    def _frame(self) -> memoryview:
+        (size,) = struct.unpack(">i", self._read(4))
+        return memoryview(self._read(size))
 
     def _read(self, size: int) -> bytes:
         data = bytearray()
