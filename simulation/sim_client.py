@@ -27,7 +27,6 @@ REFUSALS = (
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
 REQUEST_TIMEOUT_MS = 8_000.0
-METADATA_VERSION = 12
 
 
 class Task:
@@ -223,14 +222,6 @@ class SimClient:
             request = MetadataRequest(topics, allow_auto_topic_creation=False)
             response = yield from self.call(request, version)
         self.take_metadata(response)
-
-    def look(self, names: list[str], timeout_ms: float = REQUEST_TIMEOUT_MS) -> Waits:
-        """Ask for the metadata of topics once, which may fail."""
-        topics = [MetadataRequestTopic(name=name) for name in names]
-        request = MetadataRequest(topics, allow_auto_topic_creation=False)
-        response = yield from self.call(request, METADATA_VERSION, timeout_ms=timeout_ms)
-        if response is not None:
-            self.take_metadata(response)
 
     def take_metadata(self, response: MetadataResponse) -> None:
         """Learn what an answer of Metadata tells."""

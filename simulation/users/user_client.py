@@ -9,8 +9,17 @@ once; one that is not may write it twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-from client.core.fetching import bytes_of, visible_records
+from client.core import groups
+from client.core.fetching import bytes_of, fetch_request, visible_records
+from client.core.leaders import NOBODY, KnownLeaders, Partition
+from client.core.offsets import EARLIEST, LATEST, offsets_request
+from client.core.offsets import VERSION as LIST_OFFSETS_VERSION
+from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, NoAnswer, Steps
+from client.core.producing import NewRecord, Producer, batch_of, produce_request
+from client.core.retries import ANY
 from client.records.partitioning import partition_of
 from ground.sim_scheduler import SimScheduler
 from ottla.testing.frames import Json
@@ -21,23 +30,10 @@ from protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.fetch import FetchRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from protocol.messages.metadata import MetadataResponse
-from protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records import Record, RecordBatchBuilder
+from protocol.messages.list_offsets import ListOffsetsRequest
+from protocol.records import Record
 from simulation.network.sim_network import SimConnection, SimNetwork
 from simulation.sim_client import SimClient, Waits
 from simulation.users.plain_messages import api_of, plain, request_of, version_of
@@ -46,45 +42,18 @@ NO_ANSWER = "NO_ANSWER"
 TIMED_OUT = "TIMED_OUT"
 REQUEST_TIMEOUT_MS = 3_000.0
 """How long one request is waited for: what real clients do in 30 s."""
+PRODUCE_TIMEOUT_MS = 2_000
 PRODUCE_VERSION = 12
 FETCH_VERSION = 12
-LIST_OFFSETS_VERSION = 7
-OFFSET_COMMIT_VERSION = 9
-OFFSET_FETCH_VERSION = 7
-FIND_COORDINATOR_VERSION = 3
 INIT_PRODUCER_ID_VERSION = 4
 CREATE_TOPICS_VERSION = 6
 FETCH_BYTES = 1 << 20
-EARLIEST, LATEST = -2, -1
 OFFSETS = {"earliest": EARLIEST, "latest": LATEST}
+_ANY_SIZE = 0x7FFFFFFF
 TURN_MS = 1.0
 DOUBTS_MS = 10_000.0
 """A leader that was replaced, and does not know it yet, may not have the offset that is asked for:
 longer than a session of three seconds none is."""
-RETRIED = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.NOT_CONTROLLER,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.UNSTABLE_OFFSET_COMMIT,
-)
-MAYBE_DONE = (
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.NETWORK_EXCEPTION,
-)
-"""After these it may have been written, or be written yet."""
 
 
 class NotDone(Exception):
@@ -105,13 +74,12 @@ class UserClient(SimClient):
     ) -> None:
         super().__init__(name, seed, world, network)
         self._idempotent = idempotent
+        self._leaders = KnownLeaders()
+        self._coordinators: dict[str, int] = {}
         self._producer: tuple[int, int] | None = None
-        self._sequences: dict[tuple[str, int], int] = {}
-        self._turns: dict[tuple[str, int], list[object]] = {}
+        self._sequences: dict[Partition, int] = {}
+        self._turns: dict[Partition, list[object]] = {}
         self._rounds: dict[str, int] = {}
-        self._coordinators: dict[str, str] = {}
-        self._newest: dict[tuple[bytes, int], tuple[int, str]] = {}
-        """Leader epoch and leader of each partition, as somebody told of the newest epoch."""
         self._operations: dict[str, Callable[..., Waits]] = {
             "produce": self.produce,
             "fetch": self.fetch,
@@ -127,19 +95,6 @@ class UserClient(SimClient):
         """One by its name."""
         return self._operations[name](**args)
 
-    def take_metadata(self, response: MetadataResponse) -> None:
-        """Learn from Metadata, but not what is older than what is known (KIP-320)."""
-        super().take_metadata(response)
-        for topic in self.topics.everything():
-            for partition, epoch in list(topic.epochs.items()):
-                place = (topic.topic_id, partition)
-                told = (epoch, topic.leaders.get(partition, ""))
-                newest = self._newest.get(place, told)
-                if newest[0] > epoch:
-                    topic.epochs[partition], topic.leaders[partition] = newest
-                else:
-                    self._newest[place] = told
-
     # --- producing -----------------------------------------------------------------------------
 
     def produce(
@@ -154,8 +109,8 @@ class UserClient(SimClient):
         knows it: with acks=0, or where the batch had been written before and was asked for again.
         """
         end_ms = self.world.now_ms + timeout_ms
-        yield from self._known(topic, end_ms)
-        place = (topic, self._choose(topic, records, partition))
+        count = yield from self._known(topic, end_ms)
+        place = (topic, self._choose(topic, count, records[0].get("key"), partition))
         if not self._idempotent:
             result = yield from self._produce(place, records, acks, end_ms)
             return result
@@ -169,12 +124,7 @@ class UserClient(SimClient):
             turns.remove(me)
         return result
 
-    def _choose(
-        self, topic: str, records: Sequence[Mapping[str, Json]], partition: int | None
-    ) -> int:
-        known = self.topics.get(topic)
-        count = len(known.leaders) if known is not None else 1
-        key = records[0].get("key")
+    def _choose(self, topic: str, count: int, key: bytes | None, partition: int | None) -> int:
         if partition is not None:
             return partition
         if key is not None:
@@ -184,7 +134,7 @@ class UserClient(SimClient):
 
     def _produce(
         self,
-        place: tuple[str, int],
+        place: Partition,
         records: Sequence[Mapping[str, Json]],
         acks: int,
         end_ms: float,
@@ -200,52 +150,52 @@ class UserClient(SimClient):
                 self._forget_producer()
         return result
 
-    def _write(self, place: tuple[str, int], batch: bytes, acks: int, end_ms: float) -> Waits:
-        state, what = _Attempts(end_ms), f"produce to {place[0]}-{place[1]}"
-        while True:
-            request = _produce_request(place, batch, acks)
-            answer = yield from self._at_leader(place, request, state, answered=acks != 0)
-            if acks == 0:
-                return [place[1], -1]
-            if answer is None:
-                if state.is_over(self.world.now_ms):
-                    raise state.failure(what)
-                continue
-            told = answer.responses[0].partition_responses[0]
-            error = ErrorCode(told.error_code)
-            if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-                return [place[1], told.base_offset if error is ErrorCode.NONE else -1]
-            yield from self._after(error, state, what)
+    def _write(self, place: Partition, batch: bytes, acks: int, end_ms: float) -> Waits:
+        if acks == 0:
+            yield from self._throw(place, batch)
+            return [place[1], -1]
+        attempts = self._attempts(end_ms)
+        steps = self._leaders.at_leader(
+            attempts,
+            place,
+            lambda _: produce_request(place, batch, acks, PRODUCE_TIMEOUT_MS),
+            PRODUCE_VERSION,
+            _not_written,
+        )
+        what = f"produce to {place[0]}-{place[1]}"
+        answer = yield from self._done(attempts, steps, what, _not_written)
+        told = answer.responses[0].partition_responses[0]
+        return [place[1], -1 if told.error_code else told.base_offset]
+
+    def _throw(self, place: Partition, batch: bytes) -> Waits:
+        """Send a batch to its leader, if one is known, and wait for nothing."""
+        leader = self._leaders.of(place).leader
+        connection = None if leader == NOBODY else self.connection(_address(leader))
+        if connection is None:
+            yield self.pause_ms()
+            with suppress(NoAnswer):
+                yield from self._driven(self._leaders.look(place[0]))
+            return
+        yield from self._hold_back(connection)
+        request = produce_request(place, batch, 0, PRODUCE_TIMEOUT_MS)
+        connection.send(request, PRODUCE_VERSION, REQUEST_TIMEOUT_MS, answered=False)
 
     def _init(self, end_ms: float) -> Waits:
-        state = _Attempts(end_ms)
-        while self._producer is None:
-            request = InitProducerIdRequest(None, 60_000)
-            answer = yield from self._anywhere(request, INIT_PRODUCER_ID_VERSION, state)
-            if answer is None:
-                continue
-            if answer.error_code:
-                yield from self._after(ErrorCode(answer.error_code), state, "a producer id")
-                continue
-            self._producer = (answer.producer_id, answer.producer_epoch)
+        attempts = self._attempts(end_ms)
+        ask = Ask(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
+        answer = yield from self._done(
+            attempts, attempts.asked(ask, _error_code), "a producer id", _error_code
+        )
+        self._producer = (answer.producer_id, answer.producer_epoch)
 
-    def _batch(self, place: tuple[str, int], records: Sequence[Mapping[str, Json]]) -> bytes:
-        builder = RecordBatchBuilder()
+    def _batch(self, place: Partition, records: Sequence[Mapping[str, Json]]) -> bytes:
+        producer = None
         if self._producer is not None:
             sequence = self._sequences.get(place, 0)
             self._sequences[place] = sequence + len(records)
-            producer_id, epoch = self._producer
-            builder = RecordBatchBuilder(
-                producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
-            )
-        for one in records:
-            time_ms = one.get("timestamp")
-            headers = [(name, value) for name, value in one.get("headers") or ()]
-            now_ms = self.world.wall_ms()
-            builder.append(
-                one.get("key"), one.get("value"), now_ms if time_ms is None else time_ms, headers
-            )
-        return bytes(builder.build())
+            producer = Producer(*self._producer, sequence)
+        new = [NewRecord.of(one) for one in records]
+        return bytes(batch_of(new, self.world.wall_ms(), producer=producer))
 
     def _forget_producer(self) -> None:
         """A batch that is given up leaves a gap in the numbers: begin with new ones."""
@@ -266,52 +216,54 @@ class UserClient(SimClient):
     ) -> Waits:
         """[records, where to go on, high watermark]. Waits until there are `count`; 0: one Fetch is
         enough. What came within `timeout_ms` where that is less is TIMED_OUT."""
-        state = _Attempts(self.world.now_ms + timeout_ms)
+        attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         doubts_until_ms = self.world.now_ms + DOUBTS_MS
-        place, what = (topic, partition), f"fetch of {topic}-{partition} from {offset}"
+        what = f"fetch of {topic}-{partition} from {offset}"
         found: list[Record] = []
+
+        def request_of(epoch: int) -> FetchRequest:
+            return fetch_request(
+                {place: position}, wait_ms, _ANY_SIZE, FETCH_BYTES, int(committed), epoch
+            )
+
+        def code_of(answer: Answer) -> int:
+            code: int = answer.responses[0].partitions[0].error_code
+            if code == ErrorCode.OFFSET_OUT_OF_RANGE and self.world.now_ms < doubts_until_ms:
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return code
+
+        position = offset
         while True:
-            epoch = self.topics.epoch(topic, partition)
-            request = _fetch_request(place, epoch, offset, wait_ms, committed)
-            answer = yield from self._at_leader(place, request, state)
-            if answer is not None:
-                data = answer.responses[0].partitions[0]
-                error = ErrorCode(data.error_code)
-                if error is ErrorCode.OFFSET_OUT_OF_RANGE and self.world.now_ms < doubts_until_ms:
-                    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-                if error is not ErrorCode.NONE:
-                    yield from self._after(error, state, what)
-                    continue
-                records, offset = visible_records(
-                    bytes_of(data.records), data.aborted_transactions, offset
-                )
-                found += records
-                if len(found) >= count:
-                    most = count or len(found)
-                    where = found[most].offset if len(found) > most else offset
-                    shown = [_shown(topic, partition, one) for one in found[:most]]
-                    return [shown, where, data.high_watermark]
-            if state.is_over(self.world.now_ms):
-                if answer is not None or not state.lost:
-                    raise NotDone(TIMED_OUT, f"{what}: {len(found)} of {count} records came")
-                raise state.failure(what)
+            steps = self._leaders.at_leader(attempts, place, request_of, FETCH_VERSION, code_of)
+            answer = yield from self._done(attempts, steps, what, code_of)
+            data = answer.responses[0].partitions[0]
+            records, position = visible_records(
+                bytes_of(data.records), data.aborted_transactions, position
+            )
+            found += records
+            if len(found) >= count:
+                most = count or len(found)
+                where = found[most].offset if len(found) > most else position
+                shown = [_shown(topic, partition, one) for one in found[:most]]
+                return [shown, where, data.high_watermark]
+            if attempts.is_over:
+                raise NotDone(TIMED_OUT, f"{what}: {len(found)} of {count} records came")
 
     def offset(self, topic: str, partition: int, which: str, timeout_ms: float) -> Waits:
         """The first offset of a log, or the next one: "earliest", "latest"."""
-        state, place = _Attempts(self.world.now_ms + timeout_ms), (topic, partition)
-        while True:
-            epoch = self.topics.epoch(topic, partition)
-            one = ListOffsetsPartition(partition, epoch, OFFSETS[which])
-            asked = ListOffsetsTopic(topic, [one])
-            answer = yield from self._at_leader(place, ListOffsetsRequest(-1, 0, [asked]), state)
-            if answer is None:
-                if state.is_over(self.world.now_ms):
-                    raise state.failure(f"offsets of {topic}-{partition}")
-                continue
-            told = answer.topics[0].partitions[0]
-            if not told.error_code:
-                return told.offset
-            yield from self._after(ErrorCode(told.error_code), state, f"offsets of {topic}")
+        attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
+
+        def request_of(epoch: int) -> ListOffsetsRequest:
+            return offsets_request({place: OFFSETS[which]}, epoch=epoch)
+
+        def code_of(answer: Answer) -> int:
+            code: int = answer.topics[0].partitions[0].error_code
+            return code
+
+        steps = self._leaders.at_leader(attempts, place, request_of, LIST_OFFSETS_VERSION, code_of)
+        what = f"offsets of {topic}-{partition}"
+        answer = yield from self._done(attempts, steps, what, code_of)
+        return answer.topics[0].partitions[0].offset
 
     # --- offsets of groups -----------------------------------------------------------------------
 
@@ -324,69 +276,18 @@ class UserClient(SimClient):
         timeout_ms: float,
     ) -> Waits:
         """(topic, partition, offset) each; nothing."""
-        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-        for topic, partition, offset in offsets:
-            one = OffsetCommitRequestPartition(partition, offset)
-            topics.setdefault(topic, []).append(one)
-        named = [OffsetCommitRequestTopic(name, partitions=found) for name, found in topics.items()]
-        request = OffsetCommitRequest(group, generation, member_id, topics=named)
-
-        def error(answer: Json) -> int:
-            codes = [one.error_code for topic in answer.topics for one in topic.partitions]
-            return next((code for code in codes if code), 0)
-
-        yield from self._coordinated(group, request, OFFSET_COMMIT_VERSION, timeout_ms, error)
+        attempts = self._attempts(self.world.now_ms + timeout_ms)
+        places = {(topic, partition): offset for topic, partition, offset in offsets}
+        steps = groups.commit(attempts, group, places, generation, member_id)
+        yield from self._done(attempts, steps, f"group {group}", groups.commit_code)
         return None
 
     def committed(self, group: str, topic: str, partition: int, timeout_ms: float) -> Waits:
         """The committed offset; None where there is none."""
-        asked = [OffsetFetchRequestTopic(topic, [partition])]
-        request = OffsetFetchRequest(group, asked, require_stable=True)
-
-        def error(answer: Json) -> int:
-            return int(answer.error_code or answer.topics[0].partitions[0].error_code)
-
-        answer = yield from self._coordinated(
-            group, request, OFFSET_FETCH_VERSION, timeout_ms, error
-        )
-        offset = answer.topics[0].partitions[0].committed_offset
-        return None if offset < 0 else offset
-
-    def _coordinated(
-        self,
-        group: str,
-        request: Message,
-        version: int,
-        timeout_ms: float,
-        error: Callable[[Json], int],
-    ) -> Waits:
-        state, what = _Attempts(self.world.now_ms + timeout_ms), f"group {group}"
-        while True:
-            if state.is_over(self.world.now_ms):
-                raise state.failure(what)
-            address = self._coordinators.get(group)
-            if address is None:
-                yield from self._find_coordinator(group, state)
-                continue
-            answer = yield from self._send(request, version, address, state=state)
-            if answer is None:
-                self._coordinators.pop(group, None)
-                continue
-            code = ErrorCode(error(answer))
-            if code is ErrorCode.NONE:
-                return answer
-            self._coordinators.pop(group, None)
-            yield from self._after(code, state, what)
-
-    def _find_coordinator(self, group: str, state: _Attempts) -> Waits:
-        request = FindCoordinatorRequest(group, 0)
-        answer = yield from self._send(request, FIND_COORDINATOR_VERSION, None)
-        if answer is None:
-            return
-        if answer.error_code:
-            yield from self._after(ErrorCode(answer.error_code), state, f"group {group}")
-        else:
-            self._coordinators[group] = answer.host
+        attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
+        steps = groups.committed(attempts, group, [place], stable=True)
+        answer = yield from self._done(attempts, steps, f"group {group}", groups.committed_code)
+        return groups.offsets_in(answer.topics).get(place)
 
     # --- topics, and anything else ---------------------------------------------------------------
 
@@ -404,28 +305,33 @@ class UserClient(SimClient):
         a broker has asked the controller for twice."""
         settings = [CreatableTopicConfig(name, value) for name, value in configs.items()]
         wanted = CreatableTopic(topic, partitions, replication, [], settings)
-        state = _Attempts(self.world.now_ms + timeout_ms)
-        while True:
-            request = CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS))
-            answer = yield from self._anywhere(request, CREATE_TOPICS_VERSION, state)
-            if answer is None:
-                continue
-            error = ErrorCode(answer.topics[0].error_code)
-            if error is ErrorCode.NONE or (error is ErrorCode.TOPIC_ALREADY_EXISTS and not existed):
-                break
-            why = answer.topics[0].error_message or ""
-            if error is ErrorCode.INVALID_REPLICATION_FACTOR and replication <= len(self.bootstrap):
-                error = ErrorCode.REQUEST_TIMED_OUT  # some are down, and will come back
-            yield from self._after(error, state, f"topic {topic} {why}".strip())
-        yield from self._known(topic, state.end_ms)
+        end_ms, words = self.world.now_ms + timeout_ms, ""
+
+        def code_of(answer: Answer) -> int:
+            nonlocal words
+            code: int = answer.topics[0].error_code
+            words = answer.topics[0].error_message or ""
+            if code == ErrorCode.TOPIC_ALREADY_EXISTS and not existed:
+                return ErrorCode.NONE
+            if code == ErrorCode.INVALID_REPLICATION_FACTOR and replication <= len(self.bootstrap):
+                return ErrorCode.REQUEST_TIMED_OUT  # some are down, and will come back
+            return code
+
+        attempts = self._attempts(end_ms)
+        ask = Ask(CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS)), CREATE_TOPICS_VERSION)
+        try:
+            yield from self._done(attempts, attempts.asked(ask, code_of), f"topic {topic}", code_of)
+        except NotDone as error:
+            text = f"{error} ({words})" if words else str(error)
+            raise NotDone(error.error, text, unsure=error.unsure) from None
+        yield from self._known(topic, end_ms)
         return None
 
     def partitions(self, topic: str, timeout_ms: float) -> Waits:
         """How many a topic has."""
-        self.topics.forget(topic)
-        yield from self._known(topic, self.world.now_ms + timeout_ms)
-        known = self.topics.get(topic)
-        return len(known.leaders) if known is not None else 0
+        self._leaders.forget(topic)
+        count = yield from self._known(topic, self.world.now_ms + timeout_ms)
+        return count
 
     def request(
         self,
@@ -438,144 +344,115 @@ class UserClient(SimClient):
         """Any request once, to `broker` or any; the whole answer."""
         key = api_of(api)
         message, number = request_of(key, fields), version_of(key, version)
-        address = None if broker is None else f"broker-{broker}"
-        answer = yield from self._send(message, number, address, timeout_ms)
-        if answer is None:
+        exchange = yield from self._exchange(message, number, broker, timeout_ms)
+        if exchange is None or not exchange.ok:
             raise NotDone(NO_ANSWER, f"{api} was not answered", unsure=True)
-        return plain(answer)
+        return plain(exchange.response)
 
-    # --- asking --------------------------------------------------------------------------------
+    # --- operations of `client.core` -------------------------------------------------------------
 
-    def _send(
+    def _attempts(self, end_ms: float) -> Attempts:
+        """For one operation, which is tried until its time is over, whatever fails."""
+        return Attempts(
+            lambda: self.world.now_ms / 1000,
+            end_ms / 1000,
+            lambda: self.pause_ms() / 1000,
+            lambda _: True,
+            ANY,
+            self._coordinators,
+        )
+
+    def _driven(self, steps: Steps[Any]) -> Waits:
+        """Do an operation: send what it asks for, let the time pass that it waits."""
+        answer, error = None, None
+        while True:
+            try:
+                step = steps.send(answer) if error is None else steps.throw(error)
+            except StopIteration as end:
+                return end.value
+            answer, error = None, None
+            if not isinstance(step, Ask):
+                yield step * 1000
+                continue
+            assert isinstance(step.request, Message)
+            exchange = yield from self._exchange(step.request, step.version, step.to)
+            if exchange is not None and exchange.ok:
+                answer = exchange.response
+            else:
+                error = NoAnswer(was_sent=exchange is not None)
+
+    def _done(
+        self,
+        attempts: Attempts,
+        steps: Steps[Answer],
+        what: str,
+        code_of: Callable[[Answer], int],
+    ) -> Waits:
+        """The answer of an operation that went well. Raises NotDone."""
+        try:
+            answer = yield from self._driven(steps)
+        except NoAnswer:
+            code = ErrorCode.NETWORK_EXCEPTION
+        except ErrorAnswer as refusal:
+            code = ErrorCode(refusal.code)
+        else:
+            code = ErrorCode(code_of(answer))
+            if code is ErrorCode.NONE:
+                return answer
+        if code not in ANY:
+            raise NotDone(code.name, f"{what}: {code.name}", unsure=attempts.unsure)
+        last = "" if attempts.last is None else f", last {attempts.last.name}"
+        raise NotDone(TIMED_OUT, f"{what}: no success in its time{last}", unsure=attempts.unsure)
+
+    def _known(self, topic: str, end_ms: float) -> Waits:
+        """How many partitions a topic has, once it is known with a leader for each. Raises
+        NotDone."""
+        count = 0
+        with suppress(NoAnswer):
+            count = yield from self._driven(self._leaders.partitions(self._attempts(end_ms), topic))
+        if not count:
+            raise NotDone(TIMED_OUT, f"no broker knows a topic {topic} that is led")
+        return count
+
+    def _exchange(
         self,
         request: Message,
         version: int,
-        address: str | None,
+        broker: int | None,
         timeout_ms: float = REQUEST_TIMEOUT_MS,
-        state: _Attempts | None = None,
     ) -> Waits:
-        """The answer of one broker, by default of any; None where there is none."""
-        if address is None:
-            address = self.chance.choice(self.bootstrap)
+        """A request to one broker, by default to any, once it is over; None where none listens."""
+        address = self.chance.choice(self.bootstrap) if broker is None else _address(broker)
         connection = self.connection(address)
-        sent = connection is not None
-        yield from self._hold_back(connection)
-        answer = yield from self.call(request, version, address, timeout_ms=timeout_ms)
-        if state is not None and sent and answer is None:
-            state.lost = True
-        return answer
-
-    def _hold_back(self, connection: SimConnection | None) -> Waits:
-        """Wait for as long as the broker has asked for, as client libraries do (KIP-219)."""
-        if connection is not None and connection.open:
-            left_ms = connection.quiet_until_ms - self.world.now_ms
-            if left_ms > 0:
-                yield left_ms
-
-    def _anywhere(self, request: Message, version: int, state: _Attempts) -> Waits:
-        """The answer of any broker; None: ask again. Raises where the time is over."""
-        if state.is_over(self.world.now_ms):
-            raise state.failure(type(request).__name__)
-        answer = yield from self._send(request, version, None, state=state)
-        return answer
-
-    def _at_leader(
-        self, place: tuple[str, int], request: Message, state: _Attempts, *, answered: bool = True
-    ) -> Waits:
-        """The answer of a partition's leader; None where it is lost, or nobody knows the leader."""
-        topic, partition = place
-        address = self.topics.leader(topic, partition)
-        connection = self.connection(address) if address else None
         if connection is None:
-            yield self.pause_ms()
-            yield from self._learn(topic, state)
             return None
-        version = _VERSIONS[type(request)]
         yield from self._hold_back(connection)
-        exchange = connection.send(request, version, REQUEST_TIMEOUT_MS, answered=answered)
-        if not answered:
-            return None
+        exchange = connection.send(request, version, timeout_ms)
         yield exchange
-        if exchange.ok:
-            return exchange.response
-        state.lost = True
-        yield self.pause_ms()
-        yield from self._learn(topic, state)
-        return None
+        return exchange
 
-    def _after(self, error: ErrorCode, state: _Attempts, what: str) -> Waits:
-        """Get ready to ask again; raises where that would not help."""
-        state.lost |= error in MAYBE_DONE
-        state.last = error
-        if error not in RETRIED:
-            raise NotDone(error.name, f"{what}: {error.name}", unsure=state.lost)
-        if state.is_over(self.world.now_ms):
-            raise state.failure(what)
-        yield self.pause_ms()
-        for topic in [one.name for one in self.topics.everything()]:
-            yield from self._learn(topic, state)
-
-    def _learn(self, topic: str, state: _Attempts) -> Waits:
-        """One look at the metadata, which may fail."""
-        if not state.is_over(self.world.now_ms):
-            yield from self.look([topic], REQUEST_TIMEOUT_MS)
-
-    def _known(self, topic: str, end_ms: float) -> Waits:
-        """Until a topic is known, with a leader for each partition."""
-        while True:
-            known = self.topics.get(topic)
-            if known is not None and known.leaders and all(known.leaders.values()):
-                return
-            if self.world.now_ms > end_ms:
-                raise NotDone(TIMED_OUT, f"no broker knows a topic {topic} that is led")
-            yield from self.look([topic], REQUEST_TIMEOUT_MS)
-            if self.topics.get(topic) is None:
-                yield self.pause_ms()
+    def _hold_back(self, connection: SimConnection) -> Waits:
+        """Wait for as long as the broker has asked for, as client libraries do (KIP-219)."""
+        left_ms = connection.quiet_until_ms - self.world.now_ms if connection.open else 0.0
+        if left_ms > 0:
+            yield left_ms
 
 
-class _Attempts:
-    """How far the tries of one operation have come."""
-
-    __slots__ = ("end_ms", "last", "lost")
-
-    def __init__(self, end_ms: float) -> None:
-        self.end_ms = end_ms
-        self.lost = False
-        """Whether one of them may have been carried out."""
-        self.last: ErrorCode | None = None
-
-    def is_over(self, now_ms: float) -> bool:
-        return now_ms >= self.end_ms
-
-    def failure(self, what: str) -> NotDone:
-        """The time is over."""
-        why = f", last {self.last.name}" if self.last is not None else ""
-        return NotDone(TIMED_OUT, f"{what}: no success in its time{why}", unsure=self.lost)
+def _address(broker: int) -> str:
+    return f"broker-{broker}"
 
 
-def _produce_request(place: tuple[str, int], batch: bytes, acks: int) -> ProduceRequest:
-    part = PartitionProduceData(place[1], batch)
-    topic = TopicProduceData(place[0], partition_data=[part])
-    return ProduceRequest(None, acks, int(REQUEST_TIMEOUT_MS) - 1_000, [topic])
+def _error_code(answer: Answer) -> int:
+    code: int = answer.error_code
+    return code
 
 
-def _fetch_request(
-    place: tuple[str, int], epoch: int, offset: int, wait_ms: int, committed: bool
-) -> FetchRequest:
-    part = FetchPartition(place[1], epoch, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
-    return FetchRequest(
-        max_wait_ms=wait_ms, min_bytes=1, isolation_level=int(committed),
-        topics=[FetchTopic(place[0], partitions=[part])],
-    )  # fmt: skip
+def _not_written(answer: Answer) -> int:
+    """Why a batch is not there; a batch that was there before is."""
+    code: int = answer.responses[0].partition_responses[0].error_code
+    return ErrorCode.NONE if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER else code
 
 
 def _shown(topic: str, partition: int, record: Record) -> Json:
     headers = [[name, value] for name, value in record.headers]
     return [topic, partition, record.offset, record.timestamp, record.key, record.value, headers]
-
-
-_VERSIONS: dict[type[Message], int] = {
-    ProduceRequest: PRODUCE_VERSION,
-    FetchRequest: FETCH_VERSION,
-    ListOffsetsRequest: LIST_OFFSETS_VERSION,
-}

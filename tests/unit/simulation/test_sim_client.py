@@ -42,13 +42,13 @@ def test_a_call_gives_the_answer_or_none_where_nobody_listens() -> None:
     assert Layout().brokers == len(client.bootstrap)
 
 
-def test_metadata_is_learnt_by_looking_once_or_until_it_is_there() -> None:
+def test_metadata_is_learnt_until_it_is_there() -> None:
     run = UserRun(1, brokers=1, faults="none")
     run.begin()
     client, told = SimClient("c", "1", run.world, run.network), []
 
     def look() -> Waits:
-        yield from client.look(["t"])
+        yield from client.learn(["t"])
         told.append(client.topics.get("t"))
         told.append((yield from client.know("t")))
         yield from client.learn_all(["t"])
