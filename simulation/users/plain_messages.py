@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import get_args, get_type_hints
 
 from ottla.testing.frames import Json
 from protocol.api_keys import STABLE_VERSIONS, ApiKey, messages_of
 from protocol.message import Message, as_dict
-from testbed.operations.decoded_requests import pascal
+from testbed.operation_error import OperationError
+from testbed.operations.decoded_requests import api_key, did_you_mean, pascal
 
 
 class WrongRequest(ValueError):
@@ -23,11 +23,10 @@ class WrongRequest(ValueError):
 
 def api_of(name: str) -> ApiKey:
     """An API by its name, "CreateTopics" or "CREATE_TOPICS"."""
-    known = {one.name.replace("_", "").lower(): one for one in ApiKey}
-    found = known.get(name.replace("_", "").lower())
-    if found is None:
-        raise WrongRequest(f"no API {name}{_perhaps(name, [pascal(one) for one in ApiKey])}")
-    return found
+    try:
+        return api_key(name)
+    except OperationError as error:
+        raise WrongRequest(str(error)) from error
 
 
 def request_of(api: ApiKey, fields: Mapping[str, Json]) -> Message:
@@ -58,7 +57,7 @@ def _struct(kind: type[Message], fields: Json, where: str) -> Message:
     hints = get_type_hints(kind.__init__, vars(sys.modules[kind.__module__]))
     unknown = [name for name in fields if name not in kind.__slots__]
     if unknown:
-        perhaps = _perhaps(unknown[0], kind.__slots__)
+        perhaps = did_you_mean(unknown[0], kind.__slots__) or f": {', '.join(kind.__slots__)}"
         raise WrongRequest(f"{where} has no field {unknown[0]}{perhaps}")
     given = {name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()}
     return kind(**given)
@@ -86,8 +85,3 @@ def _without_views(value: Json) -> Json:
     if isinstance(value, list):
         return [_without_views(one) for one in value]
     return bytes(value) if isinstance(value, memoryview | bytearray) else value
-
-
-def _perhaps(name: str, known: tuple[str, ...] | list[str]) -> str:
-    close = get_close_matches(name, known, 1)
-    return f"; did you mean {close[0]}?" if close else f": {', '.join(known)}"

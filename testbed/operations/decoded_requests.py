@@ -7,6 +7,7 @@ Never keeps anything: `testbed.sent_requests` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
 from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey, messages_of
@@ -25,12 +26,19 @@ Names = Callable[[bytes], str | None]
 
 
 def api_key(name: str) -> ApiKey:
-    """By Kafka's name of an API, such as `Produce` or `InitProducerId`, in any case."""
-    wanted = name.replace("_", "").lower()
-    for key in ApiKey:
-        if key.name.replace("_", "").lower() == wanted:
-            return key
-    raise OperationError("misuse", f"Kafka has no API {name}: take one such as {pascal(ApiKey(0))}")
+    """By Kafka's name of an API, such as `Produce` or `INIT_PRODUCER_ID`, in any case."""
+    known = {key.name.replace("_", "").lower(): key for key in ApiKey}
+    found = known.get(name.replace("_", "").lower())
+    if found is None:
+        like = did_you_mean(name, [pascal(key) for key in ApiKey])
+        raise OperationError("misuse", f"there is no API {name}{like}")
+    return found
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Words behind a wrong name, where one that is known is like it."""
+    close = get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def pascal(key: ApiKey) -> str:

@@ -6,8 +6,6 @@ nobody lifts the fault of another life of the broker.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from ottla.testing.frames import Json
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -17,6 +15,7 @@ from testbed.faults.rule import Aim, Deed, Rule
 from testbed.faults.subjects import ONLY_NODES
 from testbed.faults.tally import SharedTally
 from testbed.operation_error import OperationError
+from testbed.operations.decoded_requests import api_key, did_you_mean, pascal
 from testbed.served import Served
 
 
@@ -25,9 +24,9 @@ async def add(broker: Served, args: Arguments) -> Json:
     """A fault from now on, by its `key`: `deed`, `api`, and what narrows them. `counted_at`: where
     several brokers count together."""
     deed = Deed(args["deed"])
-    api = None if args.get("api") is None else api_of(args["api"])
+    api = None if args.get("api") is None else api_key(args["api"])
     if api is not None and not broker.faults.may_meet(api):
-        raise OperationError("misuse", f"no {_shown(api)} request is met: it is not served here")
+        raise OperationError("misuse", f"no {pascal(api)} request is met: it is not served here")
     error = ErrorCode.NONE
     if deed is Deed.ERROR:
         error = error_of(args["error"])
@@ -155,20 +154,9 @@ def _aim(api: ApiKey | None, args: Arguments) -> Aim:
 def _not_documented(api: ApiKey, error: ErrorCode) -> str:
     names = ", ".join(one.name for one in errors_of(api))
     return (
-        f"{_shown(api)} never answers with {error.name}, but with {names}; "
+        f"{pascal(api)} never answers with {error.name}, but with {names}; "
         "force=True has it answered all the same"
     )
-
-
-def api_of(name: str) -> ApiKey:
-    """An API by the name of its request: `Produce`, or `PRODUCE`."""
-    known = {key.name.replace("_", "").lower(): key for key in ApiKey}
-    found = known.get(name.replace("_", "").lower())
-    if found is None:
-        raise OperationError(
-            "misuse", f"there is no API {name}{_meant(name, [_shown(key) for key in ApiKey])}"
-        )
-    return found
 
 
 def error_of(name: str) -> ErrorCode:
@@ -176,14 +164,7 @@ def error_of(name: str) -> ErrorCode:
     error = ErrorCode.__members__.get(name.upper())
     if error is None or error is ErrorCode.NONE:
         names = [one for one in ErrorCode.__members__ if one != "NONE"]
-        raise OperationError("misuse", f"there is no error {name}{_meant(name.upper(), names)}")
+        raise OperationError(
+            "misuse", f"there is no error {name}{did_you_mean(name.upper(), names)}"
+        )
     return error
-
-
-def _shown(key: ApiKey) -> str:
-    return key.name.title().replace("_", "")
-
-
-def _meant(name: str, names: list[str]) -> str:
-    close = get_close_matches(name, names, 1)
-    return f"; did you mean {close[0]}?" if close else ""

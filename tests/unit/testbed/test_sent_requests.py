@@ -99,7 +99,7 @@ def test_it_is_asked_by_api_topic_and_client(tmp_path: Path) -> None:
     assert values(way.shown(api="produce", client_id="app")) == [b"mine"]
     assert [one["api"] for one in way.shown(topic="t")] == ["Produce"] * 3
     assert way.shown(topic="u") == []
-    with pytest.raises(OperationError, match="Kafka has no API Prodcue"):
+    with pytest.raises(OperationError, match="there is no API Prodcue; did you mean Produce"):
         way.shown(api="Prodcue")
     way.sent.forget()
     assert way.shown() == []

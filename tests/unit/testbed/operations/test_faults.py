@@ -17,6 +17,7 @@ from testbed.faults.full_disk import Room
 from testbed.faults.of_node import faults_of
 from testbed.faults.tally import SharedTally
 from testbed.operations import faults
+from testbed.operations.decoded_requests import api_key
 from testbed.served import Served
 from tests.unit.broker.node_fixture import Running
 
@@ -130,8 +131,8 @@ def test_a_name_that_is_not_known_is_said(bench: Bench, args: dict[str, str], te
 
 
 def test_apis_are_named_as_kafka_names_their_requests() -> None:
-    assert faults.api_of("AddPartitionsToTxn") is ApiKey.ADD_PARTITIONS_TO_TXN
-    assert faults.api_of("ADD_PARTITIONS_TO_TXN") is ApiKey.ADD_PARTITIONS_TO_TXN
+    assert api_key("AddPartitionsToTxn") is ApiKey.ADD_PARTITIONS_TO_TXN
+    assert api_key("ADD_PARTITIONS_TO_TXN") is ApiKey.ADD_PARTITIONS_TO_TXN
     assert faults.error_of("unknown_server_error") is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
