@@ -10,7 +10,7 @@ Follows Kafka's `NetworkClient` and `AdminApiDriver` for who is asked what.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
@@ -163,13 +163,10 @@ class Cluster:
         """The broker that keeps the group. Raises Refused."""
         return self.run(coordinator(self.attempts(), group))
 
-    def at_coordinator(
-        self, group: str, request: Request, kind: type[M], code_of: Callable[[M], int]
-    ) -> M:
-        """The answer of the broker that keeps the group, whose error `code_of` finds; once it is
-        settled who that is. Raises Refused, StartError."""
-        steps = at_coordinator(self.attempts(), group, request, request.MAX_VERSION, code_of)
-        answer = self.run(steps)
+    def at_coordinator(self, group: str, request: Request, kind: type[M]) -> M:
+        """The answer of the broker that keeps the group, once it is settled who that is. Raises
+        Refused, StartError."""
+        answer = self.run(at_coordinator(self.attempts(), group, request, request.MAX_VERSION))
         assert isinstance(answer, kind)
         return answer
 
@@ -177,7 +174,8 @@ class Cluster:
         """The answer of a broker, asked for again while a coordinator is not there yet, or loads,
         or moves."""
         ask = Ask(request, request.MAX_VERSION, node_id)
-        answer = self.run(self.attempts().asked(ask, _code_of, COORDINATOR))
+        attempts = self.attempts()
+        answer = self.run(attempts.settled(lambda: attempts.ask(ask), COORDINATOR))
         assert isinstance(answer, kind)
         return answer
 
@@ -316,11 +314,6 @@ def partitions_of(topics: Mapping[str, MetadataResponseTopic]) -> list[Partition
         for name, topic in sorted(topics.items())
         for one in sorted(topic.partitions, key=_index)
     ]
-
-
-def _code_of(answer: Answer) -> int:
-    code: int = answer.error_code
-    return code
 
 
 def _index(one: MetadataResponsePartition) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, Steps
+from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, Steps, error_of
 from client.core.retries import COORDINATOR
 from protocol.frames.message_codec import Request
 from protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -28,7 +26,7 @@ def coordinator(attempts: Attempts, key: str, kind: int = GROUP) -> Steps[int]:
     def once() -> Steps[Answer]:
         return (yield Ask(FindCoordinatorRequest(key, kind), VERSION))
 
-    found = yield from attempts.settled(once, lambda one: one.error_code, COORDINATOR)
+    found = yield from attempts.settled(once, COORDINATOR)
     if found.error_code:
         raise NoCoordinator(key, found.error_code, found.error_message)
     node_id: int = found.node_id
@@ -40,13 +38,12 @@ def at_coordinator(
     key: str,
     request: Request,
     version: int,
-    code_of: Callable[[Answer], int],
     kind: int = GROUP,
     *,
     optional: bool = False,
 ) -> Steps[Answer]:
-    """The answer of the broker that coordinates `key`, whose error `code_of` finds; asked for again
-    while it moves. Raises NoCoordinator, NoAnswer."""
+    """The answer of the broker that coordinates `key`; asked for again while it moves. Raises
+    NoCoordinator, NoAnswer."""
     known = attempts.coordinators
 
     def once() -> Steps[Answer]:
@@ -54,8 +51,8 @@ def at_coordinator(
         if node_id is None:
             node_id = yield from coordinator(attempts, key, kind)
         answer = yield from attempts.ask(Ask(request, version, node_id, optional))
-        if not code_of(answer):
+        if not error_of(answer):
             known[key] = node_id
         return answer
 
-    return attempts.settled(once, code_of, COORDINATOR)
+    return attempts.settled(once, COORDINATOR)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from client.core.coordinators import at_coordinator
 from client.core.leaders import Partition, by_topic
-from client.core.operation import Answer, Attempts, Steps, check
+from client.core.operation import Answer, Attempts, Steps, check, error_of
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import decode
 from protocol.messages import consumer_group_describe
@@ -92,15 +92,15 @@ def described(attempts: Attempts, name: str) -> Steps[Group]:
     """State and members; where there is no such group, the state is DEAD. Raises ErrorAnswer."""
     request = ConsumerGroupDescribeRequest([name])
     answer = yield from at_coordinator(
-        attempts, name, request, CONSUMER_GROUP_DESCRIBE_VERSION, _code, optional=True
+        attempts, name, request, CONSUMER_GROUP_DESCRIBE_VERSION, optional=True
     )
-    if answer is not None and _code(answer) not in _NOT_OF_THAT_PROTOCOL:
-        check(_code(answer), answer.groups[0].error_message)
+    if answer is not None and error_of(answer) not in _NOT_OF_THAT_PROTOCOL:
+        check(error_of(answer), answer.groups[0].error_message)
         return _of_new_protocol(answer.groups[0], attempts.coordinators[name])
     answer = yield from at_coordinator(
-        attempts, name, DescribeGroupsRequest([name]), DESCRIBE_GROUPS_VERSION, _code
+        attempts, name, DescribeGroupsRequest([name]), DESCRIBE_GROUPS_VERSION
     )
-    check(_code(answer), answer.groups[0].error_message)
+    check(error_of(answer), answer.groups[0].error_message)
     return _of_classic(answer.groups[0], attempts.coordinators[name])
 
 
@@ -119,16 +119,7 @@ def committed(
         else [OffsetFetchRequestTopic(name, indexes) for name, indexes in by_topic(places).items()]
     )
     request = OffsetFetchRequest(group, topics, require_stable=stable)
-    return at_coordinator(attempts, group, request, OFFSET_FETCH_VERSION, committed_code)
-
-
-def committed_code(answer: OffsetFetchResponse) -> int:
-    """The first error of an answer."""
-    codes = [
-        answer.error_code,
-        *(one.error_code for topic in answer.topics for one in topic.partitions),
-    ]
-    return next(filter(None, codes), 0)
+    return at_coordinator(attempts, group, request, OFFSET_FETCH_VERSION)
 
 
 def offsets_in(topics: Iterable[Answer]) -> dict[Partition, int]:
@@ -157,18 +148,7 @@ def commit(
         for name, indexes in by_topic(offsets).items()
     ]
     request = OffsetCommitRequest(group, generation, member_id, topics=topics)
-    return at_coordinator(attempts, group, request, OFFSET_COMMIT_VERSION, commit_code)
-
-
-def commit_code(answer: OffsetCommitResponse) -> int:
-    """The first error of an answer."""
-    codes = (one.error_code for topic in answer.topics for one in topic.partitions)
-    return next(filter(None, codes), 0)
-
-
-def _code(answer: Answer) -> int:
-    code: int = 0 if answer is None else answer.groups[0].error_code
-    return code
+    return at_coordinator(attempts, group, request, OFFSET_COMMIT_VERSION)
 
 
 def _of_classic(group: DescribedGroup, coordinator: int) -> Group:

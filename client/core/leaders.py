@@ -15,6 +15,7 @@ from client.core.operation import (
     Attempts,
     ErrorAnswer,
     Steps,
+    error_of,
     metadata_request,
 )
 from client.core.retries import LEADER
@@ -86,7 +87,7 @@ class KnownLeaders:
         def code(count: int) -> int:
             return 0 if count else ErrorCode.LEADER_NOT_AVAILABLE
 
-        return attempts.settled(once, code, LEADER)
+        return attempts.settled(once, LEADER, code)
 
     def look(self, topic: str) -> Steps[None]:
         """Ask any broker about a topic."""
@@ -98,8 +99,8 @@ class KnownLeaders:
         place: Partition,
         request_of: Callable[[int], Request],
         version: int,
-        code_of: Callable[[Answer], int],
         retried: Collection[int] = LEADER,
+        code_of: Callable[[Answer], int] = error_of,
     ) -> Steps[Answer]:
         """The answer of a partition's leader to a request that is made with its epoch. Raises
         NoLeader, NoAnswer."""
@@ -119,7 +120,7 @@ class KnownLeaders:
         def code(answer: Answer) -> int:
             return ErrorCode.LEADER_NOT_AVAILABLE if answer is None else code_of(answer)
 
-        answer = yield from attempts.settled(once, code, retried)
+        answer = yield from attempts.settled(once, retried, code)
         if answer is None:
             raise NoLeader(place)
         return answer

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from client.core.retries import MAYBE_DONE
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import Request
+from protocol.message import Message
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 METADATA_VERSION = 11
@@ -64,6 +65,20 @@ def check(code: int, message: str | None = None) -> None:
         raise ErrorAnswer(code, message)
 
 
+def error_of(answer: Answer) -> int:
+    """The first error of an answer, whether it is of the whole or of a part; 0 where all is well,
+    or there is no answer."""
+    for name in () if answer is None else type(answer).__slots__:
+        value = getattr(answer, name)
+        if name == "error_code" and value:
+            return int(value)
+        for part in value if isinstance(value, list) else ():
+            code = error_of(part) if isinstance(part, Message) else 0
+            if code:
+                return code
+    return 0
+
+
 def never(_error: NoAnswer) -> bool:
     """Ask nobody again who did not answer."""
     return False
@@ -101,7 +116,10 @@ class Attempts:
         return self._now_s() >= self._end_s
 
     def settled(
-        self, once: Callable[[], Steps[M]], code_of: Callable[[M], int], retried: Collection[int]
+        self,
+        once: Callable[[], Steps[M]],
+        retried: Collection[int] = (),
+        code_of: Callable[[M], int] = error_of,
     ) -> Steps[M]:
         """The answer, asked for again as long as there is time and its error is one of `retried`.
 
@@ -121,12 +139,6 @@ class Attempts:
                 if self.is_over or (code not in retried and code not in self._also):
                     return answer
             yield self._pause_s()
-
-    def asked(
-        self, ask: Ask, code_of: Callable[[Answer], int], retried: Collection[int] = ()
-    ) -> Steps[Answer]:
-        """The same of one request. Raises NoAnswer."""
-        return self.settled(lambda: self.ask(ask), code_of, retried)
 
     def ask(self, ask: Ask) -> Steps[Answer]:
         """The answer to what the operation is about. Raises NoAnswer."""

@@ -112,12 +112,7 @@ def delete(cluster: Cluster, name: str) -> None:
     """Remove a group and all that it has committed. Raises Refused."""
     from protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
-    answer = cluster.at_coordinator(
-        name,
-        DeleteGroupsRequest([name]),
-        DeleteGroupsResponse,
-        lambda one: one.results[0].error_code,
-    )
+    answer = cluster.at_coordinator(name, DeleteGroupsRequest([name]), DeleteGroupsResponse)
     code = answer.results[0].error_code
     if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
         raise Refused(f"group {name}: {why(code, None, f'Delete on group {name}')}")

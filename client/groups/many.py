@@ -12,9 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from client.cluster import Cluster
 from client.core.groups import CONSUMER, offsets_in
 from client.core.leaders import Partition
+from client.core.operation import Answer
 from client.groups.groups import Listed
 from protocol.api_keys import ApiKey
-from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from protocol.frames.message_codec import answer_to
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -54,34 +57,23 @@ def member_counts(cluster: Cluster, groups: Mapping[int, Sequence[Listed]]) -> d
         full = [one for one in listed if one.state not in _EMPTY]
         new = [one.group for one in full if one.type.lower() == CONSUMER]
         if new and cluster.node(node_id).serves(ApiKey.CONSUMER_GROUP_DESCRIBE):
-            found |= _of_new_protocol(cluster, node_id, new)
-        found |= _of_classic(cluster, node_id, [one.group for one in full if _is_classic(one)])
+            found |= _counted(cluster, node_id, new, ConsumerGroupDescribeRequest)
+        classic = [one.group for one in full if _is_classic(one)]
+        found |= _counted(cluster, node_id, classic, DescribeGroupsRequest)
     return found
 
 
-def _of_new_protocol(cluster: Cluster, node_id: int, names: Sequence[str]) -> dict[str, int]:
-    from protocol.messages.consumer_group_describe import (
-        ConsumerGroupDescribeRequest,
-        ConsumerGroupDescribeResponse,
-    )
-
-    found = {}
+def _counted(
+    cluster: Cluster,
+    node_id: int,
+    names: Sequence[str],
+    request_of: type[ConsumerGroupDescribeRequest] | type[DescribeGroupsRequest],
+) -> dict[str, int]:
+    found: dict[str, int] = {}
     for some in _some(names):
-        request = ConsumerGroupDescribeRequest(some)
-        answer = cluster.call_at(node_id, request, ConsumerGroupDescribeResponse)
-        for one in answer.groups:
-            if not one.error_code:
-                found[one.group_id] = len(one.members)
-    return found
-
-
-def _of_classic(cluster: Cluster, node_id: int, names: Sequence[str]) -> dict[str, int]:
-    found = {}
-    for some in _some(names):
-        answer = cluster.call_at(node_id, DescribeGroupsRequest(some), DescribeGroupsResponse)
-        for one in answer.groups:
-            if not one.error_code:
-                found[one.group_id] = len(one.members)
+        request = request_of(some)
+        answer: Answer = cluster.call_at(node_id, request, answer_to(request))
+        found |= {one.group_id: len(one.members) for one in answer.groups if not one.error_code}
     return found
 
 

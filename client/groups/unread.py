@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from client.cluster import Cluster
-from client.core.fetching import NAMES_VERSION_MAX, fetch_request
+from client.core.fetching import NAMES_VERSION_MAX, fetch_request, visible_records
 from client.core.leaders import Partition
 from protocol.message import Message
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.metadata import MetadataResponseTopic
-from protocol.record_batch import CorruptBatch, iterate_batches
-from protocol.records import iterate_records
+from protocol.record_batch import CorruptBatch
 
 
 def written_at(
@@ -44,10 +43,9 @@ def _time_of(answer: Message, offset: int) -> int | None:
             if one.error_code or not isinstance(records, memoryview):
                 continue
             try:
-                for pos, header in iterate_batches(records, allow_partial_tail=True):
-                    for record in () if header.is_control else iterate_records(records, pos):
-                        if record.offset >= offset:
-                            return record.timestamp
+                found, _ = visible_records(records, None, offset)
             except (CorruptBatch, ValueError, IndexError):
                 return None
+            if found:
+                return found[0].timestamp
     return None

@@ -17,7 +17,7 @@ from client.core.fetching import bytes_of, fetch_request, visible_records
 from client.core.leaders import NOBODY, KnownLeaders, Partition
 from client.core.offsets import EARLIEST, LATEST, offsets_request
 from client.core.offsets import VERSION as LIST_OFFSETS_VERSION
-from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, NoAnswer, Steps
+from client.core.operation import Answer, Ask, Attempts, ErrorAnswer, NoAnswer, Steps, error_of
 from client.core.producing import NewRecord, Producer, batch_of, produce_request
 from client.core.retries import ANY
 from client.records.partitioning import partition_of
@@ -160,7 +160,7 @@ class UserClient(SimClient):
             place,
             lambda _: produce_request(place, batch, acks, PRODUCE_TIMEOUT_MS),
             PRODUCE_VERSION,
-            _not_written,
+            code_of=_not_written,
         )
         what = f"produce to {place[0]}-{place[1]}"
         answer = yield from self._done(attempts, steps, what, _not_written)
@@ -183,9 +183,8 @@ class UserClient(SimClient):
     def _init(self, end_ms: float) -> Waits:
         attempts = self._attempts(end_ms)
         ask = Ask(InitProducerIdRequest(None, 60_000), INIT_PRODUCER_ID_VERSION)
-        answer = yield from self._done(
-            attempts, attempts.asked(ask, _error_code), "a producer id", _error_code
-        )
+        steps = attempts.settled(lambda: attempts.ask(ask))
+        answer = yield from self._done(attempts, steps, "a producer id")
         self._producer = (answer.producer_id, answer.producer_epoch)
 
     def _batch(self, place: Partition, records: Sequence[Mapping[str, Json]]) -> bytes:
@@ -227,14 +226,16 @@ class UserClient(SimClient):
             )
 
         def code_of(answer: Answer) -> int:
-            code: int = answer.responses[0].partitions[0].error_code
+            code = error_of(answer)
             if code == ErrorCode.OFFSET_OUT_OF_RANGE and self.world.now_ms < doubts_until_ms:
                 return ErrorCode.NOT_LEADER_OR_FOLLOWER
             return code
 
         position = offset
         while True:
-            steps = self._leaders.at_leader(attempts, place, request_of, FETCH_VERSION, code_of)
+            steps = self._leaders.at_leader(
+                attempts, place, request_of, FETCH_VERSION, code_of=code_of
+            )
             answer = yield from self._done(attempts, steps, what, code_of)
             data = answer.responses[0].partitions[0]
             records, position = visible_records(
@@ -256,13 +257,8 @@ class UserClient(SimClient):
         def request_of(epoch: int) -> ListOffsetsRequest:
             return offsets_request({place: OFFSETS[which]}, epoch=epoch)
 
-        def code_of(answer: Answer) -> int:
-            code: int = answer.topics[0].partitions[0].error_code
-            return code
-
-        steps = self._leaders.at_leader(attempts, place, request_of, LIST_OFFSETS_VERSION, code_of)
-        what = f"offsets of {topic}-{partition}"
-        answer = yield from self._done(attempts, steps, what, code_of)
+        steps = self._leaders.at_leader(attempts, place, request_of, LIST_OFFSETS_VERSION)
+        answer = yield from self._done(attempts, steps, f"offsets of {topic}-{partition}")
         return answer.topics[0].partitions[0].offset
 
     # --- offsets of groups -----------------------------------------------------------------------
@@ -279,14 +275,14 @@ class UserClient(SimClient):
         attempts = self._attempts(self.world.now_ms + timeout_ms)
         places = {(topic, partition): offset for topic, partition, offset in offsets}
         steps = groups.commit(attempts, group, places, generation, member_id)
-        yield from self._done(attempts, steps, f"group {group}", groups.commit_code)
+        yield from self._done(attempts, steps, f"group {group}")
         return None
 
     def committed(self, group: str, topic: str, partition: int, timeout_ms: float) -> Waits:
         """The committed offset; None where there is none."""
         attempts, place = self._attempts(self.world.now_ms + timeout_ms), (topic, partition)
         steps = groups.committed(attempts, group, [place], stable=True)
-        answer = yield from self._done(attempts, steps, f"group {group}", groups.committed_code)
+        answer = yield from self._done(attempts, steps, f"group {group}")
         return groups.offsets_in(answer.topics).get(place)
 
     # --- topics, and anything else ---------------------------------------------------------------
@@ -309,7 +305,7 @@ class UserClient(SimClient):
 
         def code_of(answer: Answer) -> int:
             nonlocal words
-            code: int = answer.topics[0].error_code
+            code = error_of(answer)
             words = answer.topics[0].error_message or ""
             if code == ErrorCode.TOPIC_ALREADY_EXISTS and not existed:
                 return ErrorCode.NONE
@@ -320,7 +316,8 @@ class UserClient(SimClient):
         attempts = self._attempts(end_ms)
         ask = Ask(CreateTopicsRequest([wanted], int(REQUEST_TIMEOUT_MS)), CREATE_TOPICS_VERSION)
         try:
-            yield from self._done(attempts, attempts.asked(ask, code_of), f"topic {topic}", code_of)
+            steps = attempts.settled(lambda: attempts.ask(ask), code_of=code_of)
+            yield from self._done(attempts, steps, f"topic {topic}", code_of)
         except NotDone as error:
             text = f"{error} ({words})" if words else str(error)
             raise NotDone(error.error, text, unsure=error.unsure) from None
@@ -386,7 +383,7 @@ class UserClient(SimClient):
         attempts: Attempts,
         steps: Steps[Answer],
         what: str,
-        code_of: Callable[[Answer], int],
+        code_of: Callable[[Answer], int] = error_of,
     ) -> Waits:
         """The answer of an operation that went well. Raises NotDone."""
         try:
@@ -442,14 +439,9 @@ def _address(broker: int) -> str:
     return f"broker-{broker}"
 
 
-def _error_code(answer: Answer) -> int:
-    code: int = answer.error_code
-    return code
-
-
 def _not_written(answer: Answer) -> int:
     """Why a batch is not there; a batch that was there before is."""
-    code: int = answer.responses[0].partition_responses[0].error_code
+    code = error_of(answer)
     return ErrorCode.NONE if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER else code
 
 

@@ -13,7 +13,7 @@ from client.core.coordinators import at_coordinator, coordinator
 from client.core.groups import DEAD, Group, committed, described, offsets_in
 from client.core.leaders import Partition, by_topic
 from client.core.offsets import EARLIEST, LATEST, READ_COMMITTED
-from client.core.operation import Answer, ErrorAnswer
+from client.core.operation import ErrorAnswer
 from ottla.testing.frames import Json
 from protocol.errors import ErrorCode
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
@@ -106,7 +106,7 @@ async def delete(world: World, groups: Sequence[str], timeout_s: float = TIMEOUT
         while True:
             await _remove_members(world, group, deadline_s)
             request, attempts = DeleteGroupsRequest([group]), world.attempts(deadline_s)
-            steps = at_coordinator(attempts, group, request, DELETE_GROUPS_VERSION, _code)
+            steps = at_coordinator(attempts, group, request, DELETE_GROUPS_VERSION)
             (one,) = (await world.run(steps)).results
             if one.error_code in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
                 break
@@ -244,8 +244,3 @@ def _no_subscription() -> bytes:
     out += (0).to_bytes(2)
     ConsumerProtocolSubscription([]).write(out, 0)
     return bytes(out)
-
-
-def _code(answer: Answer) -> int:
-    code: int = answer.results[0].error_code
-    return code

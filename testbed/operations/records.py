@@ -13,7 +13,6 @@ from client.core.fetching import VERSION as FETCH_VERSION
 from client.core.fetching import bytes_of, fetch_request, visible_records
 from client.core.leaders import KnownLeaders, Partition, by_leader, by_topic
 from client.core.offsets import EARLIEST, LATEST
-from client.core.operation import Answer
 from client.core.producing import ACKS_OF_ALL, NewRecord, batch_of, in_batches, produce_request
 from client.core.retries import LEADER, NOT_WRITTEN
 from client.records.partitioning import Partitioner
@@ -290,7 +289,7 @@ async def _produce(
 
     answer = await world.run(
         KnownLeaders().at_leader(
-            world.attempts(deadline_s), place, request_of, PRODUCE_VERSION, _code, NOT_WRITTEN
+            world.attempts(deadline_s), place, request_of, PRODUCE_VERSION, NOT_WRITTEN
         )
     )
     (one,) = answer.responses[0].partition_responses
@@ -298,8 +297,3 @@ async def _produce(
         return None
     check(one.error_code, f"this was not written to {place[0]}-{place[1]}", one.error_message)
     return one.base_offset, one.log_append_time_ms
-
-
-def _code(answer: Answer) -> int:
-    code: int = answer.responses[0].partition_responses[0].error_code
-    return code

@@ -130,9 +130,7 @@ async def _fence(world: World, name: str, deadline_s: float) -> None:
     """A new epoch for a transactional id: told when its last transaction has ended."""
     request = InitProducerIdRequest(name, _TRANSACTION_MS)
     attempts = world.attempts(deadline_s, 0.1 * POLL_S, also=(ErrorCode.CONCURRENT_TRANSACTIONS,))
-    steps = at_coordinator(
-        attempts, name, request, INIT_PRODUCER_ID_VERSION, lambda one: one.error_code, TRANSACTION
-    )
+    steps = at_coordinator(attempts, name, request, INIT_PRODUCER_ID_VERSION, TRANSACTION)
     answer = await world.run(steps)
     check(answer.error_code, f"the transaction of {name} does not end")
 

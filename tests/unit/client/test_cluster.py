@@ -170,7 +170,7 @@ def test_a_coordinator_that_moves_is_found_anew(monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.setattr(module.time, "sleep", lambda _: None)
     request = ListGroupsRequest()
-    cluster.at_coordinator("g", request, ListGroupsResponse, lambda found: found.error_code)
+    cluster.at_coordinator("g", request, ListGroupsResponse)
     assert len(cluster.asked_for("FindCoordinatorRequest")) == 3 and codes == []
 
 

@@ -17,7 +17,7 @@ FIND, BEAT = "FindCoordinatorRequest", "HeartbeatRequest"
 
 
 def asked(driver: Driver, attempts: Attempts) -> Any:
-    steps = at_coordinator(attempts, "g", HeartbeatRequest("g"), 4, lambda one: one.error_code)
+    steps = at_coordinator(attempts, "g", HeartbeatRequest("g"), 4)
     return driver.run(steps)
 
 

@@ -51,11 +51,7 @@ def test_an_older_leader_is_not_believed_unless_it_is_another_topic() -> None:
 
 
 def asked(driver: Driver, leaders: KnownLeaders) -> Any:
-    return driver.run(
-        leaders.at_leader(
-            driver.attempts(), T, lambda _: ListGroupsRequest(), 4, lambda one: one.error_code
-        )
-    )
+    return driver.run(leaders.at_leader(driver.attempts(), T, lambda _: ListGroupsRequest(), 4))
 
 
 def test_a_leader_that_moves_is_found_anew() -> None:
