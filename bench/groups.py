@@ -17,6 +17,7 @@ from typing import Any
 from bench.peers import Peer
 from bench.scenario import SMALLER, Figure, Run, Scenario
 from bench.wire import Wire, create_topic
+from client.core.retries import COORDINATOR
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.frames.message_codec import decode_response, encode_request
@@ -54,11 +55,6 @@ _VERSIONS = {
     ApiKey.SYNC_GROUP: SYNC_VERSION,
     ApiKey.HEARTBEAT: HEARTBEAT_VERSION,
 }
-_AGAIN = (
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
 
 
 def assignment(number: int, share: int = 1) -> bytes:
@@ -118,7 +114,7 @@ class Member:
         if error is ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
             self.join()
-        elif error in _AGAIN:
+        elif error in COORDINATOR:
             time.sleep(0.01)
             self.join()
         elif error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION):
@@ -217,7 +213,7 @@ def find_coordinator(port: int) -> None:
         error = ErrorCode(answer.coordinators[0].error_code)
         if error is ErrorCode.NONE:
             break
-        if error not in _AGAIN or time.monotonic() > deadline:
+        if error not in COORDINATOR or time.monotonic() > deadline:
             raise RuntimeError(f"there is no group coordinator: {error.name}")
         time.sleep(0.05)
     wire.close()

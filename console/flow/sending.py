@@ -14,24 +14,17 @@ from typing import NamedTuple
 
 from broker.requests.tracer import CLIENT_PREFIX
 from client.cluster import Cluster
-from client.core.producing import Producer
+from client.core import fetching, producing
+from client.core.fetching import fetch_request
+from client.core.offsets import LATEST, offsets_request
+from client.core.producing import Producer, produce_request
 from client.records.encoding import build_batch, records_of
 from client.refusals import Refused, why
 from console.endpoints import BadAsk
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
-from protocol.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
+from protocol.messages.fetch import FetchResponse
+from protocol.messages.list_offsets import ListOffsetsResponse
+from protocol.messages.produce import ProduceResponse
 
 PRODUCER_ID = f"{CLIENT_PREFIX}console-producer"
 CONSUMER_ID = f"{CLIENT_PREFIX}console-consumer"
@@ -40,13 +33,11 @@ WAIT_MS = 5_000
 PARKED_S = 0.05
 """Between its Fetch and the record: by then it waits in the purgatory."""
 TIMEOUT_MS = 5_000
+FETCH_BYTES = 1 << 20
 VALUE_MAX_BYTES = 512 * 1024
 KEY = b"ottla-trace"
 """A compacted topic takes no record without one, and keeps the last of these alone."""
-_BY_NAME = {"produce": 12, "fetch": 12}
-"""The last versions that name topics."""
 _ACKS = {"0": 0, "1": 1, "all": -1}
-_LATEST = -1
 
 
 class Asked(NamedTuple):
@@ -92,7 +83,10 @@ def send(connect: Callable[[str], Cluster], what: Asked, now_ms: int) -> SentRec
         _leader(consumer, what)
         offset = _end(consumer, leader, what)
         reader = consumer.node(leader)
-        reader.send(_fetch(what, offset), _BY_NAME["fetch"])
+        request = fetch_request(
+            {(what.topic, what.partition): offset}, WAIT_MS, FETCH_BYTES, FETCH_BYTES
+        )
+        reader.send(request, fetching.NAMES_VERSION_MAX)
         time.sleep(PARKED_S)
         _produce(producer, leader, what, now_ms)
         answer = reader.receive(FetchResponse)
@@ -111,8 +105,7 @@ def _leader(cluster: Cluster, what: Asked) -> int:
 
 
 def _end(cluster: Cluster, leader: int, what: Asked) -> int:
-    wanted = ListOffsetsPartition(what.partition, timestamp=_LATEST)
-    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(what.topic, [wanted])])
+    request = offsets_request({(what.topic, what.partition): LATEST})
     answer = cluster.call_at(leader, request, ListOffsetsResponse)
     (found,) = answer.topics[0].partitions
     if found.error_code:
@@ -120,24 +113,11 @@ def _end(cluster: Cluster, leader: int, what: Asked) -> int:
     return found.offset
 
 
-def _fetch(what: Asked, offset: int) -> FetchRequest:
-    wanted = FetchPartition(what.partition, fetch_offset=offset, partition_max_bytes=1 << 20)
-    return FetchRequest(
-        max_wait_ms=WAIT_MS,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        session_epoch=-1,
-        topics=[FetchTopic(what.topic, partitions=[wanted])],
-    )
-
-
 def _produce(cluster: Cluster, leader: int, what: Asked, now_ms: int) -> None:
-    batch = build_batch(records_of([what.value], [KEY]), 1, now_ms, 0, Producer(-1, -1, -1))
-    data = PartitionProduceData(what.partition, memoryview(batch))
-    request = ProduceRequest(
-        None, what.acks, TIMEOUT_MS, [TopicProduceData(what.topic, partition_data=[data])]
-    )
-    cluster.node(leader).send(request, _BY_NAME["produce"])
+    batch = build_batch(records_of([what.value], [KEY]), 1, now_ms, 0, Producer())
+    place = (what.topic, what.partition)
+    request = produce_request(place, memoryview(batch), what.acks, TIMEOUT_MS)
+    cluster.node(leader).send(request, producing.NAMES_VERSION_MAX)
     if what.acks == 0:
         return
     answer = cluster.node(leader).receive(ProduceResponse)
