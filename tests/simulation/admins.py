@@ -39,8 +39,9 @@ from protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
+from tests.simulation.sim_actor import SimActor
 
 TOPIC = 2
 LATEST = -1
@@ -56,7 +57,7 @@ class Deleting:
     offset: int
 
 
-class SimAdmin(SimClient):
+class SimAdmin(SimActor):
     """See the module. `steady` topics live as long as the simulation, `churning` ones do not."""
 
     def __init__(

@@ -19,9 +19,10 @@ from protocol.messages.list_offsets import (
 )
 from protocol.primitives import ZERO_UUID
 from simulation.machines.cluster_view import ClusterView
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.simulation.fetched_batches import bounds_of
+from tests.simulation.sim_actor import SimActor
 
 SESSIONS_FROM = 7
 LEADER_EPOCHS_FROM = 9
@@ -69,7 +70,7 @@ class Session:
         self.holds.clear()
 
 
-class SimConsumer(SimClient):
+class SimConsumer(SimActor):
     """See the module."""
 
     def __init__(

@@ -14,12 +14,13 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.primitives import ZERO_UUID
-from simulation.sim_client import Topic, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.simulation.consumers import EARLIEST, TOPIC_IDS_FROM
 from tests.simulation.data_invariants import Place, ReadPartition
 from tests.simulation.fetched_batches import bounds_of, committed_of, records_of
 from tests.simulation.group_members import ELSEWHERE, GroupMember
+from tests.simulation.sim_actor import Topic
 from tests.simulation.transactions import GroupKey
 
 LATEST = -1

@@ -33,8 +33,9 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.primitives import MessageBuffer
-from simulation.sim_client import SimClient, Topic, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
+from tests.simulation.sim_actor import SimActor, Topic
 
 SESSION_MS = 6_000
 REBALANCE_MS = 8_000
@@ -93,7 +94,7 @@ def assignment_of(data: bytes) -> list[Key]:
     return [(one.topic, p) for one in message.assigned_partitions for p in one.partitions]
 
 
-class GroupMember(SimClient):
+class GroupMember(SimActor):
     """See the module. `instance_id` makes it a static member."""
 
     def __init__(

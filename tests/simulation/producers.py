@@ -17,10 +17,11 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records import Record
 from simulation.machines.cluster_view import ClusterView
 from simulation.network.sim_network import Exchange
-from simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Topic, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.batches import build_batch
 from tests.retriable import RETRIABLE
+from tests.simulation.sim_actor import REQUEST_TIMEOUT_MS, SimActor, Topic
 from tests.simulation.transactions import Txn
 
 IDEMPOTENT = "idempotent"
@@ -66,7 +67,7 @@ class Sending:
     results: list[tuple[ErrorCode, int]] = field(default_factory=list)
 
 
-class SimProducer(SimClient):
+class SimProducer(SimActor):
     """See the module; `acks` and `idempotent` are the client's configs."""
 
     def __init__(

@@ -19,16 +19,17 @@ from simulation.machines.cluster_view import TRANSACTIONS_TOPIC
 from simulation.machines.layout import Layout
 from simulation.machines.sim_broker import SimBroker
 from simulation.network.sim_network import Exchange, Weather
-from simulation.sim_client import REQUEST_TIMEOUT_MS, SimClient, Task, Topic, Waits
+from simulation.sim_client import Task, Waits
 from simulation.sim_trace import Outcome
 from tests.simulation.cast import GROUPS
 from tests.simulation.group_members import GroupMember
 from tests.simulation.plans import Plan
 from tests.simulation.producers import Batch, Sending, SimProducer
+from tests.simulation.sim_actor import REQUEST_TIMEOUT_MS, SimActor, Topic
 from tests.simulation.simulation import Simulation
 
 
-class ScriptedClient(SimClient):
+class ScriptedClient(SimActor):
     """Does nothing by itself."""
 
     def life(self) -> Waits:

@@ -11,9 +11,10 @@ import random
 
 import pytest
 
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from tests.simulation.final_reader import FinalReader
 from tests.simulation.plans import brokers_of
+from tests.simulation.sim_actor import SimActor
 from tests.simulation.simulation import Simulation
 
 SEEDS = (0, 1, 2, 3, 8)
@@ -25,14 +26,14 @@ def test_clients_whose_metadata_loses_topics_go_on(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(seed)
-    learn = SimClient.learn
+    learn = SimActor.learn
 
-    def learn_less(client: SimClient, names: list[str] | None) -> Waits:
+    def learn_less(client: SimActor, names: list[str] | None) -> Waits:
         yield from learn(client, names)
         for topic in client.topics.everything():
             if chance.random() < 0.2 and not (client.calm or isinstance(client, FinalReader)):
                 client.topics.forget(topic.name)
 
-    monkeypatch.setattr(SimClient, "learn", learn_less)
+    monkeypatch.setattr(SimActor, "learn", learn_less)
     outcome = Simulation(seed, brokers=brokers_of(seed)).run()
     assert outcome.acknowledged > 5, "too little happened to prove anything"

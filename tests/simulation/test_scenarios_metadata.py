@@ -30,8 +30,9 @@ from protocol.messages.incremental_alter_configs import (
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from simulation.machines.layout import Layout
 from simulation.network.sim_network import Exchange
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from tests.simulation.scenario import Scenario
+from tests.simulation.sim_actor import SimActor
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +65,7 @@ class Told:
         return only
 
 
-class Churner(SimClient):
+class Churner(SimActor):
     """Creates, grows, alters and deletes topics of its own; leaves alone what it is not sure of."""
 
     def __init__(self, name: str, *where: object) -> None:
@@ -225,7 +226,7 @@ def _state(image: MetadataImage, name: str) -> State:
     return len(topic.partitions), str(first)
 
 
-class IdCollector(SimClient):
+class IdCollector(SimActor):
     """Asks for producer ids without a pause."""
 
     def __init__(self, name: str, *where: object) -> None:
@@ -239,7 +240,7 @@ class IdCollector(SimClient):
                 self.found.append(response.producer_id)
 
 
-class Recreator(SimClient):
+class Recreator(SimActor):
     """Creates one topic over and over, and notes its ids."""
 
     def __init__(self, name: str, *where: object) -> None:

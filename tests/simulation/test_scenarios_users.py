@@ -28,8 +28,9 @@ from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from protocol.messages.describe_acls import DescribeAclsRequest
 from protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from simulation.machines.layout import Layout
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from tests.simulation.scenario import Scenario
+from tests.simulation.sim_actor import SimActor
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +44,7 @@ PROPERTIES = {
 }
 
 
-class UserAdmin(SimClient):
+class UserAdmin(SimActor):
     """Sets and deletes one user of its own; knows what the user may have."""
 
     def __init__(self, name: str, *where: object) -> None:
@@ -90,7 +91,7 @@ class UserAdmin(SimClient):
         return found in self.asked[self.done_until :]
 
 
-class AclAdmin(SimClient):
+class AclAdmin(SimActor):
     """Makes ACLs about a topic of its own, each another one, and removes them all; knows which
     there may be."""
 

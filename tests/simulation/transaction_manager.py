@@ -22,10 +22,11 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records import Record
-from simulation.sim_client import REFUSALS, SimClient, Topic, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.batches import build_batch
 from tests.simulation.producers import RETRIED, SETTLED, Batch, Sending
+from tests.simulation.sim_actor import REFUSALS, SimActor, Topic
 from tests.simulation.transactions import Ending, Fencing, Txn
 
 TRANSACTION = 1
@@ -57,7 +58,7 @@ class TransactionManager:
     """See the module. Its methods are parts of the client's life."""
 
     def __init__(
-        self, client: SimClient, transactional_id: str, protocol: int, timeout_ms: int
+        self, client: SimActor, transactional_id: str, protocol: int, timeout_ms: int
     ) -> None:
         self.client = client
         self.transactional_id = transactional_id

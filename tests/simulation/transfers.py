@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
+from tests.simulation.sim_actor import SimActor
 from tests.simulation.transaction_manager import TransactionManager
 from tests.simulation.transactions import Txn
 
 TIMEOUTS_MS = (2_500, 4_000, 6_000)
 
 
-class Transferrer(SimClient):
+class Transferrer(SimActor):
     """See the module. `protocol` is 1 or 2: that of transactions."""
 
     def __init__(

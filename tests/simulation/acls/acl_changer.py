@@ -15,7 +15,7 @@ from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.errors import ErrorCode
 from protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.simulation.acls.principals import (
     BANKER,
@@ -27,6 +27,7 @@ from tests.simulation.acls.principals import (
     STRANGER,
     WRITER,
 )
+from tests.simulation.sim_actor import SimActor
 
 ALL, ANY, MATCH = 2, 1, 2
 LITERAL, PREFIXED = 3, 4
@@ -95,7 +96,7 @@ LATE_MS = 8_000.0
 """How long a request that was given up may be on its way yet."""
 
 
-class AclChanger(SimClient):
+class AclChanger(SimActor):
     """See the module."""
 
     def __init__(self, name: str, *where: Any, think_ms: float) -> None:

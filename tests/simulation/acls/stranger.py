@@ -24,8 +24,9 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from tests.simulation.acls.acl_changer import ALLOW, ANY, LITERAL, NAMES
+from tests.simulation.sim_actor import SimActor
 
 NOWHERE = "nowhere"
 """What its ACLs are about."""
@@ -35,7 +36,7 @@ READ = 3
 NO_REPLICA = -1
 
 
-class Stranger(SimClient):
+class Stranger(SimActor):
     """See the module."""
 
     def __init__(self, name: str, *where: Any, groups: list[str]) -> None:

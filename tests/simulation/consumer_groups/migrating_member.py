@@ -24,7 +24,7 @@ from protocol.messages.consumer_protocol import (
 )
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from simulation.sim_client import Topic, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
 from tests.simulation.consumer_groups.consumer_member import JOIN_EPOCH, ConsumerMember
 from tests.simulation.group_members import (
@@ -38,6 +38,7 @@ from tests.simulation.group_members import (
     assignment_of,
     encoded,
 )
+from tests.simulation.sim_actor import Topic
 
 COMMON, EAGER_ONLY = "sim-cooperative", "range"
 """Protocol names: all classic members know the first."""

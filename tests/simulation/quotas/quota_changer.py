@@ -20,8 +20,9 @@ from protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequestEntryData,
     OpData,
 )
-from simulation.sim_client import SimClient, Waits
+from simulation.sim_client import Waits
 from simulation.sim_trace import Violation
+from tests.simulation.sim_actor import SimActor
 
 PRODUCE, FETCH, REQUEST, MUTATION = (
     "producer_byte_rate",
@@ -53,7 +54,7 @@ IN_VAIN = (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER
 Ops = list[tuple[str, float | None]]
 
 
-class QuotaChanger(SimClient):
+class QuotaChanger(SimActor):
     """See the module."""
 
     def __init__(self, name: str, *where: Any, think_ms: float) -> None:
