@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from ground.ports import ChannelFailure
+from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from testbed.operations.over_network import OverNetwork
-from testbed.operations.port import NoAnswer
+from testbed.operations.port import NoAnswer, NotServed
 
 Respond = Callable[[Any], Any]
 
@@ -24,6 +26,7 @@ class Net:
         self.answers = answers
         self.made: list[tuple[str, int]] = []
         self.sent: list[tuple[str, str]] = []
+        self.versions: list[int | None] = []
         self.closed = 0
 
     def channel(self, host: str, port: int, client_id: str) -> Any:
@@ -38,6 +41,7 @@ class NetChannel:
 
     def send(self, request: Any, done: Any, timeout_ms: float, version: int | None = None) -> None:
         self.net.sent.append((self.host, type(request).__name__))
+        self.net.versions.append(version)
         answer = self.net.answers[self.host](request)
         done(None, answer) if isinstance(answer, ChannelFailure) else done(answer, None)
 
@@ -93,3 +97,14 @@ async def test_a_connection_that_was_lost_is_made_again_for_a_look() -> None:
     ask = OverNetwork(net, [("boot", 9)])
     for _ in range(2):
         assert await ask(None, MetadataRequest([], False), 9) == MetadataResponse()
+
+
+async def test_an_api_that_not_every_broker_has_is_looked_for_before_it_is_asked() -> None:
+    served = ApiVersionsResponse(api_keys=[ApiVersion(69, 0, 0)])
+    net = Net(boot=lambda one: served if isinstance(one, ApiVersionsRequest) else "yes")
+    ask = OverNetwork(net, [("boot", 9)])
+    assert await ask(None, ConsumerGroupDescribeRequest(["g"]), 1) == "yes"
+    assert net.versions[-1] == 0, "the newest that it has"
+    served.api_keys.clear()
+    with pytest.raises(NotServed, match="does not serve ConsumerGroupDescribeRequest"):
+        await ask(None, ConsumerGroupDescribeRequest(["g"]), 1)
