@@ -1,6 +1,8 @@
 """`python -m bench.starts`: how long Ottla takes to start on a folder that has something in it.
 
-`clean-start` stops a broker with many partitions in order and starts it again. `recovery` kills one
+`clean-start` stops a broker with many partitions in order and starts it again. `clean-stop` counts
+from SIGTERM until the process has ended, with one unflushed record in each partition, and then the
+start behind it: `--scenarios clean-stop --partitions 10000`. `recovery` kills one
 whose log was never written down as flushed, so that the next start scans all of it. Both count from
 the command until the broker accepts connections. Recovery is told in seconds per GB of segments.
 """
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from bench.scenario import SMALLER, Figure
 from ottla.testing.broker_process import BrokerProcess
@@ -24,6 +26,7 @@ from ottla.testing.broker_process import BrokerProcess
 START_TIMEOUT_S = 600
 VALUE = bytes(range(256)) * 4
 DAY_MS = "86400000"
+CREATED_AT_ONCE = 5000  # a request that makes more than 10,000 records is refused
 
 
 def clean_start(partitions: int, _gigabytes: float) -> list[Figure]:
@@ -35,6 +38,22 @@ def clean_start(partitions: int, _gigabytes: float) -> list[Figure]:
         broker.stop()
         seconds = timed(broker)
     return [Figure(f"clean start, {partitions} partitions", "s", seconds, SMALLER)]
+
+
+def clean_stop(partitions: int, _gigabytes: float) -> list[Figure]:
+    """A clean stop where each partition has one record that was never flushed; the start after."""
+    properties = {"log.flush.offset.checkpoint.interval.ms": DAY_MS}
+    with BrokerProcess(properties, start_timeout_s=START_TIMEOUT_S) as broker:
+        create(broker, "many", partitions)
+        fill(broker, "many", partitions, partitions, b"a value")
+        began = time.monotonic()
+        broker.stop(timeout_s=START_TIMEOUT_S)
+        stopped = time.monotonic() - began
+        started = timed(broker)
+    return [
+        Figure(f"clean stop, {partitions} written partitions", "s", stopped, SMALLER),
+        Figure(f"start after it, {partitions} partitions", "s", started, SMALLER),
+    ]
 
 
 def recovery(_partitions: int, gigabytes: float) -> list[Figure]:
@@ -57,14 +76,20 @@ def recovery(_partitions: int, gigabytes: float) -> list[Figure]:
 
 SCENARIOS: dict[str, Callable[[int, float], list[Figure]]] = {
     "clean-start": clean_start,
+    "clean-stop": clean_stop,
     "recovery": recovery,
 }
 
 
 def create(broker: BrokerProcess, topic: str, partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+    first = min(partitions, CREATED_AT_ONCE)
+    for future in admin.create_topics([NewTopic(topic, first, 1)]).values():
         future.result(120)
+    for total in range(first + CREATED_AT_ONCE, partitions + CREATED_AT_ONCE, CREATED_AT_ONCE):
+        more = NewPartitions(topic, min(total, partitions))
+        for future in admin.create_partitions([more]).values():
+            future.result(120)
 
 
 def fill(broker: BrokerProcess, topic: str, partitions: int, count: int, value: bytes) -> None:

@@ -79,6 +79,13 @@ class Lock(Protocol):
     def release(self) -> None:
         """Let another process have it."""
 
+    def sync_volume(self) -> bool:
+        """Return once everything on the directory's volume is on stable storage.
+
+        False where the system cannot say so. Raises `OSError` for any write on the volume that
+        failed since the lock was taken, also one of another process.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -269,6 +276,17 @@ class LocalLock:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def sync_volume(self) -> bool:
+        call = platform_calls.sync_volume()
+        if call is None:
+            return False
+        error = call(self._fd)
+        if error in _REFUSED:
+            return False
+        if error:
+            raise OSError(error, os.strerror(error))
+        return True
 
     def __del__(self) -> None:
         self.release()

@@ -34,6 +34,10 @@ class _Inode:
     unsynced: list[tuple[int, bytes] | int] = field(default_factory=list)
     modified_ms: int = 0
 
+    def sync(self) -> None:
+        self.synced = bytes(self.data)
+        self.unsynced.clear()
+
 
 @dataclass
 class _Folder:
@@ -46,6 +50,10 @@ class _Folder:
     def change(self, changes: dict[str, _Inode | _Folder | None]) -> None:
         self.unsynced.append(changes)
         _apply(self.names, changes)
+
+    def sync(self) -> None:
+        self.synced = dict(self.names)
+        self.unsynced.clear()
 
 
 def _apply(names: dict[str, _Inode | _Folder], changes: dict[str, _Inode | _Folder | None]) -> None:
@@ -112,8 +120,7 @@ class MemoryFile:
 
     def sync(self) -> None:
         self._check("sync")
-        self._inode.synced = bytes(self._inode.data)
-        self._inode.unsynced.clear()
+        self._inode.sync()
 
     def write_back(self, offset: int, size: int) -> None:
         self._check("write_back", changes=False)
@@ -136,12 +143,16 @@ class MemoryFile:
 class MemoryLock:
     """A lock that dies with its process."""
 
-    def __init__(self, locks: dict[str, int], path: str) -> None:
+    def __init__(self, filesystem: MemoryFilesystem, locks: dict[str, int], path: str) -> None:
+        self._filesystem = filesystem
         self._locks = locks
         self._path = path
 
     def release(self) -> None:
         self._locks.pop(self._path, None)
+
+    def sync_volume(self) -> bool:
+        return self._filesystem.sync_volume(self._path)
 
 
 class MemoryFilesystem:
@@ -153,6 +164,8 @@ class MemoryFilesystem:
         self.capacity_bytes: int | None = None
         self.changes = 0
         self.die_at: int | None = None
+        self.can_sync_volumes = True
+        """Whether the system has a call for it."""
         self.torn = 0.0
         """How much of an append is written by the process that dies in it, from 0 to 1."""
         self.calls: list[tuple[str, str]] = []
@@ -358,16 +371,25 @@ class MemoryFilesystem:
 
     def sync_dir(self, path: str) -> None:
         self.check("sync_dir", path)
-        folder = self._folder(path)
-        folder.synced = dict(folder.names)
-        folder.unsynced.clear()
+        self._folder(path).sync()
+
+    def sync_volume(self, path: str) -> bool:
+        """Make everything in this file system durable; `path` is that of a lock, for `inject`."""
+        if not self.can_sync_volumes:
+            return False
+        self.check("sync_volume", path)
+        for inode in _files(self._root):
+            inode.sync()
+        for folder in _folders(self._root):
+            folder.sync()
+        return True
 
     def lock(self, path: str) -> MemoryLock | None:
         if path in self._locks:
             return None
         self.open(path, create=True)
         self._locks[path] = self.life
-        return MemoryLock(self._locks, path)
+        return MemoryLock(self, self._locks, path)
 
     def usage(self, path: str) -> Usage:
         self.check("usage", path, changes=False)
@@ -411,6 +433,11 @@ def _files(folder: _Folder) -> list[_Inode]:
         for inode in _files(node) if isinstance(node, _Folder) else [node]:
             found[id(inode)] = inode
     return list(found.values())
+
+
+def _folders(folder: _Folder) -> list[_Folder]:
+    below = [node for node in folder.names.values() if isinstance(node, _Folder)]
+    return [folder, *(inner for node in below for inner in _folders(node))]
 
 
 def _paths(folder: _Folder, path: str) -> list[tuple[str, bytes]]:

@@ -10,6 +10,7 @@ place elsewhere. Who asks gets the same everywhere; some of it is slower where t
 | `posix_fadvise` | Linux | no file is asked for ahead |
 | `memfd_create` | Linux | a file of the owner alone, which goes at once |
 | `sync_file_range`, `fallocate` | Linux | None |
+| `syncfs` | Linux 5.17 | None |
 
 On macOS `fsync` leaves the bytes in the drive's own memory, and so does Python's `os.fsync`, which
 makes that call and no other (up to 3.14). `F_FULLFSYNC` has the drive write them, as Java's
@@ -23,6 +24,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -132,6 +134,25 @@ def fallocate() -> Callable[[int, int], int] | None:
     if function is None:
         return None
     return lambda fd, size: function(fd, _KEEP_SIZE, 0, size)
+
+
+@cache
+def sync_volume() -> Callable[[int], int] | None:
+    """`(fd)`: return once all that was written on the volume of this descriptor is on stable
+    storage; 0 or an errno, which tells of every failed write on the volume since the descriptor
+    was opened. None as above, and on a Linux before 5.17: its `syncfs` says nothing of a journal
+    that could not be written."""
+    if not _is_linux_from(5, 17):
+        return None
+    return _function("syncfs")
+
+
+def _is_linux_from(*wanted: int) -> bool:
+    system, _node, release, *_rest = os.uname()
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    return (
+        system == "Linux" and numbers is not None and (int(numbers[1]), int(numbers[2])) >= wanted
+    )
 
 
 def _function(name: str, *arguments: str) -> Callable[..., int] | None:

@@ -460,12 +460,12 @@ class LogManager:
     def begin_close(self, done: Callable[[], None]) -> None:
         """Make what `close` will write durable, several logs at a time; then `done`."""
         self.upkeep.stop()
-        logs = [
-            (*log_dir.logs.values(), *self.future_logs.logs_in(log_dir.path))
+        directories = [
+            (log_dir.lock, (*log_dir.logs.values(), *self.future_logs.logs_in(log_dir.path)))
             for log_dir in (self._online() if self._loaded else ())
         ]
         at_once = self._settings.num_recovery_threads_per_data_dir
-        LogsClosing(logs, at_once, done).begin()
+        LogsClosing(self.sliced, self.blocking, directories, at_once, done).begin()
 
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> bool:
         """Close every log, write the checkpoints, leave the marker where all of it went well.

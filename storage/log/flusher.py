@@ -21,6 +21,8 @@ from storage.log.refusal import LONG_MAX
 
 Flushed = Callable[[Exception | None], None]
 """Told that a flush has ended, and its error."""
+Submit = Callable[[Callable[[], None], Callable[[object, Exception | None], None]], None]
+"""Has a job run that may block, then calls back with its result and its error, as `Blocking`."""
 
 
 class Flusher:
@@ -97,9 +99,15 @@ class Flusher:
         if waited_ms >= flush_ms and self.recovery_point < self._end():
             self.flush()
 
-    def flush(self, done: Flushed | None = None, from_offset: int = LONG_MAX) -> None:
+    def flush(
+        self,
+        done: Flushed | None = None,
+        from_offset: int = LONG_MAX,
+        submit: Submit | None = None,
+    ) -> None:
         """Make the log durable up to its present end, elsewhere; then `done(error)` runs. It begins
-        where nobody has flushed or is about to, or at `from_offset`, if that is earlier.
+        where nobody has flushed or is about to, or at `from_offset`, if that is earlier. `submit`
+        gets the job in place of the blocking pool.
 
         A failed fsync takes the log directory offline: what it covered is never trusted again.
         """
@@ -124,7 +132,8 @@ class Flusher:
             return
         ended = self._order.begin(counted)
         self._handed_over = end
-        self._environment.blocking.submit(job, lambda _, error: ended(error))
+        submit = submit or self._environment.blocking.submit
+        submit(job, lambda _, error: ended(error))
 
     def flush_now(self) -> None:
         """As `flush`, on this thread, before it returns. Raises LogDirFailure."""
@@ -140,16 +149,15 @@ class Flusher:
         self._sync_job(from_offset, end, elsewhere=False)()
         self.recovery_point = end
 
-    def begin_close(self, done: Flushed) -> bool:
-        """Flush, elsewhere, what `close` would; then `done(error)` runs. False, and no `done`,
-        where nothing needs it. Raises LogDirFailure."""
+    def begin_close(self, submit: Submit) -> None:
+        """Write what `close` would, and give `submit` the job that makes it durable, if anything
+        needs one. Raises LogDirFailure."""
         try:
             needed = self._write_last_files()
         except OSError as error:
             raise self._failed("closing", error) from error
         if needed:
-            self.flush(done, self._local.segments.active.base_offset)
-        return needed
+            self.flush(None, self._local.segments.active.base_offset, submit)
 
     def close(self) -> None:
         """A clean end: everything on disk and fsynced. Raises LogDirFailure."""

@@ -222,3 +222,19 @@ def test_spare_descriptors_let_logs_go_on_where_there_is_no_other_left(folder: s
         for number in taken:
             os.close(number)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_a_lock_syncs_the_volume_or_says_that_it_cannot(folder: str) -> None:
+    lock = LocalFilesystem().lock(f"{folder}/.lock")
+    assert lock is not None
+    assert lock.sync_volume() is (platform_calls.sync_volume() is not None)
+    lock.release()
+    assert lock.sync_volume() is False
+
+
+def test_a_lock_tells_of_a_write_that_failed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = LocalFilesystem().lock(f"{folder}/.lock")
+    assert lock is not None
+    monkeypatch.setattr(platform_calls, "sync_volume", lambda: lambda _fd: errno.EIO)
+    with pytest.raises(OSError, match="Input/output error"):
+        lock.sync_volume()

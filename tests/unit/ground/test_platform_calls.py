@@ -184,3 +184,26 @@ def test_a_start_does_not_pay_for_it() -> None:
     code = "import sys, storage.directories.log_manager; print('ctypes' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("system", "release", "tells"),
+    [
+        ("Linux", "6.1.0-13-amd64", True),
+        ("Linux", "5.17.0", True),
+        ("Linux", "5.15.0-91-generic", False),
+        ("Linux", "unheard of", False),
+        ("Darwin", "23.1.0", False),
+    ],
+)
+def test_a_volume_is_synced_where_a_failed_journal_is_told(
+    system: str, release: str, tells: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = os.uname_result((system, "host", release, "", "x86_64"))
+    monkeypatch.setattr(os, "uname", lambda: names)
+    monkeypatch.setattr(platform_calls, "_function", lambda _name: len)
+    platform_calls.sync_volume.cache_clear()
+    try:
+        assert (platform_calls.sync_volume() is not None) is tells
+    finally:
+        platform_calls.sync_volume.cache_clear()

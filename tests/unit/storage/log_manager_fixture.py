@@ -67,7 +67,9 @@ def stop(manager: LogManager, broker_epoch: int = -1) -> bool:
     """As a process does it: flushed elsewhere first, then closed."""
     flushed: list[bool] = []
     manager.begin_close(lambda: flushed.append(True))
-    assert flushed == [True]
+    scheduler = manager.sliced._scheduler
+    assert isinstance(scheduler, SimScheduler)
+    scheduler.run_until(lambda: flushed == [True])
     return manager.close(broker_epoch)
 
 

@@ -12,8 +12,10 @@ import pytest
 from ground.filesystem import LocalFilesystem
 from ground.memory_filesystem import Died, MemoryFilesystem
 from protocol.errors import ErrorCode
+from storage.directories import logs_closing
 from storage.directories.log_dirs import LogDirLocked
 from storage.directories.log_manager import LogManager, LogManagerSettings
+from storage.directories.logs_closing import VOLUME_FROM
 from storage.log.log_dir_failure import LogDirFailure
 from storage.log.recovery_report import RecoveryReport
 from storage.log.unified_log import UnifiedLog
@@ -127,10 +129,13 @@ def test_a_stop_that_fails_leaves_no_marker(
     assert node.filesystem.exists("/b/.kafka_cleanshutdown"), "the other directory is clean"
 
 
-@pytest.mark.parametrize("end", [LogManager.close, stop])
+@pytest.mark.parametrize(
+    ("end", "volume_from"), [(LogManager.close, VOLUME_FROM), (stop, VOLUME_FROM), (stop, 1)]
+)
 def test_a_crash_at_every_step_of_a_stop_loses_nothing(
-    end: Callable[[LogManager, int], bool],
+    end: Callable[[LogManager, int], bool], volume_from: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(logs_closing, "VOLUME_FROM", volume_from)
     reference = started()
     assert isinstance(reference.filesystem, MemoryFilesystem)
     before = reference.filesystem.changes
