@@ -9,8 +9,9 @@ Owns: the checks of such a request, and the form of its answer. What it means is
 request that passes goes to `RaftClient.receive`, and the message that answers it comes back to the
 callback that went with it. Never: reads or changes the quorum's state itself.
 
-Differs from Kafka in two points: a Vote or BeginQuorumEpoch that is meant for another voter, and a
-Vote of a node that is no voter, change nothing here, where Kafka follows their epoch first.
+Differs from Kafka in three points: a Vote or BeginQuorumEpoch that is meant for another voter, a
+Vote of a node that is no voter, and a request whose epoch is out of reach (`EPOCHS_AHEAD`) change
+nothing here, where Kafka follows their epoch first.
 
 Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient`.
 """
@@ -43,6 +44,14 @@ Respond = Callable[[Any], None]
 T = TypeVar("T")
 
 _TOPIC = METADATA_PARTITION.topic
+
+LAST_EPOCH = 2**31 - 1
+"""Of an int32: there is no next one, so a quorum that has reached it never has a leader again."""
+EPOCHS_AHEAD = 1_000_000
+"""How far ahead of its own epoch a node follows a request: more elections than a quorum holds in
+weeks. A node that lags by more learns the epoch from the answers to its own requests, which come
+from the voters' addresses; the first bytes that reach an open listener must not use up all epochs.
+"""
 
 _MESSAGES = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
@@ -182,8 +191,13 @@ class RaftApis:
         """
         if asked.replica_epoch <= self._raft.epoch:
             return False
-        is_me = asked.replica_id == self._settings.node_id
-        return is_me or not self._raft.can_lead(asked.replica_id, asked.replica_epoch)
+        return not self._may_lead(asked.replica_id, asked.replica_epoch)
+
+    def _may_lead(self, node_id: int, epoch: int) -> bool:
+        """Whether another node, which says so itself, may lead an epoch from this one's on."""
+        if epoch >= LAST_EPOCH or epoch - self._raft.epoch > EPOCHS_AHEAD:
+            return False
+        return node_id != self._settings.node_id and self._raft.can_lead(node_id, epoch)
 
     def _begin(
         self, _context: RequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
@@ -241,8 +255,7 @@ class RaftApis:
         error = ErrorCode.NONE
         # An earlier epoch is fenced by Raft itself, once its own epoch is durable.
         if message.epoch >= raft.epoch:
-            is_me = message.leader_id == self._settings.node_id
-            if is_me or not raft.can_lead(message.leader_id, message.epoch):
+            if not self._may_lead(message.leader_id, message.epoch):
                 error = ErrorCode.INVALID_REQUEST
             elif is_for_another:
                 error = ErrorCode.INVALID_VOTER_KEY

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.raft.raft_apis import API_KEYS
+from controller.raft.raft_apis import API_KEYS, EPOCHS_AHEAD, LAST_EPOCH
 from controller.raft.raft_fetches import MAX_WAITING
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.api_keys import ApiKey, messages_of
@@ -294,6 +294,46 @@ def test_a_later_epoch_in_a_fetch_deposes_nobody() -> None:
     answer = partition(answered(node, fetch(node, current_leader_epoch=epoch + 5), 18))
     assert answer.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert node.raft.is_leader and node.raft.epoch == epoch
+
+
+def test_an_epoch_that_leaves_no_next_one_is_followed_by_nobody() -> None:
+    """A quorum in the last epoch would never have a leader again, not even after a restart."""
+    world = QuorumWorld("last epoch", 3, 0).start()
+    node = world.wait_for_leader()
+    voter = next(other for other in world.nodes if other != node.id)
+    for epoch in (LAST_EPOCH, LAST_EPOCH - 1, node.raft.epoch + EPOCHS_AHEAD + 1):
+        before = node.raft.epoch
+        votes = [
+            raft_cases._vote(
+                quorum_world.CLUSTER_ID,
+                -1,
+                replica_epoch=epoch,
+                replica_id=voter,
+                pre_vote=pre_vote,
+            )
+            for pre_vote in (False, True)
+        ]
+        begin = raft_cases._begin(None, -1, leader_id=voter, leader_epoch=epoch)
+        end = raft_cases._end(None, leader_id=voter, leader_epoch=epoch)
+        for request, version in ((votes[0], 2), (votes[1], 2), (begin, 1), (end, 1)):
+            answer = ask(node, request, version)[0].topics[0].partitions[0]
+            assert (answer.leader_id, answer.leader_epoch) == (node.id, before)
+            assert not getattr(answer, "vote_granted", False)
+        assert node.raft.is_leader and node.raft.epoch == before
+
+
+def test_an_epoch_within_reach_is_followed() -> None:
+    world = QuorumWorld("far epoch", 3, 0).start()
+    node = world.wait_for_leader()
+    voter = next(other for other in world.nodes if other != node.id)
+    epoch = node.raft.epoch + EPOCHS_AHEAD
+    ask(
+        node,
+        raft_cases._vote(quorum_world.CLUSTER_ID, -1, replica_epoch=epoch, replica_id=voter),
+        2,
+    )
+    world.world.run_for(1000)
+    assert world.wait_for_leader().raft.epoch >= epoch
 
 
 @pytest.mark.parametrize("candidate", [1, 7])
