@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from client.cluster import Partition
+from client.core.leaders import Partition
 from console.answers import ABSENT, Absent
 
 
