@@ -88,9 +88,8 @@ def append_plain(
         or flags not in attributes
         or delta < 0
         or not leader_epoch >= epoch == log.leader_epochs.latest
-        # Whether a client's batch is as its topic takes it.
         or (
-            not copied
+            not copied  # Whether a client's batch is as its topic takes it.
             and (
                 size > log.max_message_bytes
                 or count != delta + 1
@@ -111,8 +110,7 @@ def append_plain(
         return -1
     producer: ProducerStateEntry | Literal[False] | None = False
     if pid >= 0 or flags >= TRANSACTIONAL_FLAG:
-        transactional = flags >= TRANSACTIONAL_FLAG
-        producer = log.producer_state.next_of(pid, pid_epoch, sequence, transactional)
+        producer = log.producer_state.next_of(pid, pid_epoch, sequence, flags >= TRANSACTIONAL_FLAG)
     # The checksum last: who declines has to be followed by who looks at all of it.
     if producer is None or crc32c(records[_BODY]) != crc:
         return -1
