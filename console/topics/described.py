@@ -23,7 +23,7 @@ from protocol.messages.metadata import MetadataResponseTopic
 GROUPS_MAX = 500
 
 
-TopicRow = tuple[str | None, int, int, bool, int, int]
+TopicRow = tuple[str, int, int, bool, int, int]
 """Name, partitions, replicas, whether it is the cluster's own, partitions that lack a replica in
 sync, partitions without a leader: a list, since there may be ten thousand."""
 
@@ -87,7 +87,7 @@ def row(topic: MetadataResponseTopic) -> TopicRow:
     """Return a topic's row of the list."""
     parts = topic.partitions
     return (
-        topic.name,
+        topic.name or "",
         len(parts),
         max((len(one.replica_nodes) for one in parts), default=0),
         topic.is_internal,

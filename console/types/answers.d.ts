@@ -890,7 +890,7 @@ declare namespace Answer {
 
   /** All topics. */
   interface TopicList {
-    topics: ([string | null, number, number, boolean, number, number])[];
+    topics: [string, number, number, boolean, number, number][];
   }
 
   /** A partition of a topic; `bytes` are the leader's, `all_bytes` those of all replicas. */

@@ -36,7 +36,7 @@ def test_a_record_flows(
     what = Asked(topic, 0, acks, b"hello")
     for offset in range(2):
         sent = send(connect, what, int(time.time() * 1000))
-        assert (sent["offset"], sent["leader"], sent["consumed"]) == (offset, 1, True)
+        assert (sent.offset, sent.leader, sent.consumed) == (offset, 1, True)
     told = _all_over(str(broker.data_dir), 4)
     ended_s = time.monotonic()
     for api, stations in ((one["api"], one["stations"]) for one in told.traces):
