@@ -53,6 +53,7 @@ check: $(VENV)/.tests-installed ## style, types, contracts, generated code, unit
 
 # One thread of mypy beside the others: it takes as long as they do together.
 check-types: $(VENV)/.tests-installed
+	$(BIN)/deno check --quiet console/static/app.js
 	$(BIN)/mypy
 
 check-style: $(VENV)/.tests-installed
@@ -65,7 +66,7 @@ check-style: $(VENV)/.tests-installed
 
 # The contracts of imports are among the tests of the architecture.
 check-tests: check-style
-	$(BIN)/deno test --no-check tests/unit/console/static
+	$(BIN)/deno test --no-check --no-config tests/unit/console/static
 	$(PYTEST) -q -n $(JOBS) --cases $(CASES) -m "not java and not spark and not go and not slow" \
 		tests/unit tests/architecture --deselect tests/architecture/test_tools.py $(ARGS)
 

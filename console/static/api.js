@@ -1,8 +1,23 @@
+// @ts-check
 // What the page asks the console: answers once, again and again, or as events.
 // A tab that is not looked at asks for nothing.
 
 import { useCallback, useEffect, useRef, useState } from "./vendor/preact.js";
 
+const NOTHING_YET = { data: null, error: null, loading: true };
+/** @type {Api.Heard} */
+const SILENT = { error: null, done: false, open: false };
+
+/**
+ * What an error says, in one line.
+ *
+ * @param {unknown} error
+ */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** @param {Response} response */
 async function answered(response) {
   let found = null;
   try {
@@ -14,52 +29,81 @@ async function answered(response) {
   throw new Error(found?.error ?? `the console answered ${response.status}`);
 }
 
+/** @param {string} where @param {RequestInit} options */
 async function asked(where, options) {
   try {
     return await fetch(where, options);
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (error instanceof Error && error.name === "AbortError") throw error;
     throw new Error("the console does not answer: is ottla console still running?", {
       cause: error,
     });
   }
 }
 
-/** GET; the JSON. Throws Error with one line. */
+/**
+ * GET; the JSON. Throws Error with one line.
+ *
+ * @template {keyof Answer.Gets} Form
+ * @param {Form | Api.Path<Form>} where
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Answer.Gets[Form]>}
+ */
 export async function get(where, signal) {
   return answered(await asked(where, { signal }));
 }
 
-/** Changes something. Throws Error with one line. */
+/**
+ * Changes something. Throws Error with one line.
+ *
+ * @template {keyof Answer.Posts} Form
+ * @param {Form | Api.Path<Form>} where
+ * @param {object} body
+ * @returns {Promise<Answer.Posts[Form]>}
+ */
 export async function post(where, body = {}) {
   const headers = { "content-type": "application/json" };
   return answered(await asked(where, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-/** A path with encoded parameters: `path("/api/topics/{}", name)`, and a query without nulls. */
+/**
+ * A path with encoded parameters: `path("/api/topics/{}", name)`, and a query without nulls.
+ *
+ * @template {string} Form
+ * @param {Form} form
+ * @param {...(Api.Value | Api.Query)} values
+ * @returns {Api.Path<Form>}
+ */
 export function path(form, ...values) {
-  const query = typeof values.at(-1) === "object" ? values.pop() : {};
-  const filled = form.replace(/\{\}/g, () => encodeURIComponent(values.shift()));
+  const query = typeof values.at(-1) === "object" ? (values.pop() ?? {}) : {};
+  const filled = form.replace(/\{\}/g, () => encodeURIComponent(String(values.shift())));
   const pairs = Object.entries(query).filter(
     ([, value]) => value !== null && value !== undefined && value !== "",
   );
-  return pairs.length ? `${filled}?${new URLSearchParams(pairs)}` : filled;
+  const whole = pairs.length ? `${filled}?${new URLSearchParams(pairs)}` : filled;
+  return /** @type {Api.Path<Form>} */ (whole);
 }
 
 /**
  * What a path answers, asked for again each `every` ms while the tab is seen; null: nothing is
  * asked.
- * Gives {data, error, loading, again}. The last answer stays while the next one is on its way.
+ * The last answer stays while the next one is on its way.
+ *
+ * @template {keyof Answer.Gets} Form
+ * @param {Form | Api.Path<Form> | null} what
+ * @returns {Api.Got<Answer.Gets[Form]>}
  */
 export function useGet(what, { every = 0 } = {}) {
-  const [state, set] = useState({ data: null, error: null, loading: true });
+  const [state, set] = useState(
+    /** @type {Omit<Api.Got<Answer.Gets[Form]>, "again">} */ (NOTHING_YET),
+  );
   const [turn, setTurn] = useState(0);
   const last = useRef(what);
   useEffect(() => {
     if (what === null) return undefined;
     const changed = last.current !== what;
     last.current = what;
-    if (changed) set({ data: null, error: null, loading: true });
+    if (changed) set(NOTHING_YET);
     const ending = new AbortController();
     let timer = 0;
     async function ask() {
@@ -68,11 +112,11 @@ export function useGet(what, { every = 0 } = {}) {
         return;
       }
       try {
-        const data = await get(what, ending.signal);
+        const data = await get(/** @type {Form} */ (what), ending.signal);
         set({ data, error: null, loading: false });
       } catch (error) {
         if (ending.signal.aborted) return;
-        set((before) => ({ data: before.data, error: error.message, loading: false }));
+        set((before) => ({ data: before.data, error: messageOf(error), loading: false }));
       }
       if (every && !ending.signal.aborted) timer = setTimeout(ask, every);
     }
@@ -87,36 +131,45 @@ export function useGet(what, { every = 0 } = {}) {
 }
 
 /**
- * Events of a path while the tab is seen; null: none. `onEvent(value)`; gives {error, done, open}.
- * A browser has six connections to a console: one stream a page.
+ * Events of a path while the tab is seen; null: none. A browser has six connections to a console:
+ * one stream a page.
+ *
+ * @template {keyof Answer.Streams} Form
+ * @param {Form | Api.Path<Form> | null} what
+ * @param {(event: Answer.Streams[Form]) => void} onEvent
+ * @returns {Api.Heard}
  */
 export function useStream(what, onEvent) {
-  const [state, set] = useState({ error: null, done: false, open: false });
+  const [state, set] = useState(SILENT);
   const heard = useRef(onEvent);
   heard.current = onEvent;
   useEffect(() => {
-    set({ error: null, done: false, open: false });
+    set(SILENT);
     if (what === null) return undefined;
+    const address = what;
+    /** @type {EventSource | null} */
     let source = null;
     let ended = false;
+    /** @param {Api.Heard} next */
     function end(next) {
       ended = true;
       source?.close();
       set(next);
     }
     function begin() {
-      source = new EventSource(what);
-      source.onopen = () => set({ error: null, done: false, open: true });
-      source.onmessage = (event) => heard.current(JSON.parse(event.data));
-      source.addEventListener("done", () => end({ error: null, done: true, open: false }));
-      source.addEventListener("failed", (event) =>
+      const opened = new EventSource(address);
+      source = opened;
+      opened.onopen = () => set({ error: null, done: false, open: true });
+      opened.onmessage = (event) => heard.current(JSON.parse(event.data));
+      opened.addEventListener("done", () => end({ error: null, done: true, open: false }));
+      opened.addEventListener("failed", (event) =>
         end({ error: JSON.parse(event.data).error, done: true, open: false }),
       );
-      source.onerror = async () => {
-        if (source.readyState !== EventSource.CLOSED) return;
+      opened.onerror = async () => {
+        if (opened.readyState !== EventSource.CLOSED) return;
         let reason = "the console does not answer: is ottla console still running?";
         try {
-          const response = await fetch(what);
+          const response = await fetch(address);
           reason = response.ok ? "the live view ended" : (await response.json()).error;
           response.body?.cancel?.();
         } catch {

@@ -1,3 +1,4 @@
+// @ts-check
 // The page's frame: navigation, theme, keys, and the view of the address.
 
 import { html, render, useEffect, useState, useErrorBoundary } from "./vendor/preact.js";
@@ -80,6 +81,7 @@ function Safe({ children }) {
   <//>`;
 }
 
+/** @param {{ here: string, isOpen: boolean, about: Answer.About | null }} props */
 function Side({ here, isOpen, about }) {
   return html`<nav class="side ${isOpen ? "open" : ""}" aria-label="Views" id="views">
     <a class="brand" href="#/"><img src="icon.svg" alt="" />Ottla</a>
@@ -132,6 +134,7 @@ function Theme() {
   </label>`;
 }
 
+/** @param {{ here: string, isOpen: boolean, onMore: Call }} props */
 function Bar({ here, isOpen, onMore }) {
   const shown = [
     ["/", "Overview", "overview"],
@@ -161,7 +164,7 @@ function useKeys() {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
       if (event.key === "/") {
-        const box = document.querySelector("[data-search]");
+        const box = /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"));
         if (box) {
           event.preventDefault();
           box.focus();

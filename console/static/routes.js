@@ -1,3 +1,4 @@
+// @ts-check
 // Which address shows which view, and what stands in the navigation.
 
 import { Access } from "./views/access.js";
@@ -13,6 +14,7 @@ import { Segments } from "./views/segments.js";
 import { Topic } from "./views/topic.js";
 import { Topics } from "./views/topics.js";
 
+/** @type {[string, (props: any) => any][]} */
 export const ROUTES = [
   ["/", Overview],
   ["/topics", Topics],
@@ -29,7 +31,9 @@ export const ROUTES = [
   ["/flow", Flow],
 ];
 
-// [title, [[address, name, sign, key after g]]]
+/** @typedef {[address: string, name: string, sign: string, letter: string]} Item */
+
+/** @type {[title: string, items: Item[]][]} */
 export const SECTIONS = [
   [
     "Look",
@@ -65,6 +69,7 @@ export function found(hash) {
   for (const [form, view] of ROUTES) {
     const wanted = form.split("/").slice(1);
     if (wanted.length !== words.length) continue;
+    /** @type {Record<string, any>} */
     const params = { q };
     const fits = wanted.every((one, at) => {
       if (!one.startsWith(":")) return one === words[at];

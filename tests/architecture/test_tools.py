@@ -38,7 +38,8 @@ def test_it_has_nothing_to_say(command: Sequence[str]) -> None:
     [
         ["oxfmt", "--check", *SCRIPTS],
         ["oxlint", "--deny-warnings", *SCRIPTS],
-        ["deno", "test", "--no-check", "tests/unit/console/static"],
+        ["deno", "check", "--quiet", "console/static/app.js"],
+        ["deno", "test", "--no-check", "--no-config", "tests/unit/console/static"],
     ],
     ids=" ".join,
 )

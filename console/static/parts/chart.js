@@ -1,3 +1,4 @@
+// @ts-check
 // Lines over time: a chart to read, and a small one to glance at.
 
 import { html, useEffect, useLayoutEffect, useRef } from "../vendor/preact.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // What one presses, types into and chooses.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
@@ -51,7 +52,7 @@ export function Tabs({ items, current, label = "Parts of this page" }) {
 export function Dialog({ title, onClose, children, footer }) {
   const box = useRef(null);
   useEffect(() => {
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     box.current.showModal();
     return () => before?.focus?.();
   }, []);

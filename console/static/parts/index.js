@@ -1,3 +1,4 @@
+// @ts-check
 // The parts that pages are made of.
 
 export { Page, Panel, Tile, Tiles, Badge, Empty, ErrorLine, Waiting, Note } from "./page.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The frame of a page, and what stands in it.
 
 import { html, useEffect } from "../vendor/preact.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The signs of the navigation: lines of 16 units.
 
 import { html } from "../vendor/preact.js";

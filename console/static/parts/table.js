@@ -1,3 +1,4 @@
+// @ts-check
 // A table that stays quick with ten thousand rows: only those in sight are in the page.
 
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
@@ -7,10 +8,13 @@ const AHEAD = 12;
 const ALL = 200;
 
 /**
- * `columns`: [{name, value(row) (to sort by; none: not sortable), show(row) (what is shown),
- * number, wide, label}]; `rows`; `id(row)`. `sort`: the name of the column, "-" in front for
- * descending.
- * `empty`: what stands there without rows.
+ * `sort`: the name of the column, "-" in front for descending. `empty`: what stands there without
+ * rows.
+ *
+ * @param {{
+ *   columns: Column<any>[], rows: any[], id: (row: any) => any, sort?: string, label: string,
+ *   empty?: any, onRow?: Call, selected?: any,
+ * }} props
  */
 export function Table({ columns, rows, id, sort: first, label, empty = null, onRow, selected }) {
   const [sort, setSort] = useState(first ?? null);
@@ -50,7 +54,7 @@ export function Table({ columns, rows, id, sort: first, label, empty = null, onR
               ${columns.map(
                 (one) =>
                   html`<td class="${one.number ? "number" : ""} ${one.wide ? "wide" : ""}">
-                    ${one.show ? one.show(row) : one.value(row)}
+                    ${(one.show ?? one.value)?.(row)}
                   </td>`,
               )}
             </tr>`,
@@ -66,6 +70,11 @@ export function Table({ columns, rows, id, sort: first, label, empty = null, onR
   </div>`;
 }
 
+/**
+ * @param {Column<any>} column
+ * @param {string | null} sort
+ * @param {(sort: string | null) => void} setSort
+ */
 function head(column, sort, setSort) {
   const kind = column.number ? "number" : "";
   if (!column.value || column.fixed) {
@@ -80,6 +89,7 @@ function head(column, sort, setSort) {
     else if (down) setSort(column.number ? column.name : null);
     else setSort(column.number ? `-${column.name}` : column.name);
   }
+  /** @type {[string | undefined, string]} */
   let [order, arrow] = [undefined, ""];
   if (up) [order, arrow] = ["ascending", " ↑"];
   else if (down) [order, arrow] = ["descending", " ↓"];
@@ -88,15 +98,24 @@ function head(column, sort, setSort) {
   </th>`;
 }
 
+/**
+ * @param {any[]} rows
+ * @param {Column<any>[]} columns
+ * @param {string | null} sort
+ */
 function inOrder(rows, columns, sort) {
   if (!sort) return rows;
   const down = sort.startsWith("-");
-  const column = columns.find((one) => one.name === (down ? sort.slice(1) : sort));
-  if (!column?.value) return rows;
+  const value = columns.find((one) => one.name === (down ? sort.slice(1) : sort))?.value;
+  if (!value) return rows;
   const sign = down ? -1 : 1;
-  return [...rows].sort((a, b) => sign * compared(column.value(a), column.value(b)));
+  return [...rows].sort((a, b) => sign * compared(value(a), value(b)));
 }
 
+/**
+ * @param {any} a
+ * @param {any} b
+ */
 function compared(a, b) {
   if (a === b) return 0;
   if (a === null || a === undefined) return -1;

@@ -1,3 +1,4 @@
+// @ts-check
 // Texts and JSON as they came, harmless: what cannot be seen is made visible.
 
 import { html, useState } from "../vendor/preact.js";

@@ -1,13 +1,22 @@
+// @ts-check
 // Numbers and times as people read them.
 
 const whole = new Intl.NumberFormat("en");
 
-/** 1234567 → "1,234,567"; null → "–". */
+/**
+ * 1234567 → "1,234,567"; null → "–".
+ *
+ * @param {number | null | undefined} value
+ */
 export function count(value) {
   return value === null || value === undefined ? "–" : whole.format(value);
 }
 
-/** 12_345 → "12.1 KiB". */
+/**
+ * 12_345 → "12.1 KiB".
+ *
+ * @param {number | null | undefined} value
+ */
 export function bytes(value) {
   if (value === null || value === undefined) return "–";
   let left = value;
@@ -18,7 +27,11 @@ export function bytes(value) {
   return "";
 }
 
-/** 12_345.6 → "12.3 k"; small ones keep a digit. */
+/**
+ * 12_345.6 → "12.3 k"; small ones keep a digit.
+ *
+ * @param {number | null | undefined} value
+ */
 export function rate(value) {
   if (value === null || value === undefined) return "–";
   if (Math.abs(value) < 1000) return short(value);
@@ -26,25 +39,35 @@ export function rate(value) {
   return `${short(value / 1e6)} M`;
 }
 
+/** @param {number} value */
 function short(value) {
   if (Number.isInteger(value)) return whole.format(value);
   if (Math.abs(value) < 10) return value.toFixed(2);
   return value.toFixed(Math.abs(value) < 100 ? 1 : 0);
 }
 
-/** Milliseconds since 1970 → "2026-11-27 01:02:03.004", in the browser's zone. */
+/**
+ * Milliseconds since 1970 → "2026-11-27 01:02:03.004", in the browser's zone.
+ *
+ * @param {number | null | undefined} ms
+ * @param {{ day?: boolean, millis?: boolean }} [parts]
+ */
 export function time(ms, { day = true, millis = true } = {}) {
   if (ms === null || ms === undefined || ms < 0) return "–";
   const at = new Date(ms);
   if (Number.isNaN(at.getTime())) return String(ms);
-  const two = (value) => String(value).padStart(2, "0");
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
   const clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
   const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   const part = `.${String(at.getMilliseconds()).padStart(3, "0")}`;
   return `${day ? `${date} ` : ""}${clock}${millis ? part : ""}`;
 }
 
-/** Milliseconds → "3 min 20 s". */
+/**
+ * Milliseconds → "3 min 20 s".
+ *
+ * @param {number | null | undefined} ms
+ */
 export function duration(ms) {
   if (ms === null || ms === undefined) return "–";
   const s = Math.abs(ms) / 1000;
@@ -55,12 +78,23 @@ export function duration(ms) {
   return inTwo(s, 86400, "d", 3600, "h");
 }
 
+/**
+ * @param {number} s
+ * @param {number} unit
+ * @param {string} name
+ * @param {number} part
+ * @param {string} partName
+ */
 function inTwo(s, unit, name, part, partName) {
   const rest = Math.floor((s % unit) / part);
   return `${Math.floor(s / unit)} ${name}${rest >= 1 ? ` ${rest} ${partName}` : ""}`;
 }
 
-/** When that was, from now: "2 min ago". */
+/**
+ * When that was, from now: "2 min ago".
+ *
+ * @param {number | null | undefined} ms
+ */
 export function ago(ms) {
   if (ms === null || ms === undefined || ms < 0) return "–";
   const past = Date.now() - ms;
@@ -68,7 +102,13 @@ export function ago(ms) {
   return past < 1000 ? "just now" : `${duration(past).split(" ").slice(0, 2).join(" ")} ago`;
 }
 
-/** plural(2, "record") → "2 records". */
+/**
+ * plural(2, "record") → "2 records".
+ *
+ * @param {number | null | undefined} value
+ * @param {string} word
+ * @param {string} [words]
+ */
 export function plural(value, word, words = `${word}s`) {
   return `${count(value)} ${value === 1 ? word : words}`;
 }

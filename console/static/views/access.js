@@ -1,3 +1,4 @@
+// @ts-check
 // Who may come in, what they may do, and how much: users, ACLs, quotas, tokens.
 
 import { html, useState } from "../vendor/preact.js";
@@ -21,6 +22,7 @@ import { NewAcl, NewQuota, NewUser } from "./access_forms.js";
 const NO_ACL =
   "No ACL: only super users may do something, unless allow.everyone.if.no.acl.found is set";
 
+/** @param {{ about: Partial<Answer.About> }} props */
 export function Access({ about }) {
   const [word, setWord] = useState("");
   const { data, error, again } = useGet(path("/api/access", { q: word }));
@@ -55,10 +57,12 @@ export function Access({ about }) {
       `
     }
     ${
+      data &&
       dialog?.kind === "acl" &&
       html`<${NewAcl} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`
     }
     ${
+      data &&
       dialog?.kind === "user" &&
       html`<${NewUser} choices=${data.choices} onClose=${() => setDialog(null)} onDone=${done} />`
     }
@@ -69,13 +73,20 @@ export function Access({ about }) {
     ${
       dialog?.remove &&
       html`<${Confirm} title="Remove it" action="Remove" danger onClose=${() => setDialog(null)}
-          onConfirm=${async () => done((await post(...dialog.remove)).done)}>
-        <p>${dialog.words}</p>
-      <//>`
+          onConfirm=${async () => {
+            const [where, body] = dialog.remove;
+            done((await post(where, body)).done);
+          }}><p>${dialog.words}</p><//>`
     }
   <//>`;
 }
 
+/**
+ * @param {{
+ *   title: string, part: any, columns: any, none: any, add: any, what: any, remove: any,
+ *   writes: boolean, onOpen: Call,
+ * }} props
+ */
 function Part({ title, part, columns, none, add, what, remove, writes, onOpen }) {
   const canChange = writes && !part.absent;
   const shown =

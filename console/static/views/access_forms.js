@@ -1,9 +1,15 @@
+// @ts-check
 // Forms that make an ACL, a user, a quota.
 
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../api.js";
 import { Button, Dialog, ErrorLine, Field } from "../parts/index.js";
 
+/**
+ * @param {{
+ *   title: string, action: any, where: any, body: any, onClose: Call, onDone: Call, children: any,
+ * }} props
+ */
 function Form({ title, action, where, body, onClose, onDone, children }) {
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -41,6 +47,7 @@ function useFields(first) {
 
 const small = (words) => words.toLowerCase().replaceAll("_", " ");
 
+/** @param {{ label: string, items: string[], of: any }} props */
 function Choice({ label, items, of }) {
   return html`<${Field} label=${label}>
     <select ...${of}>
@@ -49,6 +56,7 @@ function Choice({ label, items, of }) {
   <//>`;
 }
 
+/** @param {{ choices: Answer.AccessChoices, onClose: Call, onDone: Call }} props */
 export function NewAcl({ choices, onClose, onDone }) {
   const [fields, of] = useFields({
     principal: "User:",
@@ -89,6 +97,7 @@ export function NewAcl({ choices, onClose, onDone }) {
   <//>`;
 }
 
+/** @param {{ choices: Answer.AccessChoices, onClose: Call, onDone: Call }} props */
 export function NewUser({ choices, onClose, onDone }) {
   const [fields, of] = useFields({
     user: "",
@@ -187,6 +196,7 @@ export function NewQuota({ onClose, onDone }) {
   <//>`;
 }
 
+/** @param {string} quota */
 function example(quota) {
   if (quota.includes("byte")) return "10MB";
   return quota.includes("percentage") ? "50" : "10";

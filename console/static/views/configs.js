@@ -1,23 +1,23 @@
+// @ts-check
 // Configs: what is set, where it comes from, what it means; and changing it.
 
-import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
-import { path, post, useGet } from "../api.js";
+import { html, useMemo, useState } from "../vendor/preact.js";
+import { path, useGet } from "../api.js";
 import {
   Badge,
   Button,
   Check,
-  Dialog,
   Empty,
   ErrorLine,
-  Field,
   Note,
   Page,
   Panel,
+  plural,
   SearchBox,
   Text,
   Waiting,
-  plural,
 } from "../parts/index.js";
+import { Edit } from "./config_edit.js";
 
 const KINDS = [
   ["broker", "Brokers"],
@@ -34,12 +34,12 @@ const SOURCES = {
   group: "good",
   "client metrics": "good",
 };
-
 const ABOUT =
   "What is set for brokers, topics and groups, where each value comes from, and what it means.";
 
+/** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Configs({ params, about }) {
-  const kind = KINDS.some(([one]) => one === params.q.kind) ? params.q.kind : "broker";
+  const [kind, called] = KINDS.find(([one]) => one === params.q.kind) ?? KINDS[0];
   const { data: known, error } = useGet("/api/configs/resources");
   const names = known?.[kind] ?? [];
   const name =
@@ -68,8 +68,7 @@ export function Configs({ params, about }) {
       known &&
       name === null &&
       !known.absent[kind] &&
-      html`<${Empty}
-          title=${`There are no ${KINDS.find(([one]) => one === kind)[1].toLowerCase()}`} />`
+      html`<${Empty} title=${`There are no ${called.toLowerCase()}`} />`
     }
     ${
       name !== null &&
@@ -79,10 +78,15 @@ export function Configs({ params, about }) {
   <//>`;
 }
 
+/**
+ * @param {string} kind
+ * @param {string} [name]
+ */
 function address(kind, name) {
   return `#/configs?${new URLSearchParams(name === undefined ? { kind } : { kind, name })}`;
 }
 
+/** @param {{ kind: string, names: any, name: string }} props */
 function Names({ kind, names, name }) {
   if (kind === "broker") {
     return html`<div class="row" role="group" aria-label="Broker">
@@ -106,6 +110,11 @@ function Names({ kind, names, name }) {
   </label>`;
 }
 
+/**
+ * @param {{
+ *   kind: string, name: string, word: string, changed: boolean, writes: boolean, onAll: Call,
+ * }} props
+ */
 function Resource({ kind, name, word, changed, writes, onAll }) {
   const { data, error, again } = useGet(path("/api/configs", { kind, name }));
   const [edited, setEdited] = useState(null);
@@ -149,6 +158,11 @@ function Resource({ kind, name, word, changed, writes, onAll }) {
   `;
 }
 
+/**
+ * @param {Answer.ConfigRow[]} rows
+ * @param {string} word
+ * @param {boolean} changed
+ */
 function chosen(rows, word, changed) {
   const wanted = word.trim().toLowerCase();
   return rows.filter(
@@ -161,6 +175,7 @@ function chosen(rows, word, changed) {
   );
 }
 
+/** @param {{ one: any, kind: string, writes: boolean, onEdit: Call }} props */
 function Row({ one, kind, writes, onEdit }) {
   const below = one.synonyms.filter(
     (each, at) => at > 0 || each.source !== one.source || each.key !== one.key,
@@ -213,6 +228,7 @@ function Row({ one, kind, writes, onEdit }) {
   </li>`;
 }
 
+/** @param {{ value: string, type: string }} props */
 function Shown({ value, type }) {
   if (value === null) return html`<span class="quiet">none</span>`;
   if (value === "") return html`<span class="quiet">empty</span>`;
@@ -220,79 +236,12 @@ function Shown({ value, type }) {
   return html`<${Text} value=${value} />${words && html` <span class="quiet">${words}</span>`}`;
 }
 
-/** Large whole numbers are mostly milliseconds or bytes; the key says which, this only groups
- * digits. */
+/**
+ * Large whole numbers are mostly milliseconds or bytes; the key says which, this only groups
+ * digits.
+ *
+ * @param {string} value
+ */
 function inWords(value) {
   return /^-?\d{5,18}$/.test(value) ? `(${Number(value).toLocaleString("en")})` : null;
-}
-
-function Edit({ kind, name, one, onClose, onDone }) {
-  const [key, setKey] = useState(one.key);
-  const [value, setValue] = useState(one.value ?? "");
-  const [checked, setChecked] = useState(null);
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
-  useEffect(() => {
-    setChecked(null);
-    setError(null);
-  }, [key, value]);
-  async function send(change, execute) {
-    setBusy(true);
-    setError(null);
-    try {
-      await post("/api/configs", { kind, name, ...change, execute });
-      if (execute) {
-        onDone();
-        onClose();
-      } else {
-        setChecked(change);
-      }
-    } catch (failure) {
-      setError(failure.message);
-      setChecked(null);
-    } finally {
-      setBusy(false);
-    }
-  }
-  const set = { set: { [key]: value } };
-  const isOwn =
-    !one.isNew &&
-    ["topic", "group", "broker", "all brokers", "client metrics"].includes(one.source);
-  return html`<${Dialog} title=${one.isNew ? `A config of ${kind} ${name}` : key} onClose=${onClose}
-      footer=${[
-        html`<${Button} onClick=${onClose}>Cancel<//>`,
-        isOwn &&
-          html`<${Button} disabled=${busy} onClick=${() => send({ unset: [key] }, false)}>
-            Back to the default
-          <//>`,
-        checked
-          ? html`<${Button} kind="primary" disabled=${busy} onClick=${() => send(checked, true)}>
-              ${checked.unset ? "Remove it" : "Set it"}
-            <//>`
-          : html`<${Button} kind="primary" disabled=${busy || !key}
-                onClick=${() => send(set, false)}>Check<//>`,
-      ]}>
-    ${
-      one.isNew &&
-      html`<${Field} label="Key">
-        <input value=${key} onInput=${(event) => setKey(event.target.value.trim())}
-            autocomplete="off" />
-      <//>`
-    }
-    ${one.documentation && html`<p class="quiet">${one.documentation}</p>`}
-    <${Field} label="Value">
-      <input value=${value} onInput=${(event) => setValue(event.target.value)} autocomplete="off" />
-    <//>
-    <${ErrorLine} error=${error} />
-    ${
-      checked &&
-      html`<${Note}>
-        The cluster takes it: ${
-          checked.unset
-            ? `${key} goes back to what stands below it`
-            : `${key} becomes ${value || "empty"}`
-        }. Nothing is changed yet.
-      <//>`
-    }
-  <//>`;
 }

@@ -1,7 +1,8 @@
+// @ts-check
 // How a record flows: one is sent, or comes, and each of its stations is shown with its time.
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
-import { post, useGet, useStream } from "../api.js";
+import { useGet, useStream } from "../api.js";
 import {
   Badge,
   Button,
@@ -11,13 +12,14 @@ import {
   Note,
   Page,
   Panel,
-  Table,
-  Waiting,
   plural,
+  Table,
   time,
+  Waiting,
 } from "../parts/index.js";
 import { Way } from "./flow_diagram.js";
 import { span, stationsOf } from "./flow_stations.js";
+import { Sender } from "./flow_sender.js";
 
 const TRACES_MAX = 200;
 const COPIES_MAX = 600;
@@ -40,6 +42,7 @@ export function Flow() {
   <//>`;
 }
 
+/** @param {{ why: string }} props */
 function Away({ why }) {
   return html`<${Panel} title="There is nothing to see from here">
     <div class="stack">
@@ -57,14 +60,26 @@ function Away({ why }) {
   <//>`;
 }
 
+/**
+ * What nodes have told, by the ids of the traces.
+ *
+ * @typedef {{
+ *   traces: Map<string, any>,
+ *   copies: Answer.FlowNews["copies"],
+ *   nodes: Answer.TracingNode[] | null,
+ * }} Kept
+ */
+
+/** @param {{ start: Answer.FlowStart, writes: boolean }} props */
 function Traced({ start, writes }) {
-  const kept = useRef({ traces: new Map(), copies: [], nodes: null });
+  const kept = useRef(/** @type {Kept} */ ({ traces: new Map(), copies: [], nodes: null }));
   const [, again] = useReducer((one) => one + 1, 0);
   const [chosen, choose] = useState(null);
   const [trouble, setTrouble] = useState(null);
   const { error } = useStream("/api/flow/live", (event) => {
-    setTrouble(event.error ?? null);
-    if (!event.error) take(kept.current, event);
+    const isTrouble = "error" in event;
+    setTrouble(isTrouble ? event.error : null);
+    if (!isTrouble) take(kept.current, event);
     again();
   });
   const { traces, copies, nodes } = kept.current;
@@ -82,6 +97,7 @@ function Traced({ start, writes }) {
     )}
     ${
       nodes !== null &&
+      nodes &&
       start.brokers > nodes.length &&
       html`<${Note}>
         ${plural(nodes.length, "broker")} of ${start.brokers} ${
@@ -106,6 +122,12 @@ function Traced({ start, writes }) {
   `;
 }
 
+/**
+ * Keeps what is new, so much of it.
+ *
+ * @param {Kept} kept
+ * @param {Answer.FlowNews} event
+ */
 function take(kept, event) {
   kept.nodes = event.nodes;
   for (const trace of event.traces) {
@@ -123,71 +145,6 @@ function take(kept, event) {
 function startOf(trace) {
   return trace.stations[0]?.at_s ?? 0;
 }
-
-// --- one that is sent ------------------------------------------------------------------------
-
-function Sender({ start, writes, onSent }) {
-  const [topic, setTopic] = useState(start.topics[0]?.name ?? "");
-  const [partition, setPartition] = useState(0);
-  const [acks, setAcks] = useState("all");
-  const [value, setValue] = useState("hello");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState(null);
-  const known = start.topics.find((one) => one.name === topic);
-  if (!writes) {
-    return html`<${Note}>
-      This console only reads. To send a record from here, start it with <code>--allow-writes</code>
-      ; or use any client with <code>client.id=ottla-trace-me</code>, and watch.
-    <//>`;
-  }
-  if (start.topics.length === 0)
-    return html`<${Note}>
-      There is no topic to send a record to: <code>ottla topic create orders</code> makes one.
-    <//>`;
-  async function send(event) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await post("/api/flow/records", { topic, partition: Number(partition), acks, value });
-      onSent();
-    } catch (failure) {
-      setError(failure.message);
-    }
-    setBusy(false);
-  }
-  return html`<form class="panel flow-form" onSubmit=${send}>
-    <${Field} label="Topic">
-      <select value=${topic} onChange=${(event) => {
-        setTopic(event.target.value);
-        setPartition(0);
-      }}>
-        ${start.topics.map((one) => html`<option value=${one.name}>${one.name}</option>`)}
-      </select>
-    <//>
-    <${Field} label=${known ? `Partition, 0 to ${known.partitions - 1}` : "Partition"}>
-      <input type="number" min="0" max=${known ? known.partitions - 1 : undefined}
-          value=${partition} onInput=${(event) => setPartition(event.target.value)} />
-    <//>
-    <${Field} label="acks">
-      <select value=${acks} onChange=${(event) => setAcks(event.target.value)}>
-        <option value="all">all: every in-sync replica has it</option>
-        <option value="1">1: the leader has it</option>
-        <option value="0">0: no answer</option>
-      </select>
-    <//>
-    <${Field} label="Value">
-      <input class="wide" value=${value} maxlength="10000"
-          onInput=${(event) => setValue(event.target.value)} />
-    <//>
-    <${Button} kind="primary" type="submit" disabled=${busy}>
-      ${busy ? "Sending…" : "Send a record"}
-    <//>
-    <${ErrorLine} error=${error} />
-  </form>`;
-}
-
-// --- one that is shown -----------------------------------------------------------------------
 
 function Shown({ trace, traces, copies }) {
   const zero = startOf(trace);
@@ -257,8 +214,6 @@ function takes(read, append) {
 function endOf(trace) {
   return trace.stations.at(-1).at_s;
 }
-
-// --- all of them -----------------------------------------------------------------------------
 
 const COLUMNS = [
   { name: "When", value: (one) => one.wall_ms, show: (one) => time(one.wall_ms, { day: false }) },

@@ -1,3 +1,4 @@
+// @ts-check
 // The way of one request: lanes with its stations in their order, and below them the same in time.
 
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
@@ -61,7 +62,7 @@ function Lanes({ room, stations, zero, chosen, choose, title }) {
   const step = Math.min(STEP_MOST, Math.max(STEP_LEAST, (room - LEFT) / (stations.length + 0.6)));
   const width = Math.max(LEFT + step * (stations.length + 0.6), room);
   const height = TOP + LANE * lanes.length + 4;
-  const y = (lane) => TOP + LANE * row.get(lane) + LANE / 2;
+  const y = (lane) => TOP + LANE * (row.get(lane) ?? 0) + LANE / 2;
   const x = (index) => LEFT + step * (index + 0.9);
   const points = [
     [LEFT + 6, y("client")],

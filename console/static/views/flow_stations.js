@@ -1,3 +1,4 @@
+// @ts-check
 // Where a request may be: what happens there, in which file, and in which lane it is drawn.
 // The names are those of broker/requests/request_trace.py, which says what each time means.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // One group: since when it lags, who reads what, where it hangs, and moving it.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
@@ -29,6 +30,7 @@ const EVERY_MS = 3000;
 const CHART_MS = 10000;
 const LINES = 6;
 
+/** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Group({ params, about }) {
   const name = params.group;
   const { data, error, again } = useGet(path("/api/group", { group: name }), { every: EVERY_MS });
@@ -57,6 +59,7 @@ export function Group({ params, about }) {
   <//>`;
 }
 
+/** @param {{ data: Answer.GroupShown, onOpen: Call }} props */
 function Actions({ data, onOpen }) {
   const isBusy = data.members.length > 0;
   const why = isBusy ? "Its members read now: stop them first" : undefined;
@@ -70,6 +73,7 @@ function Actions({ data, onOpen }) {
   `;
 }
 
+/** @param {{ data: Answer.GroupShown }} props */
 function Figures({ data }) {
   const late = data.partitions.filter((one) => one.late).length;
   const oldest = Math.min(...data.partitions.map((one) => one.unread_ms ?? Infinity));
@@ -102,6 +106,7 @@ function Figures({ data }) {
   </div>`;
 }
 
+/** @param {{ lag: Answer.GroupLag, data: Answer.GroupShown }} props */
 function Over({ lag, data }) {
   const chart = useMemo(() => {
     if (!lag) return null;
@@ -112,18 +117,19 @@ function Over({ lag, data }) {
     return { x: lag.times_ms.map((one) => one / 1000), lines };
   }, [lag]);
   if (!chart) return null;
-  const since = data.partitions.map((one) => one.since_ms).filter((one) => one);
+  const since = data.partitions.flatMap((one) => one.since_ms || []);
   const marks = since.length ? [{ at: Math.min(...since) / 1000, name: "behind since" }] : [];
+  const every = Math.round(data.watched?.every_s ?? 0);
   const note =
     lag.kept >= lag.kept_most
       ? `the ${lag.kept_most} partitions with most lag are kept`
-      : `a look each ${Math.round(data.watched.every_s)} s`;
+      : `a look each ${every} s`;
   return html`<${Panel} title="Lag over the last hour"
       actions=${html`<span class="quiet">${note}</span>`}>
     ${
       chart.x.length < 2
         ? html`<${Empty} title="The console has just begun to watch">
-            The line begins with its second look, in ${Math.round(data.watched.every_s)} s.
+            The line begins with its second look, in ${every} s.
           <//>`
         : html`<${Chart} x=${chart.x} lines=${chart.lines} show=${rate} height=${220} marks=${marks}
               label=${`Lag of ${data.group} over the last hour`} />`
@@ -131,6 +137,7 @@ function Over({ lag, data }) {
   <//>`;
 }
 
+/** @param {{ data: Answer.GroupShown }} props */
 function Partitions({ data }) {
   const most = Math.max(1, ...data.partitions.map((one) => one.lag ?? 0));
   const columns = useMemo(() => columnsOf(data.members, most), [data.members, most]);
@@ -144,7 +151,13 @@ function Partitions({ data }) {
   <//>`;
 }
 
+/**
+ * @param {Answer.GroupMember[]} members
+ * @param {number} most
+ * @returns {Column<Answer.GroupPartition>[]}
+ */
 function columnsOf(members, most) {
+  const readerOf = (/** @type {Answer.GroupPartition} */ row) => members[row.reader ?? -1];
   return [
     {
       name: "Partition",
@@ -199,23 +212,28 @@ function columnsOf(members, most) {
     {
       name: "Read by",
       wide: true,
-      value: (row) => members[row.reader]?.name ?? "",
-      show: (row) =>
-        members[row.reader]
-          ? html`<span title=${members[row.reader].id}>${members[row.reader].name}</span>`
-          : html`<${Badge} plain>nobody<//>`,
+      value: (row) => readerOf(row)?.name ?? "",
+      show: (row) => {
+        const reader = readerOf(row);
+        return reader
+          ? html`<span title=${reader.id}>${reader.name}</span>`
+          : html`<${Badge} plain>nobody<//>`;
+      },
     },
   ];
 }
 
+/** @param {Answer.GroupShown} data */
 function epochs({ epoch, target_epoch: target }) {
   return `epoch ${epoch}${target !== epoch ? `, assigned ${target}` : ""}`;
 }
 
+/** @param {{ topic: string, partition: any, committed: any }} props */
 function messageOf({ topic, partition, committed }) {
   return `#${path("/topics/{}/messages", topic, { partition, offset: committed })}`;
 }
 
+/** @param {{ data: Answer.GroupShown, onClose: Call }} props */
 function Delete({ data, onClose }) {
   async function remove() {
     await post(path("/api/group/delete", { group: data.group }), { execute: true });

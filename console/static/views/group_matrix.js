@@ -1,3 +1,4 @@
+// @ts-check
 // Members × partitions: who reads what, coloured by lag.
 
 import { html } from "../vendor/preact.js";
@@ -7,9 +8,11 @@ import { count, plural } from "../parts/index.js";
 const CELLS_MAX = 6000;
 const LEVELS = [0, 1, 100, 1000, 10000, 100000];
 
+/** @param {{ data: Answer.GroupShown }} props */
 export function Matrix({ data }) {
   const { members, partitions } = data;
   const nobody = partitions.filter((one) => one.reader === null);
+  /** @type {{ name: string, host: string, id: string, at: number | null, target: any }[]} */
   const rows = members.map((one, at) => ({
     name: one.name,
     host: one.host,
@@ -29,11 +32,14 @@ export function Matrix({ data }) {
   </div>`;
 }
 
+/** @param {{ rows: any, partitions: Answer.GroupPartition[] }} props */
 function Grid({ rows, partitions }) {
+  /** @type {[string, number][]} */
   const topics = [];
   for (const one of partitions) {
-    if (topics.at(-1)?.[0] !== one.topic) topics.push([one.topic, 0]);
-    topics.at(-1)[1] += 1;
+    const last = topics.at(-1);
+    if (last && last[0] === one.topic) last[1] += 1;
+    else topics.push([one.topic, 1]);
   }
   return html`<div class="table-box">
     <table class="matrix" aria-label="Members and their partitions">
@@ -70,10 +76,18 @@ function Grid({ rows, partitions }) {
   </div>`;
 }
 
+/**
+ * @param {Answer.GroupPartition[]} partitions
+ * @param {number} at
+ */
 function isFirst(partitions, at) {
   return at > 0 && partitions[at - 1].topic !== partitions[at].topic;
 }
 
+/**
+ * @param {any} row
+ * @param {Answer.GroupPartition} one
+ */
 function cell(row, one) {
   if (one.reader === row.at) return html`<${Cell} one=${one} />`;
   const isComing = row.target?.some(
@@ -85,6 +99,7 @@ function cell(row, one) {
     : html`<span class="cell none"></span>`;
 }
 
+/** @param {{ one: Answer.GroupPartition }} props */
 function Cell({ one }) {
   const { partition } = one;
   const offset = one.committed ?? 0;
@@ -94,7 +109,11 @@ function Cell({ one }) {
       href=${`#${path("/topics/{}/messages", one.topic, { partition, offset })}`}></a>`;
 }
 
-/** Many partitions: each member has its own in a row. */
+/**
+ * Many partitions: each member has its own in a row.
+ *
+ * @param {{ rows: any, partitions: Answer.GroupPartition[] }} props
+ */
 function Lists({ rows, partitions }) {
   return html`<div class="table-box tall">
     <table class="matrix" aria-label="Members and their partitions">
@@ -130,6 +149,7 @@ function Legend() {
   </div>`;
 }
 
+/** @param {number | null} lag */
 function level(lag) {
   if (lag === null) return 0;
   let found = 0;

@@ -1,3 +1,4 @@
+// @ts-check
 // Moving a group: where to, which partitions, what that means, and then done.
 
 import { html, useState } from "../vendor/preact.js";
@@ -13,6 +14,7 @@ const PLACES = [
   ["last", "The last N records of each partition", "number"],
 ];
 
+/** @param {{ data: Answer.GroupShown, onClose: Call, onDone: Call }} props */
 export function Reset({ data, onClose, onDone }) {
   const [place, setPlace] = useState("start");
   const [value, setValue] = useState("");
@@ -107,8 +109,9 @@ export function Reset({ data, onClose, onDone }) {
   <//>`;
 }
 
+/** @param {{ place: string, value: string, onInput: Call }} props */
 function Value({ place, value, onInput }) {
-  const kind = PLACES.find(([key]) => key === place)[2];
+  const kind = PLACES.find(([key]) => key === place)?.[2];
   if (!kind) return null;
   const label = {
     time: "When, by this browser's clock",
@@ -122,6 +125,12 @@ function Value({ place, value, onInput }) {
   <//>`;
 }
 
+/**
+ * @param {{
+ *   partitions: Answer.GroupPartition[], off: any, onChoose: Call, onAll: Call, own: any,
+ *   onOwn: Call,
+ * }} props
+ */
 function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
   return html`<div class="stack">
     <div class="spread">
@@ -153,6 +162,7 @@ function Choice({ partitions, off, onChoose, onAll, own, onOwn }) {
   </div>`;
 }
 
+/** @param {{ rows: Answer.MovedPartition[] }} props */
 function Plan({ rows }) {
   const total = rows.reduce((sum, one) => sum + (one.new - (one.committed ?? one.new)), 0);
   return html`
@@ -174,7 +184,7 @@ function Plan({ rows }) {
               <td>${one.topic}-${one.partition}</td>
               <td class="number">${count(one.committed)}</td>
               <td class="number strong">${count(one.new)}</td>
-              <td class="number ${["back", "quiet", "late"][Math.sign(change) + 1]}">
+              <td class="number ${["back", "quiet", "late"][Math.sign(change ?? 0) + 1]}">
                 ${change === null ? "–" : `${change > 0 ? "+" : ""}${count(change)}`}
               </td>
             </tr>`;
@@ -185,6 +195,7 @@ function Plan({ rows }) {
   `;
 }
 
+/** @param {number} total */
 function effect(total) {
   if (total === 0) return "Nothing moves.";
   return total < 0
@@ -192,6 +203,10 @@ function effect(total) {
     : `${count(total)} records are passed over.`;
 }
 
+/**
+ * @param {string} place
+ * @param {string} value
+ */
 function word(place, value) {
   const text = value.trim();
   if (place === "start" || place === "end") return place;
@@ -202,6 +217,7 @@ function word(place, value) {
   return text;
 }
 
+/** @param {{ topic: string, partition: number }} one */
 function id(one) {
   return `${one.topic} ${one.partition}`;
 }

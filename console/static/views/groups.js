@@ -1,3 +1,4 @@
+// @ts-check
 // Groups: who they are, how far behind, since when.
 
 import { html, useState } from "../vendor/preact.js";
@@ -34,6 +35,7 @@ const STATES = {
   notready: "warn",
 };
 
+/** @param {{ params: Params }} props */
 export function Groups({ params }) {
   const [word, setWord] = useState(params.q.q ?? "");
   const [sort, setSort] = useState("lag");
@@ -77,6 +79,7 @@ export function Groups({ params }) {
   <//>`;
 }
 
+/** @param {{ data: Answer.GroupList }} props */
 function Figures({ data }) {
   const states = Object.entries(data.states)
     .map(([name, many]) => `${count(many)} ${name.toLowerCase()}`)
@@ -91,6 +94,7 @@ function Figures({ data }) {
   <//>`;
 }
 
+/** @type {Column<Answer.GroupRow>[]} */
 const COLUMNS = [
   {
     name: "Group",
@@ -130,14 +134,22 @@ const COLUMNS = [
   { name: "Members", number: true, show: (row) => count(row.members) },
 ];
 
-/** A group's state. */
+/**
+ * A group's state.
+ *
+ * @param {{ name: string }} props
+ */
 export function State({ name }) {
   return html`<${Badge} kind=${STATES[(name ?? "").toLowerCase()] ?? "warn"}>
     ${name || "unknown"}
   <//>`;
 }
 
-/** Words with times between braces, shown as this browser's clock has them. */
+/**
+ * Words with times between braces, shown as this browser's clock has them.
+ *
+ * @param {{ words: string | null | undefined }} props
+ */
 export function When({ words }) {
   return (words ?? "").split(/\{(\d+)\}/).map((piece, at) =>
     at % 2
@@ -148,11 +160,13 @@ export function When({ words }) {
   );
 }
 
+/** @param {number} ms */
 function clock(ms) {
   const isToday = new Date(ms).toDateString() === new Date().toDateString();
   return time(ms, { day: !isToday, millis: false });
 }
 
+/** @param {{ from: number, count: number, onMove: Call }} props */
 function Pages({ from, count: many, onMove }) {
   if (many <= PAGE) return null;
   return html`<div class="spread">

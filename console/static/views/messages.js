@@ -1,3 +1,4 @@
+// @ts-check
 // The records of a topic: the newest, from an offset or a time on, found by a search, or as they
 // come.
 
@@ -12,6 +13,7 @@ import { Search } from "./messages/search.js";
 import { List } from "./messages/list.js";
 import { Choices } from "./messages/choices.js";
 
+/** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Messages({ params, about }) {
   const { topic, q } = params;
   const [form, setForm] = useState(() => formOf(q));

@@ -1,3 +1,4 @@
+// @ts-check
 // How the cluster is, and what goes on in it.
 
 import { html } from "../vendor/preact.js";
@@ -59,6 +60,7 @@ export function Overview() {
   <//>`;
 }
 
+/** @param {{ data: Answer.ClusterHealth }} props */
 function Health({ data }) {
   const [first, ...rest] = data.verdict;
   const words = first.toUpperCase() + rest.join("");
@@ -75,6 +77,7 @@ function Health({ data }) {
   </div>`;
 }
 
+/** @param {{ points: Answer.RatePoints }} props */
 function Rates({ points }) {
   if (points.at.filter((_, at) => points.records[at] !== null).length < 2) {
     return html`<${Panel} title="Last minutes">
@@ -96,7 +99,9 @@ function Rates({ points }) {
   </div>`;
 }
 
+/** @param {{ topics: Answer.BusyTopic[] }} props */
 function Busiest({ topics }) {
+  /** @type {Column<Answer.BusyTopic>[]} */
   const columns = [
     {
       name: "Topic",
@@ -124,7 +129,9 @@ function Busiest({ topics }) {
   <//>`;
 }
 
+/** @param {{ groups: Answer.LateGroup[] }} props */
 function Behind({ groups }) {
+  /** @type {Column<Answer.LateGroup>[]} */
   const columns = [
     {
       name: "Group",
@@ -139,7 +146,7 @@ function Behind({ groups }) {
       number: true,
       show: (one) =>
         html`<span class=${trend(one.change_per_s)}>
-          ${one.change_per_s > 0.5 ? "+" : ""}
+          ${(one.change_per_s ?? 0) > 0.5 ? "+" : ""}
           ${rate(one.change_per_s)}
         </span>`,
     },
@@ -154,7 +161,9 @@ function Behind({ groups }) {
   <//>`;
 }
 
+/** @param {{ data: Answer.ClusterHealth }} props */
 function Brokers({ data }) {
+  /** @type {Column<Answer.BrokerHealth>[]} */
   const columns = [
     { name: "Broker", number: true, show: (one) => one.id },
     {
@@ -180,7 +189,8 @@ function Brokers({ data }) {
   <//>`;
 }
 
+/** @param {number | null} change */
 function trend(change) {
-  if (change > 0.5) return "grows";
-  return change < -0.5 ? "shrinks" : "quiet";
+  if (change !== null && change > 0.5) return "grows";
+  return change !== null && change < -0.5 ? "shrinks" : "quiet";
 }

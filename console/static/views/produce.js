@@ -1,3 +1,4 @@
+// @ts-check
 // A form for one record: written, or sent again as it was.
 
 import { html, useState } from "../vendor/preact.js";
@@ -14,7 +15,14 @@ function asSent(name, { text, isNull, is64 }) {
   return is64 ? { [`${name}_base64`]: text.replace(/\s+/g, "") } : { [name]: text };
 }
 
-/** `record`: what it is filled with; `onDone({partition, offset})`. */
+/**
+ * `record`: what it is filled with; `onDone({partition, offset})`.
+ *
+ * @param {{
+ *   topic: string, partitions: number[], record: Answer.RecordShown | null, onDone: Call,
+ *   onClose: Call,
+ * }} props
+ */
 export function Produce({ topic, partitions, record, onDone, onClose }) {
   const [key, setKey] = useState(() => asTyped(record ? record.key : null));
   const [value, setValue] = useState(() => asTyped(record?.value));
@@ -102,6 +110,7 @@ export function Produce({ topic, partitions, record, onDone, onClose }) {
   <//>`;
 }
 
+/** @param {{ label: string, one: any, set: Call, rows: any, nothing: any }} props */
 function Typed({ label, one, set, rows, nothing }) {
   return html`<div class="typed">
     <${Field} label=${one.is64 ? `${label}, in base64` : label}>

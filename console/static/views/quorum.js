@@ -1,30 +1,26 @@
+// @ts-check
 // The metadata quorum: who votes, who leads, how far the others are, and what is written.
 
-import { html, useCallback, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
-import { useGet, useStream } from "../api.js";
+import { html } from "../vendor/preact.js";
+import { path, useGet } from "../api.js";
 import {
   Badge,
-  Check,
+  count,
+  duration,
   Empty,
   ErrorLine,
-  JsonTree,
   Note,
   Page,
   Panel,
-  SearchBox,
   Table,
   Tile,
   Tiles,
-  Waiting,
-  count,
-  duration,
-  plural,
   time,
+  Waiting,
 } from "../parts/index.js";
+import { Records } from "./quorum_records.js";
 
 const EVERY_MS = 1000;
-const RECORDS_MAX = 400;
-
 const ABOUT =
   "Controllers agree on each change of the cluster by Raft: it is done when most of them have " +
   "its record.";
@@ -54,6 +50,7 @@ export function Quorum() {
   <//>`;
 }
 
+/** @param {{ quorum: Answer.Quorum }} props */
 function Figures({ quorum }) {
   const late = quorum.voters.filter((one) => one.lagging);
   const need = Math.floor(quorum.voters.length / 2) + 1;
@@ -77,6 +74,7 @@ function Figures({ quorum }) {
   </div>`;
 }
 
+/** @param {Answer.Quorum} quorum */
 function replicas(quorum) {
   return [
     ...quorum.voters.map((one) => ({ ...one, votes: true })),
@@ -84,6 +82,7 @@ function replicas(quorum) {
   ];
 }
 
+/** @type {Column<ReturnType<typeof replicas>[number]>[]} */
 const REPLICAS = [
   { name: "Node", value: (row) => row.id, show: (row) => html`<b>${row.id}</b>` },
   {
@@ -120,8 +119,11 @@ function since(row, ms) {
   return ms === null ? html`<span class="late">never</span>` : `${duration(ms)} ago`;
 }
 
+/** @param {{ epoch: number | undefined }} props */
 function Epochs({ epoch }) {
-  const { data, error } = useGet(epoch === undefined ? null : `/api/quorum/epochs?epoch=${epoch}`);
+  const { data, error } = useGet(
+    epoch === undefined ? null : path("/api/quorum/epochs", { epoch }),
+  );
   return html`<${Panel} title="Epochs" inside=${false}>
     <${ErrorLine} error=${error} />
     ${
@@ -134,6 +136,7 @@ function Epochs({ epoch }) {
   <//>`;
 }
 
+/** @type {Column<Answer.QuorumEpoch>[]} */
 const EPOCHS = [
   { name: "Epoch", number: true, show: (row) => count(row.epoch) },
   {
@@ -150,6 +153,7 @@ const EPOCHS = [
   },
 ];
 
+/** @param {{ features: Answer.Features }} props */
 function Features({ features }) {
   return html`<${Panel} title="Features" inside=${false} actions=${
     features.epoch !== null &&
@@ -160,6 +164,7 @@ function Features({ features }) {
   <//>`;
 }
 
+/** @type {Column<Answer.Feature>[]} */
 const FEATURES = [
   { name: "Feature", show: (row) => html`<code>${row.name}</code>` },
   { name: "Level", number: true, show: (row) => html`<b>${row.level}</b>` },
@@ -176,117 +181,3 @@ const FEATURES = [
       html`<span class="quiet">${row.least === null ? "–" : `${row.least} to ${row.most}`}</span>`,
   },
 ];
-
-function Records() {
-  const [noops, setNoops] = useState(false);
-  const [word, setWord] = useState("");
-  const [open, setOpen] = useState(null);
-  const rows = useRef([]);
-  const [about, setAbout] = useState({ source: null, absent: null });
-  const [turn, again] = useReducer((one) => one + 1, 0);
-  const { error } = useStream(`/api/quorum/records${noops ? "?noops=1" : ""}`, (event) => {
-    if (event.absent) setAbout({ source: null, absent: event.absent });
-    if (event.source) {
-      rows.current = [];
-      setAbout({ source: event.source, absent: null });
-    }
-    if (event.moved) setAbout({ source: event.moved, absent: null });
-    if (event.records?.length) {
-      rows.current = [...event.records.toReversed(), ...rows.current].slice(0, RECORDS_MAX);
-      again();
-    }
-  });
-  const shown = useMemo(() => {
-    const wanted = word.toLowerCase();
-    return wanted
-      ? rows.current.filter(
-          (one) =>
-            one.type.toLowerCase().includes(wanted) ||
-            JSON.stringify(one.data).toLowerCase().includes(wanted),
-        )
-      : rows.current;
-  }, [turn, word]);
-  const toggle = useCallback(
-    (one) => setOpen((before) => (before === one.offset ? null : one.offset)),
-    [],
-  );
-  return html`<${Panel} title="Newest metadata records" inside=${false} actions=${
-    about.source &&
-    html`
-      <${SearchBox} label="Find a record" value=${word} onInput=${setWord} />
-      <${Check} label="also no-ops" checked=${noops} onChange=${setNoops} />
-    `
-  }>
-    <${ErrorLine} error=${error} />
-    ${about.absent && html`<${Empty} title="Not to be seen from here">${about.absent}<//>`}
-    ${
-      about.source &&
-      html`
-        <ol class="meta-records" aria-label="Newest metadata records">
-          ${shown.map(
-            (one) =>
-              html`<${Record} key=${one.offset} one=${one} isOpen=${open === one.offset}
-                  onToggle=${toggle} />`,
-          )}
-        </ol>
-        <p class="meta-foot quiet">
-          ${plural(shown.length, "record")} of <code>${about.source}</code>
-        </p>
-      `
-    }
-  <//>`;
-}
-
-const KINDS = [
-  [/LEADER|VOTERS|SNAPSHOT|KRAFT/, "violet"],
-  [/REMOVE|UNREGISTER|FENCE_BROKER/, "bad"],
-  [/PARTITION/, "info"],
-  [/TOPIC|REGISTER|UNFENCE/, "good"],
-  [/CONFIG|QUOTA|FEATURE/, "warn"],
-];
-
-function Record({ one, isOpen, onToggle }) {
-  const kind = KINDS.find(([form]) => form.test(one.type))?.[1] ?? "";
-  return html`<li>
-    <button type="button" class="meta-record" aria-expanded=${isOpen}
-        onClick=${() => onToggle(one)}>
-      <span class="number quiet">${count(one.offset)}</span>
-      <time dateTime=${new Date(one.time_ms).toISOString()} class="quiet">
-        ${time(one.time_ms, { day: false })}
-      </time>
-      <${Badge} kind=${kind} plain>
-        ${one.type
-          .replace(/_RECORD$/, "")
-          .replaceAll("_", " ")
-          .toLowerCase()}
-      <//>
-      <span class="meta-line">${line(one.data)}</span>
-    </button>
-    ${
-      isOpen &&
-      html`<div class="meta-open">
-        ${
-          typeof one.data === "object"
-            ? html`<${JsonTree} value=${one.data} open=${3} />`
-            : one.data
-        }
-        <p class="quiet">
-          offset ${count(one.offset)}, epoch ${one.epoch}
-          ${one.version === null ? "" : `, version ${one.version}`}, ${time(one.time_ms)}
-        </p>
-      </div>`
-    }
-  </li>`;
-}
-
-function line(data) {
-  if (typeof data !== "object" || data === null) return String(data ?? "");
-  return Object.entries(data)
-    .filter(
-      ([, value]) =>
-        value !== null && value !== "" && !(Array.isArray(value) && value.length === 0),
-    )
-    .map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`)
-    .join("  ·  ")
-    .slice(0, 400);
-}

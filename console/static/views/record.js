@@ -1,3 +1,4 @@
+// @ts-check
 // One record: a line of it, and all of it, harmless whatever is in it.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
@@ -62,7 +63,14 @@ function hex(one) {
   return one.toString(16).padStart(2, "0");
 }
 
-/** Rows of records, each of which opens. `onAgain(record)`: send it again; none: it may not. */
+/**
+ * Rows of records, each of which opens. `onAgain(record)`: send it again; none: it may not.
+ *
+ * @param {{
+ *   topic: string, records: Answer.RecordShown[], several: boolean, uncommitted: any,
+ *   onAgain: Call, label: string,
+ * }} props
+ */
 export function Records({ topic, records, several, uncommitted, onAgain, label }) {
   const [open, setOpen] = useState(() => new Set());
   function turn(id) {
@@ -78,7 +86,7 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
     const known = isOpen ? undefined : closed.get(one);
     if (known) return known;
     const made = html`<tr key=${id} class="line ${isOpen ? "is-open" : ""}" onClick=${(event) =>
-      event.target.closest("button, a") || getSelection().toString() || turn(id)}>
+      event.target.closest("button, a") || getSelection()?.toString() || turn(id)}>
       <td>
         <button type="button" class="fold" aria-expanded=${isOpen}
             aria-label="Record ${one.partition}-${one.offset}" onClick=${() => turn(id)}>
@@ -136,6 +144,7 @@ export function Records({ topic, records, several, uncommitted, onAgain, label }
   </div>`;
 }
 
+/** @param {{ topic: string, record: Answer.RecordShown, uncommitted: any, onAgain: Call }} props */
 function Whole({ topic, record, uncommitted, onAgain }) {
   const isCut = record.key?.cut || record.value?.cut || record.decoded?.value?.cut;
   const place = path("/api/topics/{}/messages/{}/{}", topic, record.partition, record.offset, {
@@ -189,6 +198,11 @@ function Whole({ topic, record, uncommitted, onAgain }) {
 
 const NAMES = { json: "JSON", text: "Text", hex: "Hex" };
 
+/**
+ * @param {{
+ *   name: string, data: any, decoded: any, about: Answer.DecodedRecord | undefined, file: any,
+ * }} props
+ */
 function Part({ name, data, decoded, about, file }) {
   const shown = decoded ?? data;
   const json = useMemo(() => jsonOf(shown), [shown]);

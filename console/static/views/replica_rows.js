@@ -1,3 +1,4 @@
+// @ts-check
 // The map itself: a row a partition, or, where there are many, a block a topic. Only what is in
 // sight is in the page.
 
@@ -84,7 +85,11 @@ export function Rows({ rows, brokers }) {
   `;
 }
 
-/** The height of rows that are out of sight. */
+/**
+ * The height of rows that are out of sight.
+ *
+ * @param {number} many
+ */
 function pad(many) {
   return { height: `${many * ROW}px` };
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Brokers × partitions: which replica is where and in sync, live while a node dies.
 
 import { html, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
@@ -20,6 +21,7 @@ import { FRESH_MS, Rows } from "./replica_rows.js";
 
 const EVENTS_MAX = 300;
 
+/** @param {{ params: Params }} props */
 export function Replicas({ params }) {
   const [word, setWord] = useState(params.q.topic ?? "");
   const [internal, setInternal] = useState(false);
@@ -28,8 +30,8 @@ export function Replicas({ params }) {
   const [turn, again] = useReducer((one) => one + 1, 0);
   const [trouble, setTrouble] = useState(null);
   const { error } = useStream("/api/replicas", (event) => {
-    setTrouble(event.error ?? null);
-    if (event.number) {
+    setTrouble("error" in event ? event.error : null);
+    if ("number" in event) {
       take(state.current, event);
       again();
       if (!event.everything) setTimeout(again, FRESH_MS + 500);
@@ -73,11 +75,32 @@ export function Replicas({ params }) {
   <//>`;
 }
 
+/**
+ * The map as it is known.
+ *
+ * @typedef {{
+ *   key: string, topic: string, index: number, at: number, leader: number,
+ *   replicas: number[], isr: number[], offline: number[],
+ * }} Placed
+ * @typedef {{
+ *   brokers: Answer.MapBroker[],
+ *   counts: Answer.MapCounts | null,
+ *   partitions: Map<string, Placed>,
+ *   internal: Set<string>,
+ *   events: Answer.MapNews["events"],
+ * }} State
+ * @returns {State}
+ */
 function empty() {
   return { brokers: [], counts: null, partitions: new Map(), internal: new Set(), events: [] };
 }
 
-/** All there is, or what changed since the last event. */
+/**
+ * All there is, or what changed since the last event.
+ *
+ * @param {State} state
+ * @param {Answer.MapNews} event
+ */
 function take(state, event) {
   if (event.everything) {
     state.partitions.clear();
@@ -109,6 +132,14 @@ function take(state, event) {
   );
 }
 
+/**
+ * The partitions to show, in order.
+ *
+ * @param {State} state
+ * @param {string} word
+ * @param {boolean} internal
+ * @param {boolean} lacking
+ */
 function chosen(state, word, internal, lacking) {
   const wanted = word.toLowerCase();
   const found = [];
@@ -124,6 +155,7 @@ function chosen(state, word, internal, lacking) {
   });
 }
 
+/** @param {{ counts: Answer.MapCounts, brokers: Answer.MapBroker[] }} props */
 function Figures({ counts, brokers }) {
   const gone = brokers.filter((one) => !one.alive);
   return html`<div aria-live="polite">
@@ -144,6 +176,7 @@ function Figures({ counts, brokers }) {
   </div>`;
 }
 
+/** @param {{ label: string, value: number | null, fine: any, wrong: any }} props */
 function Figure({ label, value, fine, wrong }) {
   const judged = value ? wrong : fine;
   return html`<${Tile} label=${label}
@@ -162,6 +195,7 @@ function Legend() {
   </div>`;
 }
 
+/** @param {{ events: Answer.MapNews["events"] }} props */
 function Events({ events }) {
   if (!events.length)
     return html`<${Empty} title="Nothing yet">Kill a node, and see here what follows.<//>`;

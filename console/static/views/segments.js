@@ -1,3 +1,4 @@
+// @ts-check
 // Segments on disk: which partitions lie on this machine; one of them is in segments/partition.js.
 
 import { html, useState } from "../vendor/preact.js";
@@ -16,6 +17,7 @@ import {
 } from "../parts/index.js";
 import { Partition } from "./segments/partition.js";
 
+/** @param {{ params: Params }} props */
 export function Segments({ params }) {
   if (params.topic === undefined) return html`<${Partitions} q=${params.q} />`;
   return html`<${Partition} key=${`${params.topic}/${params.partition}/${params.q.dir ?? ""}`}
@@ -51,9 +53,15 @@ function Partitions() {
   <//>`;
 }
 
+/**
+ * @param {{
+ *   found: Answer.PartitionSizes, search: any, setSearch: Call, dir: any, setDir: Call,
+ * }} props
+ */
 function Found({ found, search, setSearch, dir, setDir }) {
   const most = Math.max(...found.partitions.map((one) => one.bytes), 1);
   const severalNodes = found.directories.length > 1;
+  /** @type {Column<Answer.PartitionSize>[]} */
   const columns = [
     {
       name: "Partition",
@@ -112,6 +120,7 @@ function Found({ found, search, setSearch, dir, setDir }) {
             <span>None of this name lies here, or the console's login may not describe it.</span>
           <//>`} />
       ${
+        found.count !== undefined &&
         found.count > found.partitions.length &&
         html`<p class="seg-more quiet">
           The ${count(found.partitions.length)} largest of ${count(found.count)}: search for the
@@ -122,6 +131,7 @@ function Found({ found, search, setSearch, dir, setDir }) {
   `;
 }
 
+/** @param {Answer.PartitionSize} one */
 function addressOf(one) {
   return path("#/segments/{}/{}", one.topic, one.partition, { dir: one.dir });
 }

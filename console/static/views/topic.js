@@ -1,3 +1,4 @@
+// @ts-check
 // One topic: its partitions, who reads it, its configs, and what may be changed.
 
 import { html, useState } from "../vendor/preact.js";
@@ -24,7 +25,11 @@ import {
 } from "../parts/index.js";
 import { Configs } from "./topic_configs.js";
 
-/** The parts of a topic's page. */
+/**
+ * The parts of a topic's page.
+ *
+ * @param {string} topic
+ */
 export function topicTabs(topic) {
   return [
     ["topic", "Topic", `#${path("/topics/{}", topic)}`],
@@ -32,6 +37,7 @@ export function topicTabs(topic) {
   ];
 }
 
+/** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Topic({ params, about }) {
   const { topic } = params;
   const one = useGet(path("/api/topics/{}", topic), { every: 5000 });
@@ -61,6 +67,7 @@ export function Topic({ params, about }) {
       `
     }
     ${
+      one.data &&
       dialog === "delete" &&
       html`<${Confirm} title="Delete ${topic}" action="Delete the topic" danger word=${topic}
           onClose=${close} onConfirm=${async () => {
@@ -74,6 +81,7 @@ export function Topic({ params, about }) {
       <//>`
     }
     ${
+      one.data &&
       dialog === "grow" &&
       html`<${Grow} topic=${topic} now=${one.data.partitions.length} onClose=${close}
           onDone=${one.again} />`
@@ -81,6 +89,7 @@ export function Topic({ params, about }) {
   <//>`;
 }
 
+/** @param {Answer.Topic} data */
 function held(data) {
   return data.partitions.reduce(
     (sum, one) => sum + Math.max(0, (one.end ?? 0) - (one.first ?? 0)),
@@ -88,6 +97,7 @@ function held(data) {
   );
 }
 
+/** @param {{ data: Answer.Topic, recordsRate: number | null, bytesRate: number | null }} props */
 function Figures({ data, recordsRate, bytesRate }) {
   const lacking = data.partitions.filter((one) => one.isr.length < one.replicas.length).length;
   const offline = data.partitions.filter((one) => one.leader === null).length;
@@ -106,13 +116,19 @@ function Figures({ data, recordsRate, bytesRate }) {
   <//>`;
 }
 
+/**
+ * @param {Answer.TopicPartition} one
+ * @param {number} id
+ */
 function replicaTitle(one, id) {
   const lags = one.isr.includes(id) ? "" : ", not in sync";
   return `broker ${id}${lags}${id === one.leader ? ", leads" : ""}`;
 }
 
+/** @param {{ data: Answer.Topic, local: string[] }} props */
 function Partitions({ data, local }) {
   const most = Math.max(1, ...data.partitions.map((one) => one.bytes ?? 0));
+  /** @type {Column<Answer.TopicPartition>[]} */
   const columns = [
     { name: "Partition", number: true, value: (one) => one.partition },
     {
@@ -169,8 +185,10 @@ function Partitions({ data, local }) {
   <//>`;
 }
 
+/** @param {{ topic: string }} props */
 function Readers({ topic }) {
   const { data, error, loading } = useGet(path("/api/topics/{}/groups", topic), { every: 10000 });
+  /** @type {Column<Answer.TopicReader>[]} */
   const columns = [
     {
       name: "Group",
@@ -199,7 +217,8 @@ function Readers({ topic }) {
     ${error && html`<div class="inside"><${ErrorLine} error=${error} /></div>`}
     ${loading && html`<${Waiting} what="Asking the groups" />`}
     ${
-      data?.left_out > 0 &&
+      data &&
+      data.left_out > 0 &&
       html`<div class="inside">
         <${Note}>The cluster has ${count(data.left_out)} groups more than are asked here.<//>
       </div>`
@@ -214,6 +233,7 @@ function Readers({ topic }) {
   <//>`;
 }
 
+/** @param {{ topic: string, now: number, onClose: Call, onDone: Call }} props */
 function Grow({ topic, now, onClose, onDone }) {
   const [wanted, setWanted] = useState(String(now + 1));
   async function grow() {

@@ -1,3 +1,4 @@
+// @ts-check
 // A topic's configs, and to change them.
 
 import { html, useState } from "../vendor/preact.js";
@@ -16,11 +17,13 @@ import {
 } from "../parts/index.js";
 import { pairs } from "./topics.js";
 
+/** @param {{ topic: string, writes: boolean }} props */
 export function Configs({ topic, writes }) {
   const { data, error, again } = useGet(path("/api/topics/{}/configs", topic));
   const [all, setAll] = useState(false);
   const [editing, setEditing] = useState(null);
   const rows = (data ?? []).filter((one) => all || one.own);
+  /** @type {Column<Answer.TopicConfig>[]} */
   const columns = [
     {
       name: "Config",
@@ -78,6 +81,12 @@ export function Configs({ topic, writes }) {
   <//>`;
 }
 
+/**
+ * @param {{
+ *   topic: string, config: Answer.TopicConfig, all: Answer.TopicConfig[], onClose: Call,
+ *   onDone: Call,
+ * }} props
+ */
 function Change({ topic, config, all, onClose, onDone }) {
   const [text, setText] = useState(config.name ? (config.value ?? "") : "");
   const [isDefault, setDefault] = useState(false);

@@ -1,3 +1,4 @@
+// @ts-check
 // All topics: ten thousand of them, too.
 
 import { html, useMemo, useState } from "../vendor/preact.js";
@@ -22,6 +23,7 @@ import {
   rate,
 } from "../parts/index.js";
 
+/** @param {{ about: Partial<Answer.About>, params: Params }} props */
 export function Topics({ about, params }) {
   const [filter, setFilter] = useState(params.q.filter ?? "");
   const [internal, setInternal] = useState(false);
@@ -69,6 +71,10 @@ export function Topics({ about, params }) {
   <//>`;
 }
 
+/**
+ * @param {Answer.TopicList | null} list
+ * @param {Answer.LiveTopics | null} live
+ */
 function joined(list, live) {
   return (list?.topics ?? []).map(([name, partitions, replicas, internal, lacking, offline]) => {
     const [records, size, recordsRate, bytesRate] = live?.topics[name] ?? [null, null, null, null];
@@ -95,6 +101,11 @@ function summary(rows) {
   )}`;
 }
 
+/**
+ * @param {any} filter
+ * @param {any} rows
+ * @param {Partial<Answer.About>} about
+ */
 function nothing(filter, rows, about) {
   if (filter)
     return html`<${Empty} title="No topic is called so">Of ${plural(rows.length, "topic")}.<//>`;
@@ -103,6 +114,7 @@ function nothing(filter, rows, about) {
   <//>`;
 }
 
+/** @type {Column<ReturnType<typeof joined>[number]>[]} */
 const COLUMNS = [
   {
     name: "Topic",

@@ -1,9 +1,11 @@
+// @ts-check
 // The form: which records, from where, and what to look for.
 
 import { html } from "../../vendor/preact.js";
 import { Button, Check, count, Field, SearchBox } from "../../parts/index.js";
 import { PLACES } from "./query.js";
 
+/** @param {{ form: any, setForm: Call, go: Call, partitions: Answer.HeldOffsets[] }} props */
 export function Choices({ form, setForm, go, partitions }) {
   const set = (change) => setForm({ ...form, ...change });
   const needsMore = form.place === "offset" || form.place === "time";

@@ -1,3 +1,4 @@
+// @ts-check
 // A page of records.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
@@ -8,8 +9,11 @@ import { Records } from "../record.js";
 
 const PAGE = 50;
 
+/**
+ * @param {{ topic: string, q: Q, written: Answer.WrittenRecord | null, [rest: string]: any }} props
+ */
 export function List({ topic, q, written, ...rest }) {
-  const [cursors, setCursors] = useState([]);
+  const [cursors, setCursors] = useState(/** @type {string[]} */ ([]));
   const base = {
     partition: q.partition,
     from: q.from,
@@ -32,7 +36,7 @@ export function List({ topic, q, written, ...rest }) {
       ← ${newer}
     <//>
     <${Button} disabled=${!data?.cursor} onClick=${() => {
-      setCursors([...cursors, data.cursor]);
+      if (data?.cursor) setCursors([...cursors, data.cursor]);
       scrollTo(0, 0);
     }}>${older} →<//>
     <${Button} label="Read again" title="Read again" onClick=${again}>↻<//>

@@ -1,3 +1,4 @@
+// @ts-check
 // Records as they come.
 
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
@@ -8,13 +9,14 @@ import { Records } from "../record.js";
 const LIVE_KEPT = 200;
 const SCROLLED = 160;
 
+/** @param {{ topic: string, q: Q, [rest: string]: any }} props */
 export function Live({ topic, q, ...rest }) {
-  const [records, setRecords] = useState([]);
+  const [records, setRecords] = useState(/** @type {Answer.RecordShown[]} */ ([]));
   const [held, setHeld] = useState(false);
   const [scrolled, setScrolled] = useState(false);
   const [waiting, setWaiting] = useState(0);
   const [counts, setCounts] = useState({ seen: 0, dropped: 0 });
-  const buffer = useRef([]);
+  const buffer = useRef(/** @type {Answer.RecordShown[]} */ ([]));
   const isPaused = held || scrolled;
   const paused = useRef(false);
   paused.current = isPaused;

@@ -1,3 +1,4 @@
+// @ts-check
 // What the form of the messages says, as a query of the address, and back.
 
 import { plural } from "../../parts/words.js";
@@ -12,6 +13,7 @@ export const PLACES = [
   ["1d", "Last day"],
 ];
 
+/** @param {Q} q */
 export function formOf(q) {
   const from = q.from ?? "";
   let place = q.order === "oldest" ? "oldest" : "newest";
@@ -75,7 +77,13 @@ function fromOf({ place, offset, moment }) {
   return /^\d/.test(place) ? `@${place}` : null;
 }
 
-/** What a page of records is, of `held` offsets. */
+/**
+ * What a page of records is, of `held` offsets.
+ *
+ * @param {Q} q
+ * @param {any} shown
+ * @param {any} held
+ */
 export function title(q, shown, held) {
   const of = `of ${plural(held, "offset")}`;
   const isForward = q.order === "oldest";

@@ -1,3 +1,4 @@
+// @ts-check
 // A search, and what it has found so far.
 
 import { html, useRef, useState } from "../../vendor/preact.js";
@@ -6,14 +7,17 @@ import { Button, bytes, count, Empty, ErrorLine, Panel, plural } from "../../par
 import { Records } from "../record.js";
 
 const KEPT = 500;
+/** @type {Answer.RecordShown[]} */
+const NONE = [];
 
+/** @param {{ topic: string, q: Q, [rest: string]: any }} props */
 export function Search({ topic, q, ...rest }) {
   const [stopped, setStopped] = useState(false);
   const [cursor, setCursor] = useState("");
-  const [found, setFound] = useState([]);
-  const [progress, setProgress] = useState(null);
-  const kept = useRef([]);
-  const before = useRef([]);
+  const [found, setFound] = useState(NONE);
+  const [progress, setProgress] = useState(/** @type {Answer.SearchEvent | null} */ (null));
+  const kept = useRef(NONE);
+  const before = useRef(NONE);
   const query = {
     q: q.q,
     regex: q.regex,
@@ -40,7 +44,7 @@ export function Search({ topic, q, ...rest }) {
   function more() {
     before.current = found.slice(-KEPT);
     kept.current = [];
-    setCursor(progress.cursor);
+    setCursor(progress?.cursor ?? "");
   }
   return html`
     <${ErrorLine} error=${error} />
@@ -68,15 +72,24 @@ export function Search({ topic, q, ...rest }) {
   `;
 }
 
+/** @param {{ text: string }} props */
 function Quoted({ text }) {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
+/** @param {Answer.SearchEvent | null} progress */
 function percent(progress) {
   if (!progress) return 0;
   return progress.total ? Math.min(100, (100 * progress.scanned) / progress.total) : 100;
 }
 
+/**
+ * How far a search is.
+ *
+ * @param {Answer.SearchEvent | null} progress
+ * @param {boolean} isOver
+ * @param {boolean} stopped
+ */
 function words(progress, isOver, stopped) {
   if (!progress) return "Beginning";
   const done = [

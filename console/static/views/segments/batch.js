@@ -1,7 +1,8 @@
+// @ts-check
 // A batch: its header, its records, and the bytes of either.
 
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { path, useGet } from "../../api.js";
+import { useGet } from "../../api.js";
 import {
   bytes,
   count,
@@ -16,14 +17,14 @@ import {
 import { HexView } from "./hex.js";
 import { offsets, signs } from "./batch_signs.js";
 import { Control, Meant, Whole } from "./meaning.js";
+import { segmentPath } from "./words.js";
 
 const RECORDS = 25;
 
-export function Batch({ log, root, at, q, turn }) {
+/** @param {{ log: Answer.PartitionShown, base: number, at: number, q: Q, turn: Turn }} props */
+export function Batch({ log, base, at, q, turn }) {
   const [first, setFirst] = useState(0);
-  const { data, error } = useGet(
-    path(`${root}/batch`, { dir: log.dir, at, first, limit: RECORDS }),
-  );
+  const { data, error } = useGet(segmentPath(log, base, "/batch", { at, first, limit: RECORDS }));
   const [last, setLast] = useState(null);
   if (data !== null && data !== last) setLast(data);
   const found = data ?? last;
@@ -63,7 +64,7 @@ export function Batch({ log, root, at, q, turn }) {
         consumer would refuse it.
       <//>`
     }
-    <${Bytes} title="The header: 61 bytes" log=${log} root=${root} at=${at} record=${-1} />
+    <${Bytes} title="The header: 61 bytes" log=${log} base=${base} at=${at} record=${-1} />
     ${
       found.codec !== "none" &&
       html`<p class="seg-packed">
@@ -88,13 +89,19 @@ export function Batch({ log, root, at, q, turn }) {
     }
     ${
       record !== null &&
-      html`<${Bytes} key=${record} title="Record ${count(record)}" log=${log} root=${root} at=${at}
+      html`<${Bytes} key=${record} title="Record ${count(record)}" log=${log} base=${base} at=${at}
           record=${record} />`
     }
   </div>`;
 }
 
+/**
+ * @param {{
+ *   found: Answer.BatchOpened, record: number | null, choose: (number: number) => void,
+ * }} props
+ */
 function Records({ found, record, choose }) {
+  /** @type {Column<Answer.BatchRecord>[]} */
   const columns = [
     {
       name: "Offset",
@@ -185,9 +192,14 @@ function Records({ found, record, choose }) {
   `;
 }
 
-function Bytes({ title, log, root, at, record }) {
+/**
+ * @param {{
+ *   title: string, log: Answer.PartitionShown, base: number, at: number, record: number | null,
+ * }} props
+ */
+function Bytes({ title, log, base, at, record }) {
   const [from, setFrom] = useState(0);
-  const { data, error } = useGet(path(`${root}/bytes`, { dir: log.dir, at, record, from }));
+  const { data, error } = useGet(segmentPath(log, base, "/bytes", { at, record, from }));
   return html`<div class="seg-bytes">
     <h3>${title}</h3>
     <${ErrorLine} error=${error} />

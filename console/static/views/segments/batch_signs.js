@@ -1,3 +1,4 @@
+// @ts-check
 // What a batch is, in a few signs.
 
 import { html } from "../../vendor/preact.js";
@@ -6,12 +7,14 @@ import { Badge, count, time } from "../../parts/index.js";
 const EMPTIED =
   "Compaction took all records; the batch keeps its offsets and its producer's sequence.";
 
+/** @param {Answer.BatchShown} one */
 export function offsets(one) {
   return one.baseOffset === one.lastOffset
     ? count(one.baseOffset)
     : html`${count(one.baseOffset)}<span class="quiet"> to </span>${count(one.lastOffset)}`;
 }
 
+/** @param {Answer.BatchShown} one */
 export function producer(one) {
   if (one.producerId < 0) return html`<span class="quiet">–</span>`;
   return html`<span class="nowrap">
@@ -21,6 +24,7 @@ export function producer(one) {
   </span>`;
 }
 
+/** @param {Answer.BatchShown} one */
 export function signs(one) {
   return [
     one.isControl && html`<${Badge} kind="info" plain>control<//>`,

@@ -1,19 +1,26 @@
+// @ts-check
 // A segment's batches, a page of them at a time.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { path, useGet } from "../../api.js";
+import { useGet } from "../../api.js";
 import { bytes, count, Empty, ErrorLine, Note, Table, time, Waiting } from "../../parts/index.js";
 import { offsets, producer, signs } from "./batch_signs.js";
 import { Torn } from "./inside.js";
 import { Batch } from "./batch.js";
+import { segmentPath } from "./words.js";
 
 const BATCHES = 50;
 
-export function Batches({ log, root, q, turn, bar }) {
+/**
+ * @param {{
+ *   log: Answer.PartitionShown, base: number, q: Q, turn: Turn, bar: Answer.SegmentShown,
+ * }} props
+ */
+export function Batches({ log, base, q, turn, bar }) {
   const at = q.at === undefined ? null : Number(q.at);
   const [from, setFrom] = useState(at ?? 0);
   const { data, error, loading } = useGet(
-    path(`${root}/batches`, { dir: log.dir, at: from, limit: BATCHES }),
+    segmentPath(log, base, "/batches", { at: from, limit: BATCHES }),
     { every: bar.active ? 3000 : 0 },
   );
   const [last, setLast] = useState(null);
@@ -33,6 +40,7 @@ export function Batches({ log, root, q, turn, bar }) {
       <${ErrorLine} error=${error} />
       ${loading && html`<${Waiting} what="Reading headers" />`}
     `;
+  /** @type {Column<Answer.BatchShown>[]} */
   const columns = [
     {
       name: "Position",
@@ -119,7 +127,7 @@ export function Batches({ log, root, q, turn, bar }) {
     </div>
     ${
       at !== null &&
-      html`<${Batch} key=${at} log=${log} root=${root} at=${at} q=${q} turn=${turn} />`
+      html`<${Batch} key=${at} log=${log} base=${base} at=${at} q=${q} turn=${turn} />`
     }
     ${
       at === null &&
@@ -129,7 +137,11 @@ export function Batches({ log, root, q, turn, bar }) {
   `;
 }
 
-/** The page's batches side by side, as wide as they are long. */
+/**
+ * The page's batches side by side, as wide as they are long.
+ *
+ * @param {{ page: Answer.BatchesPage, at: number | null, turn: Turn }} props
+ */
 function Film({ page, at, turn }) {
   if (page.batches.length === 0) return null;
   return html`<div class="seg-film" aria-hidden="true">
@@ -143,6 +155,10 @@ function Film({ page, at, turn }) {
   </div>`;
 }
 
+/**
+ * @param {Answer.BatchShown} one
+ * @param {number | null} at
+ */
 function filmClass(one, at) {
   const marks = `${one.isvalid === false ? "wrong" : ""} ${at === one.position ? "chosen" : ""}`;
   if (one.isControl) return `control ${marks}`;
@@ -150,8 +166,12 @@ function filmClass(one, at) {
   return `${one.compresscodec === "none" ? "plain" : "packed"} ${marks}`;
 }
 
-/** Where the last batch of a page ends. */
+/**
+ * Where the last batch of a page ends.
+ *
+ * @param {Answer.BatchesPage} page
+ */
 function endOf(page) {
   const last = page.batches.at(-1);
-  return last.position + last.size;
+  return last ? last.position + last.size : page.at;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // What lies beside the segments: epochs, producer snapshots, other files.
 
 import { html, useState } from "../../vendor/preact.js";
@@ -6,6 +7,7 @@ import { bytes, count, ErrorLine, Note, Panel, plural, Table } from "../../parts
 
 const NOBODY = html`<p class="quiet">No producer with an id had written by then.</p>`;
 
+/** @param {{ log: Answer.PartitionShown }} props */
 export function Beside({ log }) {
   return html`<div class="grid">
     <${Panel} title="Leader epochs">
@@ -50,6 +52,7 @@ export function Beside({ log }) {
   </div>`;
 }
 
+/** @param {{ epochs: Answer.EpochStart[] | null }} props */
 function Epochs({ epochs }) {
   if (epochs === null) return html`<${Note} kind="warn">leader-epoch-checkpoint is damaged.<//>`;
   if (epochs.length === 0)
@@ -68,6 +71,7 @@ function Epochs({ epochs }) {
   </ol>`;
 }
 
+/** @param {{ log: Answer.PartitionShown }} props */
 function Snapshots({ log }) {
   const [at, setAt] = useState(null);
   const asked =
@@ -97,7 +101,7 @@ function Snapshots({ log }) {
     ${
       at !== null &&
       data &&
-      (data.damage
+      ("damage" in data
         ? html`<${Note} kind="warn">${data.damage}<//>`
         : html`<${Table} label="Producers" rows=${data.producers} id=${(one) => one.producerId}
               columns=${[

@@ -1,13 +1,15 @@
+// @ts-check
 // How far a compacted log is cleaned.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, count, duration, Panel, plural, time } from "../../parts/index.js";
 
-export function Compaction({ log }) {
-  const found = log.compaction;
+/** @param {{ found: Answer.CompactionShown }} props */
+export function Compaction({ found }) {
   const whole = Math.max(1, found.cleanBytes + found.dirtyBytes + found.laterBytes);
   const width = (part) => `${(100 * part) / whole}%`;
   const gone = found.offsets - found.records;
+  /** @type {[string, number, string][]} */
   const parts = [
     ["clean", found.cleanBytes, "Compacted before: each key once."],
     [
@@ -87,6 +89,11 @@ export function Compaction({ log }) {
   <//>`;
 }
 
+/**
+ * @param {{
+ *   tombstones: number | null, horizons: [number, number] | null, batchesWithHorizon: number,
+ * }} props
+ */
 function whenTombstonesGo({ tombstones, horizons, batchesWithHorizon }) {
   if (horizons === null)
     return "with the first cleaning that sees them they get a time to stay: delete.retention.ms";

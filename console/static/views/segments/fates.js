@@ -1,10 +1,17 @@
+// @ts-check
 // A partition's segments as rows, and by which rules they go.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, count, duration, Panel, Table, time } from "../../parts/index.js";
 import { fateAtLength, fateOf, left } from "./words.js";
 
+/**
+ * @param {{
+ *   log: Answer.PartitionShown, chosen: number | null, open: (base: number) => void,
+ * }} props
+ */
 export function Fates({ log, chosen, open }) {
+  /** @type {Column<Answer.SegmentShown>[]} */
   const columns = [
     {
       name: "Base offset",
@@ -47,7 +54,7 @@ export function Fates({ log, chosen, open }) {
             name: "Left",
             number: true,
             value: (one) => left(one) ?? -1,
-            show: (one) => (left(one) === null ? "…" : share(left(one))),
+            show: (one) => share(left(one)),
           },
         ]
       : []),
@@ -70,10 +77,13 @@ export function Fates({ log, chosen, open }) {
   <//>`;
 }
 
-export function share(part) {
+/** @param {number | null} part */
+function share(part) {
+  if (part === null) return "…";
   return part > 0 && part < 0.01 ? "under 1 %" : `${Math.round(part * 100)} %`;
 }
 
+/** @param {{ segment: Answer.SegmentShown }} props */
 function Density({ segment }) {
   if (segment.offsets === null)
     return html`<span class="quiet"
@@ -88,6 +98,7 @@ function Density({ segment }) {
   </span>`;
 }
 
+/** @param {{ segment: Answer.SegmentShown, log: Answer.PartitionShown }} props */
 function Fate({ segment, log }) {
   const fate = fateOf(segment.fate, log.now, log);
   const title = fateAtLength(segment.fate, log.now, log);
@@ -101,6 +112,7 @@ function Fate({ segment, log }) {
   </span>`;
 }
 
+/** @param {{ log: Answer.PartitionShown }} props */
 function Rules({ log }) {
   const { rules } = log;
   if (rules.why !== null) return html`<p class="quiet">${rules.why}</p>`;

@@ -1,3 +1,4 @@
+// @ts-check
 // Bytes with names: each byte belongs to a field, and each field is told in a sentence.
 
 import { html, useMemo, useState } from "../../vendor/preact.js";
@@ -7,6 +8,7 @@ import { decoded, hex } from "./words.js";
 const HUES = 7;
 const PART = 4096;
 
+/** @param {{ data: Answer.BytesNamed, onMore: Call }} props */
 export function HexView({ data, onMore }) {
   const [pointed, setPointed] = useState(null);
   const [held, setHeld] = useState(0);
@@ -34,7 +36,13 @@ export function HexView({ data, onMore }) {
   </div>`;
 }
 
-/** Of each byte that is shown the number of its field. */
+/**
+ * Of each byte that is shown the number of its field.
+ *
+ * @param {Answer.FieldShown[]} fields
+ * @param {number} from
+ * @param {number} length
+ */
 function owners(fields, from, length) {
   const found = new Int32Array(length).fill(-1);
   fields.forEach((one, number) => {
@@ -44,6 +52,11 @@ function owners(fields, from, length) {
   return found;
 }
 
+/**
+ * @param {{
+ *   data: Answer.BytesNamed, raw: any, owner: any, active: any, point: Call, hold: Call,
+ * }} props
+ */
 function Cells({ data, raw, owner, active, point, hold }) {
   const width = 16;
   const rows = [];
@@ -84,6 +97,12 @@ function Cells({ data, raw, owner, active, point, hold }) {
   </div>`;
 }
 
+/**
+ * @param {any} owner
+ * @param {any} at
+ * @param {any} active
+ * @param {Answer.BytesNamed} data
+ */
 function classOf(owner, at, active, data) {
   const own = owner[at];
   const begins = at === 0 || owner[at - 1] !== own;
@@ -97,11 +116,13 @@ function classOf(owner, at, active, data) {
   return [`f${own % HUES}`, ...marks.filter(Boolean)].join(" ");
 }
 
+/** @param {number} byte */
 function charOf(byte) {
   if (byte === 32) return "\u00a0";
   return byte > 32 && byte < 127 ? String.fromCharCode(byte) : "·";
 }
 
+/** @param {{ data: Answer.BytesNamed, active: any, point: Call, hold: Call, held: any }} props */
 function Fields({ data, active, point, hold, held }) {
   return html`<ul class="seg-fields" aria-label="Fields">
     ${data.fields.map(
@@ -119,6 +140,7 @@ function Fields({ data, active, point, hold, held }) {
   </ul>`;
 }
 
+/** @param {Answer.FieldShown} one */
 function shown(one) {
   if (one.hidden) return "hidden";
   if (one.value === null) return bytes(one.end - one.start);
@@ -132,7 +154,11 @@ function shown(one) {
   return typeof one.value === "number" ? count(one.value) : one.value;
 }
 
-/** The field that is looked at, explained. */
+/**
+ * The field that is looked at, explained.
+ *
+ * @param {{ field: Answer.FieldShown, raw: any, from: number, data: Answer.BytesNamed }} props
+ */
 function Told({ field, raw, from, data }) {
   const own = raw.subarray(
     Math.max(0, field.start - from),
@@ -175,11 +201,13 @@ function Told({ field, raw, from, data }) {
   </div>`;
 }
 
+/** @param {{ name: string, value: string, raw: any }} props */
 function bitClass({ name, value, raw }) {
   if (name === "unused") return "idle";
   return value === "yes" || /[1-9]/.test(raw) ? "set" : "";
 }
 
+/** @param {{ bits: Answer.BitsShown[] }} props */
 function Bits({ bits }) {
   return html`
     <div class="seg-bits">
@@ -201,7 +229,11 @@ function Bits({ bits }) {
   `;
 }
 
-/** How the bytes of a varint make its number. */
+/**
+ * How the bytes of a varint make its number.
+ *
+ * @param {{ field: Answer.FieldShown, own: any, says: any }} props
+ */
 function Varint({ field, own, says }) {
   const groups = Array.from(own, (byte) => [
     byte >> 7,

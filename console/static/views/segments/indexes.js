@@ -1,10 +1,13 @@
+// @ts-check
 // A segment's indexes: by offset, by time, and the aborted transactions.
 
 import { html, useState } from "../../vendor/preact.js";
-import { path, useGet } from "../../api.js";
+import { useGet } from "../../api.js";
 import { bytes, count, ErrorLine, plural, Table, time } from "../../parts/index.js";
+import { segmentPath } from "./words.js";
 
-export function Indexes({ log, root, bar }) {
+/** @param {{ log: Answer.PartitionShown, base: number, bar: Answer.SegmentShown }} props */
+export function Indexes({ log, base, bar }) {
   return html`
     <p class="quiet seg-say">
       An index is small and sparse: about one entry for each index.interval.bytes of batches. A
@@ -16,23 +19,30 @@ export function Indexes({ log, root, bar }) {
       }
     </p>
     <div class="seg-two">
-      <${Index} log=${log} root=${root} kind="offsets" title=".index" facts=${bar.offsets}
+      <${Index} log=${log} base=${base} kind="offsets" title=".index" facts=${bar.offsets}
           columns=${["Last offset of a batch", "Position of that batch"]} show=${count}
           says="offset → position, 8 bytes an entry" />
-      <${Index} log=${log} root=${root} kind="times" title=".timeindex" facts=${bar.times}
+      <${Index} log=${log} base=${base} kind="times" title=".timeindex" facts=${bar.times}
           columns=${["Largest timestamp so far", "Last offset of its batch"]} show=${time}
           says="timestamp → offset, 12 bytes an entry" />
     </div>
-    <${Aborted} log=${log} root=${root} bar=${bar} />
+    <${Aborted} log=${log} base=${base} bar=${bar} />
   `;
 }
 
-function Index({ log, root, kind, title, facts, columns, show, says }) {
+/**
+ * @param {{
+ *   log: Answer.PartitionShown, base: number, kind: string, title: string,
+ *   facts: Answer.IndexShown | null, columns: string[], show: (value: number) => string,
+ *   says: string,
+ * }} props
+ */
+function Index({ log, base, kind, title, facts, columns, show, says }) {
   const [first, setFirst] = useState(0);
   const page = 100;
   const width = kind === "offsets" ? 8 : 12;
   const { data, error } = useGet(
-    facts === null ? null : path(`${root}/index`, { dir: log.dir, kind, first, limit: page }),
+    facts === null ? null : segmentPath(log, base, "/index", { kind, first, limit: page }),
   );
   return html`<section class="seg-index" aria-label=${title}>
     <div class="spread"><h3 class="mono">${title}</h3><span class="quiet">${says}</span></div>
@@ -81,9 +91,10 @@ function Index({ log, root, kind, title, facts, columns, show, says }) {
   </section>`;
 }
 
-function Aborted({ log, root, bar }) {
+/** @param {{ log: Answer.PartitionShown, base: number, bar: Answer.SegmentShown }} props */
+function Aborted({ log, base, bar }) {
   const { data } = useGet(
-    bar.aborted > 0 && log.canRead ? path(`${root}/aborted`, { dir: log.dir }) : null,
+    bar.aborted > 0 && log.canRead ? segmentPath(log, base, "/aborted") : null,
   );
   return html`<section>
     <h3 class="mono">.txnindex</h3>

@@ -1,7 +1,8 @@
+// @ts-check
 // What a segment has in it, counted while its headers are read.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { path, useGet } from "../../api.js";
+import { useGet } from "../../api.js";
 import {
   bytes,
   count,
@@ -13,8 +14,13 @@ import {
   Waiting,
 } from "../../parts/index.js";
 import { Cells } from "./strip.js";
+import { segmentPath } from "./words.js";
 
-/** A closed segment ends with its last batch; an active one may be in the middle of a write. */
+/**
+ * A closed segment ends with its last batch; an active one may be in the middle of a write.
+ *
+ * @param {{ bar: Answer.SegmentShown, end: number | null }} props
+ */
 export function Torn({ bar, end }) {
   if (end === null || bar.active || end >= bar.fileSize) return null;
   return html`<${Note} kind="warn">
@@ -23,9 +29,10 @@ export function Torn({ bar, end }) {
   <//>`;
 }
 
-export function Inside({ log, root, bar }) {
+/** @param {{ log: Answer.PartitionShown, base: number, bar: Answer.SegmentShown }} props */
+export function Inside({ log, base, bar }) {
   const [done, setDone] = useState(false);
-  const { data, error } = useGet(path(root, { dir: log.dir }), {
+  const { data, error } = useGet(segmentPath(log, base, ""), {
     every: done && !bar.active ? 0 : 1500,
   });
   const scan = data?.scan ?? null;

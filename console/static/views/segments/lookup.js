@@ -1,9 +1,11 @@
+// @ts-check
 // A look-up of an offset or a time, as a broker does it: segment, index, scan, batch.
 
 import { html, useState } from "../../vendor/preact.js";
 import { path, useGet } from "../../api.js";
 import { bytes, count, ErrorLine, Panel, plural, time } from "../../parts/index.js";
 
+/** @param {{ log: Answer.PartitionShown, turn: Turn }} props */
 export function LookUp({ log, turn }) {
   const [kind, setKind] = useState("offset");
   const [typed, setTyped] = useState("");
@@ -85,13 +87,19 @@ function refusal(log, { kind, value }, segment) {
   return segment ? null : "No segment begins at or before it.";
 }
 
+/**
+ * @param {{
+ *   log: Answer.PartitionShown, segment: Answer.SegmentShown, found: Answer.LookUpShown,
+ *   wanted: { kind: string, value: number }, turn: Turn,
+ * }} props
+ */
 function Steps({ log, segment, found, wanted, turn }) {
   const { batch } = found;
   const what = wanted.kind === "offset" ? count(wanted.value) : time(wanted.value);
   const at = log.segments.findIndex((one) => one.base === segment.base);
   const more = found.passedCount - found.passed.length;
   const near = log.segments.slice(Math.max(0, at - 2), at + 3);
-  const open = () => turn({ segment: segment.base, at: batch.position, record: null, tab: null });
+  const open = () => turn({ segment: segment.base, at: batch?.position, record: null, tab: null });
   return html`<ol class="seg-steps">
     <li>
       <h3>The segment</h3>
@@ -205,6 +213,12 @@ function probed({ entry, entries, key, compared }, file, show, of) {
   return html`${file} has no entry yet on disk: the scan begins at the segment's first byte.`;
 }
 
+/**
+ * @param {{
+ *   probe: Answer.ProbeShown, file: string, show: (value: number) => string, of: string,
+ *   gives: string,
+ * }} props
+ */
 function Probe({ probe, file, show, of, gives }) {
   const { entry } = probe;
   return html`

@@ -1,9 +1,14 @@
+// @ts-check
 // Keys and values, as what they mean: JSON, text, or a marker of the coordinator.
 
 import { html } from "../../vendor/preact.js";
 import { Badge, bytes, JsonTree, Text } from "../../parts/index.js";
 
-/** A key or value at length: as a tree where it is JSON. */
+/**
+ * A key or value at length: as a tree where it is JSON.
+ *
+ * @param {{ value: Answer.Meant | null }} props
+ */
 export function Whole({ value }) {
   if (value === null) return html`<span class="seg-null">null</span>`;
   if (value.json !== undefined) return html`<${JsonTree} value=${value.json} open=${4} />`;
@@ -23,6 +28,7 @@ export function Whole({ value }) {
   `;
 }
 
+/** @param {string} text */
 function parsed(text) {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
@@ -32,6 +38,7 @@ function parsed(text) {
   }
 }
 
+/** @param {{ control: Answer.ControlShown }} props */
 export function Control({ control }) {
   if (control.endTxnMarker)
     return html`<span class="row nowrap">
@@ -43,6 +50,7 @@ export function Control({ control }) {
   return html`<${Badge} kind="info">${control.controlType ?? control.damaged}<//>`;
 }
 
+/** @param {{ value: Answer.Meant | null, isValue?: boolean, keyed?: boolean }} props */
 export function Meant({ value, isValue = false, keyed = false }) {
   if (value === null)
     return isValue && keyed

@@ -1,14 +1,23 @@
+// @ts-check
 // What changes in a partition's folder while it is looked at.
 
 import { useEffect, useRef, useState } from "../../vendor/preact.js";
 import { bytes, count } from "../../parts/index.js";
 
+/** @typedef {Answer.PartitionShown} Log */
+
 const NEWS_KEPT = 6;
 
-/** What changed between two looks at the folder: the last of it. */
+/** @typedef {{ kind: string, text: string, at: number, id: string }} News */
+
+/**
+ * What changed between two looks at the folder: the last of it.
+ *
+ * @param {Log | null} log
+ */
 export function useNews(log) {
   const before = useRef(null);
-  const [news, setNews] = useState([]);
+  const [news, setNews] = useState(/** @type {News[]} */ ([]));
   useEffect(() => {
     if (log === null) return;
     const earlier = before.current;

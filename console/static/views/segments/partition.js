@@ -1,3 +1,4 @@
+// @ts-check
 // One partition: its log as a strip, what becomes of its segments, and one of them opened.
 
 import { html } from "../../vendor/preact.js";
@@ -29,6 +30,7 @@ import { Beside } from "./beside.js";
 
 const LIVE_MS = 1500;
 
+/** @param {{ topic: string, partition: string, q: Q }} props */
 export function Partition({ topic, partition, q }) {
   const { data: log, error } = useGet(
     path("/api/segments/{}/{}", topic, partition, { dir: q.dir }),
@@ -86,11 +88,12 @@ export function Partition({ topic, partition, q }) {
     }
     <${LookUp} log=${log} q=${q} turn=${turn} />
     <${Fates} log=${log} chosen=${chosen} open=${open} />
-    ${log.compaction && html`<${Compaction} log=${log} />`}
+    ${log.compaction && html`<${Compaction} found=${log.compaction} />`}
     <${Beside} log=${log} />
   <//>`;
 }
 
+/** @param {{ log: Answer.PartitionShown }} props */
 function Figures({ log }) {
   const { marks, segments } = log;
   const last = Math.max(marks.logEnd - 1, marks.logStart);
@@ -98,8 +101,8 @@ function Figures({ log }) {
   const first = segments.find((one) => one.firstTime >= 0);
   const largest = Math.max(-1, ...segments.map((one) => one.largestTime));
   const next = segments
-    .map((one) => [one, fateOf(one.fate, log.now, log)])
-    .find(([, fate]) => fate.at !== undefined);
+    .map((segment) => ({ segment, fate: fateOf(segment.fate, log.now, log) }))
+    .find(({ fate }) => fate.at !== undefined);
   return html`<${Tiles}>
     <${Tile} label="Size" value=${bytes(log.size)} below=${plural(segments.length, "segment")} />
     <${Tile} label="Offsets" value=${count(marks.logEnd - marks.logStart)}
@@ -111,9 +114,11 @@ function Figures({ log }) {
       log.compaction
         ? html`<${Tile} label="Dirty" value=${Math.round(log.compaction.ratio * 100)} unit="%"
               below=${`cleaned above ${Math.round(log.compaction.ratioMin * 100)} %`} />`
-        : html`<${Tile} label="Next to go" value=${next ? next[1].text : "none"}
+        : html`<${Tile} label="Next to go" value=${next ? next.fate.text : "none"}
               below=${
-                next ? `segment ${count(next[0].base)}, ${bytes(next[0].size)}` : "by time"
+                next
+                  ? `segment ${count(next.segment.base)}, ${bytes(next.segment.size)}`
+                  : "by time"
               } />`
     }
   <//>`;

@@ -1,7 +1,7 @@
+// @ts-check
 // One segment opened: its batches, its indexes, and what is in it.
 
 import { html, useEffect, useRef } from "../../vendor/preact.js";
-import { path } from "../../api.js";
 import { bytes, count, Note, time } from "../../parts/index.js";
 import { Batches } from "./batches.js";
 import { Indexes } from "./indexes.js";
@@ -13,12 +13,12 @@ const TABS = [
   ["inside", "What is in it"],
 ];
 
+/** @param {{ log: Answer.PartitionShown, base: number, q: Q, turn: Turn }} props */
 export function Segment({ log, base, q, turn }) {
   const bar = log.segments.find((one) => one.base === base);
   const tab = TABS.some(([id]) => id === q.tab) ? q.tab : "batches";
   const place = useRef(null);
   useEffect(() => place.current?.scrollIntoView({ block: "nearest", behavior: "smooth" }), []);
-  const root = path("/api/segments/{}/{}/{}", log.topic, log.partition, base);
   const name = `${String(base).padStart(20, "0")}.log`;
   return html`<section class="panel seg-open" ref=${place} aria-label=${`Segment ${base}`}>
     <header>
@@ -58,7 +58,7 @@ export function Segment({ log, base, q, turn }) {
               ${
                 tab === "batches" &&
                 (log.canRead
-                  ? html`<${Batches} log=${log} root=${root} q=${q} turn=${turn} bar=${bar} />`
+                  ? html`<${Batches} log=${log} base=${base} q=${q} turn=${turn} bar=${bar} />`
                   : html`<${Note}>
                       Batches, records and bytes take Read on ${log.topic}, which this console's
                       login has not.
@@ -66,9 +66,9 @@ export function Segment({ log, base, q, turn }) {
               }
               ${
                 tab === "index" &&
-                html`<${Indexes} log=${log} root=${root} bar=${bar} turn=${turn} />`
+                html`<${Indexes} log=${log} base=${base} bar=${bar} turn=${turn} />`
               }
-              ${tab === "inside" && html`<${Inside} log=${log} root=${root} bar=${bar} />`}
+              ${tab === "inside" && html`<${Inside} log=${log} base=${base} bar=${bar} />`}
             </div>
           `
     }

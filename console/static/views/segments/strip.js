@@ -1,3 +1,4 @@
+// @ts-check
 // The log as a strip: each segment a box, each cell of it as dark as it is full, marks above.
 
 import { html, useState } from "../../vendor/preact.js";
@@ -26,6 +27,7 @@ const MARKS = [
 ];
 const NARROWEST = 10;
 
+/** @param {{ log: Answer.PartitionShown, selected: any, onSelect: Call }} props */
 export function Strip({ log, selected, onSelect }) {
   const [scale, setScale] = useState("size");
   const boxes = placed(log.segments, scale);
@@ -48,8 +50,7 @@ export function Strip({ log, selected, onSelect }) {
         <div class="seg-marks" style=${{ height: `${rows * 20 + 4}px` }}>
           ${marks.map(
             (one) =>
-              html`<div key=${one.name}
-                  class="seg-mark ${one.id} ${one.isAside ? "toleft" : ""}"
+              html`<div key=${one.name} class="seg-mark ${one.id} ${one.isAside ? "toleft" : ""}"
                   style=${{ left: `${one.place}%`, top: `${one.row * 20}px` }} title=${one.note}>
                 <span>${one.name} <b>${count(one.offset)}</b></span>
               </div>`,
@@ -88,6 +89,7 @@ export function Strip({ log, selected, onSelect }) {
   </section>`;
 }
 
+/** @param {{ box: any, log: Answer.PartitionShown, selected: any, onSelect: Call }} props */
 function Box({ box, log, selected, onSelect }) {
   const { segment, width } = box;
   const fate = fateOf(segment.fate, log.now, log);
@@ -132,10 +134,16 @@ function Box({ box, log, selected, onSelect }) {
   </button>`;
 }
 
-/** How many of the records are left, by place in the segment. */
+/**
+ * How many of the records are left, by place in the segment.
+ *
+ * @param {{ segment: Answer.SegmentShown }} props
+ */
 export function Cells({ segment }) {
-  const { width, records } = segment.scan.cells;
-  const span = Math.max(segment.scan.nextOffset, segment.active ? 0 : segment.end) - segment.base;
+  const { scan } = segment;
+  if (scan === null) return null;
+  const { width, records } = scan.cells;
+  const span = Math.max(scan.nextOffset, segment.active ? 0 : segment.end) - segment.base;
   if (span <= 0 || records.length === 0) return null;
   return html`<svg class="seg-cells" viewBox="0 0 ${span} 10" preserveAspectRatio="none"
       aria-hidden="true">
@@ -152,6 +160,7 @@ export function Cells({ segment }) {
   </svg>`;
 }
 
+/** @param {{ segment: Answer.SegmentShown }} props */
 function Ticks({ segment }) {
   const entries = segment.offsets?.entries ?? 0;
   if (!entries) return null;
@@ -165,6 +174,10 @@ function Ticks({ segment }) {
   </svg>`;
 }
 
+/**
+ * @param {Answer.SegmentShown[]} segments
+ * @param {string} scale
+ */
 function placed(segments, scale) {
   const size = (one) => {
     if (scale === "size") return one.size;
@@ -185,6 +198,10 @@ function placed(segments, scale) {
   });
 }
 
+/**
+ * @param {number} offset
+ * @param {{ segment: Answer.SegmentShown, start: number, width: number }[]} boxes
+ */
 function placeOf(offset, boxes) {
   for (const { segment, start, width } of boxes) {
     if (offset < segment.end || segment.active) {
@@ -196,6 +213,10 @@ function placeOf(offset, boxes) {
   return 0;
 }
 
+/**
+ * @param {Answer.PartitionShown} log
+ * @param {{ segment: Answer.SegmentShown, start: number, width: number }[]} boxes
+ */
 function placedMarks(log, boxes) {
   if (boxes.length === 0) return [];
   const isNarrow = innerWidth < 760;
@@ -221,6 +242,7 @@ function placedMarks(log, boxes) {
     });
 }
 
+/** @param {{ segment: Answer.SegmentShown, start: number, width: number }[]} boxes */
 function ruler(boxes) {
   const found = [];
   let last = -100;

@@ -1,24 +1,57 @@
+// @ts-check
 // Names, places and addresses within the view of segments.
 
+import { path } from "../../api.js";
 import { bytes, count, duration, time } from "../../parts/index.js";
 
-/** The address of the partition's page with other parameters; null takes one away. */
+/**
+ * The address of the partition's page with other parameters; null takes one away.
+ *
+ * @param {string} topic
+ * @param {string | number} partition
+ * @param {Q} q
+ * @param {Api.Query} changes
+ */
 export function address(topic, partition, q, changes) {
   const pairs = Object.entries({ ...q, ...changes }).filter(
     ([, value]) => value !== null && value !== undefined && value !== "",
   );
-  const query = new URLSearchParams(pairs);
+  const query = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)]));
   const place = `#/segments/${encodeURIComponent(topic)}/${encodeURIComponent(partition)}`;
   return pairs.length ? `${place}?${query}` : place;
 }
 
-/** The same page again with these parameters, without a new entry in the browser's history. */
+/**
+ * What is asked about a segment: `part` is the end of its path.
+ *
+ * @template {string} Part
+ * @param {Answer.PartitionShown} log
+ * @param {number} base
+ * @param {Part} part
+ * @param {Api.Query} query
+ */
+export function segmentPath(log, base, part, query = {}) {
+  const { topic, partition, dir } = log;
+  return path(`/api/segments/{}/{}/{}${part}`, topic, partition, base, { dir, ...query });
+}
+
+/**
+ * The same page again with these parameters, without a new entry in the browser's history.
+ *
+ * @param {string} where
+ */
 export function turnTo(where) {
   history.replaceState(null, "", where);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-/** What becomes of a segment, in a few words; and how urgent it is. */
+/**
+ * What becomes of a segment, in a few words; and how urgent it is.
+ *
+ * @param {Answer.FateShown | null} fate
+ * @param {number} now
+ * @param {Answer.PartitionShown} log
+ */
 export function fateOf(fate, now, log) {
   if (fate === null) return { text: "not known", kind: "" };
   if (fate.due) {
@@ -30,8 +63,10 @@ export function fateOf(fate, now, log) {
     return { text: `due: ${why}`, kind: "bad", at: now };
   }
   switch (fate.why) {
-    case "time":
-      return { text: `in ${duration(fate.at - now)}`, kind: urgency(fate.at - now), at: fate.at };
+    case "time": {
+      const at = fate.at ?? now;
+      return { text: `in ${duration(at - now)}`, kind: urgency(at - now), at };
+    }
     case "size":
       return { text: `after ${bytes(fate.grows)} more`, kind: "" };
     case "high watermark":
@@ -43,12 +78,19 @@ export function fateOf(fate, now, log) {
   }
 }
 
+/** @param {number} ms */
 function urgency(ms) {
   if (ms < 60_000) return "bad";
   return ms < 3_600_000 ? "warn" : "";
 }
 
-/** The reasons at length, for the one who asks why. */
+/**
+ * The reasons at length, for the one who asks why.
+ *
+ * @param {Answer.FateShown | null} fate
+ * @param {number} now
+ * @param {Answer.PartitionShown} log
+ */
 export function fateAtLength(fate, now, log) {
   if (fate === null) return log.rules.why ?? "The rules of this log are not known.";
   const parts = [];
@@ -77,7 +119,11 @@ export function fateAtLength(fate, now, log) {
   return parts.join(" ");
 }
 
-/** The part of a batch's or segment's offsets whose records are left: 0 to 1. */
+/**
+ * The part of a batch's or segment's offsets whose records are left: 0 to 1.
+ *
+ * @param {Answer.SegmentShown} segment
+ */
 export function left(segment) {
   const scan = segment.scan;
   if (!scan || !scan.isWhole) return null;
@@ -85,11 +131,19 @@ export function left(segment) {
   return span > 0 ? Math.min(1, scan.records / span) : null;
 }
 
-/** Base64 → bytes. */
+/**
+ * Base64 → bytes.
+ *
+ * @param {string} base64
+ */
 export function decoded(base64) {
   return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
 }
 
+/**
+ * @param {number} value
+ * @param {number} [digits]
+ */
 export function hex(value, digits = 2) {
   return value.toString(16).padStart(digits, "0");
 }
