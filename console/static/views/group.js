@@ -116,10 +116,10 @@ function Over({ lag, data }) {
       lines.push({ name: `${one.topic}-${one.partition}`, values: one.lag });
     return { x: lag.times_ms.map((one) => one / 1000), lines };
   }, [lag]);
-  if (!chart) return null;
+  if (!chart || !data.watched) return null;
   const since = data.partitions.flatMap((one) => one.since_ms || []);
   const marks = since.length ? [{ at: Math.min(...since) / 1000, name: "behind since" }] : [];
-  const every = Math.round(data.watched?.every_s ?? 0);
+  const every = Math.round(data.watched.every_s);
   const note =
     lag.kept >= lag.kept_most
       ? `the ${lag.kept_most} partitions with most lag are kept`
