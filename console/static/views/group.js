@@ -25,6 +25,7 @@ import {
 import { State, When } from "./groups.js";
 import { Matrix } from "./group_matrix.js";
 import { Reset } from "./group_reset.js";
+import { recordsFrom } from "./messages/query.js";
 
 const EVERY_MS = 3000;
 const CHART_MS = 10000;
@@ -182,9 +183,8 @@ function columnsOf(members, most) {
       name: "Hangs on",
       show: (row) =>
         row.lag
-          ? html`<a class="nowrap" href=${messageOf(row)} title="See the record it reads next">
-              offset ${count(row.committed)}
-            </a>`
+          ? html`<a class="nowrap" href=${recordsFrom(row.topic, row.partition, row.committed)}
+                title="See the record it reads next">offset ${count(row.committed)}</a>`
           : html`<span class="quiet">–</span>`,
     },
     {
@@ -226,11 +226,6 @@ function columnsOf(members, most) {
 /** @param {Answer.GroupShown} data */
 function epochs({ epoch, target_epoch: target }) {
   return `epoch ${epoch}${target !== epoch ? `, assigned ${target}` : ""}`;
-}
-
-/** @param {{ topic: string, partition: any, committed: any }} props */
-function messageOf({ topic, partition, committed }) {
-  return `#${path("/topics/{}/messages", topic, { partition, offset: committed })}`;
 }
 
 /** @param {{ data: Answer.GroupShown, onClose: Call }} props */

@@ -2,8 +2,8 @@
 // Members × partitions: who reads what, coloured by lag.
 
 import { html } from "../vendor/preact.js";
-import { path } from "../api.js";
 import { count, plural } from "../parts/index.js";
+import { recordsFrom } from "./messages/query.js";
 
 const CELLS_MAX = 6000;
 const LEVELS = [0, 1, 100, 1000, 10000, 100000];
@@ -101,12 +101,9 @@ function cell(row, one) {
 
 /** @param {{ one: Answer.GroupPartition }} props */
 function Cell({ one }) {
-  const { partition } = one;
-  const offset = one.committed ?? 0;
-  const said = `${one.topic}-${partition}, lag ${count(one.lag)}`;
+  const said = `${one.topic}-${one.partition}, lag ${count(one.lag)}`;
   return html`<a class="cell l${level(one.lag)} ${one.late ? "late" : ""}" title=${said}
-      aria-label=${said}
-      href=${`#${path("/topics/{}/messages", one.topic, { partition, offset })}`}></a>`;
+      aria-label=${said} href=${recordsFrom(one.topic, one.partition, one.committed)}></a>`;
 }
 
 /**

@@ -7,7 +7,7 @@ import { path, useGet } from "../api.js";
 import { Button, count, ErrorLine, Note, Page, Panel, Tabs } from "../parts/index.js";
 import { Produce } from "./produce.js";
 import { topicTabs } from "./topic.js";
-import { formOf, queryOf } from "./messages/query.js";
+import { formOf, queryOf, recordsFrom } from "./messages/query.js";
 import { Live } from "./messages/live.js";
 import { Search } from "./messages/search.js";
 import { List } from "./messages/list.js";
@@ -58,7 +58,10 @@ export function Messages({ params, about }) {
         Written to partition ${written.partition}
         ${
           written.offset >= 0 &&
-          html` at <a href=${placeOf(topic, written)}>offset ${count(written.offset)}</a>`
+          html` at <a href=${recordsFrom(topic, written.partition, written.offset)}>
+              offset ${count(written.offset)}
+            </a>
+          `
         }.
       <//>`
     }
@@ -73,8 +76,4 @@ export function Messages({ params, about }) {
           }} />`
     }
   <//>`;
-}
-
-function placeOf(topic, { partition, offset }) {
-  return `#${path("/topics/{}/messages", topic, { partition, from: offset, order: "oldest" })}`;
 }

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formOf, queryOf, title } from "../../../../console/static/views/messages/query.js";
+import { found } from "../../../../console/static/routes.js";
+import {
+  formOf,
+  queryOf,
+  recordsFrom,
+  title,
+} from "../../../../console/static/views/messages/query.js";
 
 /** A query without what the address leaves out. */
 function asked(form) {
@@ -60,4 +66,12 @@ test("a page says which records it has", () => {
   const from = "17";
   assert.equal(title({ from, order: "oldest" }, 2, 9), "2 records from there on, of 9 offsets");
   assert.equal(title({ from }, 1, 9), "1 record before that, of 9 offsets");
+});
+
+test("a link to a record is one that the form understands", () => {
+  const { params } = found(recordsFrom("a b", 3, 17));
+  const form = formOf(params.q);
+  assert.deepEqual([params.topic, form.partition], ["a b", "3"]);
+  assert.deepEqual([form.place, form.offset, form.earlier], ["offset", "17", false]);
+  assert.equal(formOf(found(recordsFrom("t", 0, null)).params.q).offset, "0");
 });
