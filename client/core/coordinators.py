@@ -47,12 +47,12 @@ def at_coordinator(
     known = attempts.coordinators
 
     def once() -> Steps[Answer]:
-        node_id = known.pop(key, None)
+        node_id = known.pop((kind, key), None)
         if node_id is None:
             node_id = yield from coordinator(attempts, key, kind)
         answer = yield from attempts.ask(Ask(request, version, node_id, optional))
         if not error_of(answer):
-            known[key] = node_id
+            known[kind, key] = node_id
         return answer
 
     return attempts.settled(once, COORDINATOR)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from client.core.coordinators import at_coordinator
+from client.core.coordinators import GROUP, at_coordinator
 from client.core.leaders import Partition, by_topic
 from client.core.operation import Answer, Attempts, Steps, check, error_of
 from protocol.errors import ErrorCode, ProtocolError
@@ -96,12 +96,12 @@ def described(attempts: Attempts, name: str) -> Steps[Group]:
     )
     if answer is not None and error_of(answer) not in _NOT_OF_THAT_PROTOCOL:
         check(error_of(answer), answer.groups[0].error_message)
-        return _of_new_protocol(answer.groups[0], attempts.coordinators[name])
+        return _of_new_protocol(answer.groups[0], attempts.coordinators[GROUP, name])
     answer = yield from at_coordinator(
         attempts, name, DescribeGroupsRequest([name]), DESCRIBE_GROUPS_VERSION
     )
     check(error_of(answer), answer.groups[0].error_message)
-    return _of_classic(answer.groups[0], attempts.coordinators[name])
+    return _of_classic(answer.groups[0], attempts.coordinators[GROUP, name])
 
 
 def committed(

@@ -94,11 +94,11 @@ class Attempts:
         pause_s: Callable[[], float],
         asks_again: Callable[[NoAnswer], bool] = never,
         also: Collection[int] = (),
-        coordinators: dict[str, int] | None = None,
+        coordinators: dict[tuple[int, str], int] | None = None,
     ) -> None:
         """`pause_s`: how long to wait before the next try. `asks_again`: whether there is one after
         a broker has not answered; `also`: errors after which there is one, whatever was asked.
-        `coordinators`: those that have answered before, by what they coordinate."""
+        `coordinators`: those that have answered before, by kind and key."""
         self._now_s = now_s
         self._end_s = end_s
         self._pause_s = pause_s

@@ -75,7 +75,7 @@ class UserClient(SimClient):
         super().__init__(name, seed, world, network)
         self._idempotent = idempotent
         self._leaders = KnownLeaders()
-        self._coordinators: dict[str, int] = {}
+        self._coordinators: dict[tuple[int, str], int] = {}
         self._producer: tuple[int, int] | None = None
         self._sequences: dict[Partition, int] = {}
         self._turns: dict[Partition, list[object]] = {}

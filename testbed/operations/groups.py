@@ -59,21 +59,21 @@ async def progress(
     What was never committed counts from the start of the log.
     """
     deadline_s = world.now_s() + timeout_s
-    described = _shown(await _described(world, group, deadline_s))
-    committed = await _committed(world, group, deadline_s)
+    shown = _shown(await _described(world, group, deadline_s))
+    offsets_of = await _committed(world, group, deadline_s)
     assigned = [
         (topic, index)
-        for member in described["members"]
+        for member in shown["members"]
         for topic, indexes in member["assignment"].items()
         for index in indexes
     ]
-    names = dict.fromkeys([*topics, *(name for name, _ in committed), *(n for n, _ in assigned)])
+    names = dict.fromkeys([*topics, *(name for name, _ in offsets_of), *(n for n, _ in assigned)])
     leaders = await leaders_at(world, None, list(names))
     whole = [(name, index) for name in topics for index in leaders.get(name, ())]
-    found = {one for one in [*committed, *assigned, *whole] if one[1] in leaders.get(one[0], {})}
-    partitions = await _lags(world, leaders, sorted(found), committed)
+    found = {one for one in [*offsets_of, *assigned, *whole] if one[1] in leaders.get(one[0], {})}
+    partitions = await _lags(world, leaders, sorted(found), offsets_of)
     missing = [name for name in topics if name not in leaders]
-    return {**described, "partitions": partitions, "missing": missing}
+    return {**shown, "partitions": partitions, "missing": missing}
 
 
 async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> dict[str, Json]:
@@ -82,14 +82,14 @@ async def rebalance(world: World, group: str, timeout_s: float = TIMEOUT_S) -> d
     A member comes and leaves before the others have joined, so there is one rebalance.
     """
     deadline_s = world.now_s() + timeout_s
-    described = await _stable(world, group, deadline_s, timeout_s)
+    before = await _stable(world, group, deadline_s, timeout_s)
     node = await world.run(coordinator(world.attempts(deadline_s), group))
     join = JoinGroupRequest(
         group,
         _SESSION_MS,
         _SESSION_MS,
-        protocol_type=described.protocol_type,
-        protocols=[JoinGroupRequestProtocol(described.assignor or "", _no_subscription())],
+        protocol_type=before.protocol_type,
+        protocols=[JoinGroupRequestProtocol(before.assignor or "", _no_subscription())],
     )
     named = await world.ask(node, join, JOIN_GROUP_VERSION)
     if named.error_code != ErrorCode.MEMBER_ID_REQUIRED:
