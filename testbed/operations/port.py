@@ -29,13 +29,13 @@ POLL_S = 0.01
 """Between two looks at something that is to become true."""
 
 
-class NoAnswer(OperationError, core.NoAnswer):
+class NoAnswer(OperationError):
     """A node did not answer: it has just gone, or the cluster does not know of that yet."""
 
     def __init__(self, text: str, *, was_sent: bool) -> None:
         """`was_sent`: it may have done what it was asked for."""
-        core.NoAnswer.__init__(self, text, was_sent=was_sent)
-        self.kind = "failed"
+        super().__init__("failed", text)
+        self.was_sent = was_sent
 
 
 class NotServed(OperationError):
@@ -108,7 +108,7 @@ class World:
     async def run(self, steps: Steps[T]) -> T:
         """Do an operation of `client.core`: send what it asks for, pause where it waits."""
         answer: Answer = None
-        error: NoAnswer | None = None
+        error: core.NoAnswer | None = None
         try:
             while True:
                 step = steps.send(answer) if error is None else steps.throw(error)
@@ -118,14 +118,16 @@ class World:
                         answer = await self.ask(step.to, step.request, step.version)
                     else:
                         await self.pause(step)
-                except NoAnswer as no_answer:
-                    error = no_answer
+                except NoAnswer as silence:
+                    error = core.NoAnswer(str(silence), was_sent=silence.was_sent)
                 except NotServed:
                     if not isinstance(step, core.Ask) or not step.optional:
                         raise
         except StopIteration as end:
             result: T = end.value
             return result
+        except core.NoAnswer as silence:
+            raise NoAnswer(str(silence), was_sent=silence.was_sent) from silence
         except (NoCoordinator, NoLeader) as refusal:
             check(refusal.code, str(refusal), refusal.message)
             raise
