@@ -5,6 +5,10 @@ transaction, goes on where its producer stopped, and has room in the segment. Wh
 plainly so is declined before anything is done, and goes the way of `storage.log.unified_log`, which
 knows all cases and has the words. Tests hold both ways to the same log.
 
+The flags of a batch are among `attributes`. A batch is the node's `own` if its records need no
+look, whatever the topic asks; it is `copied` if it comes from the leader, with its offset and
+epoch, and was asked for in `leader_epoch`.
+
 Here the clock is looked at once an index entry: what a batch's time is held against is that old.
 """
 
@@ -65,22 +69,15 @@ def append_plain(
     own: bool = False,
     copied: bool = False,
 ) -> int:
-    """Append one plain batch, or the next one of a producer. Its first offset; -1, and nothing
-    done, where the way that knows all cases is to be asked.
-
-    `attributes` are those it may have. `own`: its records need no look, whatever the topic
-    asks. `copied`: it comes from the leader with its offset and epoch, and was asked for in
-    `leader_epoch`.
-    """
+    """Append a plain batch; return its first offset, or -1 if nothing was done."""
     size = len(records)
     if size < HEADER_SIZE or not (log.takes_plain or own) or log.offline:
         return -1
     (base, length, epoch, magic, crc, flags, delta, _, max_timestamp, pid, pid_epoch,
      sequence, count) = HEADER.unpack_from(records)  # fmt: skip
-    offset = expected = log.log_end_offset
+    offset = log.log_end_offset
     last = offset + delta
-    if not copied:
-        expected, epoch = 0, leader_epoch
+    expected, epoch = (offset, epoch) if copied else (0, leader_epoch)
     if (
         base != expected
         or length + _BEFORE_LENGTH != size
