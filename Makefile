@@ -59,7 +59,7 @@ check-types: $(VENV)/.tests-installed
 check-style: $(VENV)/.tests-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/oxfmt --check $(SCRIPTS)
+	$(BIN)/oxfmt --check $(SCRIPTS) console/types
 	$(BIN)/oxlint --deny-warnings $(SCRIPTS)
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tests.tools.answer_types --check
@@ -98,7 +98,7 @@ docs: $(VENV)/.docs-installed ## the pages of docs/ as a site in build/docs, eve
 format: $(VENV)/.tests-installed ## rewrite the sources in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/oxfmt $(SCRIPTS)
+	$(BIN)/oxfmt $(SCRIPTS) console/types
 
 clean: ## remove what was built; the data folder stays
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -36,7 +36,7 @@ def test_it_has_nothing_to_say(command: Sequence[str]) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["oxfmt", "--check", *SCRIPTS],
+        ["oxfmt", "--check", *SCRIPTS, "console/types"],
         ["oxlint", "--deny-warnings", *SCRIPTS],
         ["deno", "check", "--quiet", "console/static/app.js"],
         ["deno", "test", "--no-check", "--no-config", "tests/unit/console/static"],
