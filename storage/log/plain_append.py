@@ -5,10 +5,6 @@ transaction, goes on where its producer stopped, and has room in the segment. Wh
 plainly so is declined before anything is done, and goes the way of `storage.log.unified_log`, which
 knows all cases and has the words. Tests hold both ways to the same log.
 
-The flags of a batch are among `attributes`. A batch is the node's `own` if its records need no
-look, whatever the topic asks; it is `copied` if it comes from the leader, with its offset and
-epoch, and was asked for in `leader_epoch`.
-
 Here the clock is looked at once an index entry: what a batch's time is held against is that old.
 """
 
@@ -69,15 +65,22 @@ def append_plain(
     own: bool = False,
     copied: bool = False,
 ) -> int:
-    """Append a plain batch; return its first offset, or -1 if nothing was done."""
+    """Append one plain batch, or the next one of a producer. Its first offset; -1, and nothing
+    done, where the way that knows all cases is to be asked.
+
+    `attributes` are those it may have. `own`: its records need no look, whatever the topic
+    asks. `copied`: it comes from the leader with its offset and epoch, and was asked for in
+    `leader_epoch`.
+    """
     size = len(records)
     if size < HEADER_SIZE or not (log.takes_plain or own) or log.offline:
         return -1
     (base, length, epoch, magic, crc, flags, delta, _, max_timestamp, pid, pid_epoch,
      sequence, count) = HEADER.unpack_from(records)  # fmt: skip
-    offset = log.log_end_offset
+    offset = expected = log.log_end_offset
     last = offset + delta
-    expected, epoch = (offset, epoch) if copied else (0, leader_epoch)
+    if not copied:
+        expected, epoch = 0, leader_epoch
     if (
         base != expected
         or length + _BEFORE_LENGTH != size
@@ -85,15 +88,7 @@ def append_plain(
         or flags not in attributes
         or delta < 0
         or not leader_epoch >= epoch == log.leader_epochs.latest
-        or (
-            not copied  # Whether a client's batch is as its topic takes it.
-            and (
-                size > log.max_message_bytes
-                or count != delta + 1
-                or count * _RECORD_BYTES_MIN > length - _HEADER_LENGTH  # unless it is compressed
-                or max_timestamp > log.timestamp_max
-            )
-        )
+        or not (copied or _may_come(log, size, length, delta, count, max_timestamp))
         # What `is_full` finds first, and nearly always; it is asked where this is not so.
         or (
             (
@@ -107,7 +102,8 @@ def append_plain(
         return -1
     producer: ProducerStateEntry | Literal[False] | None = False
     if pid >= 0 or flags >= TRANSACTIONAL_FLAG:
-        producer = log.producer_state.next_of(pid, pid_epoch, sequence, flags >= TRANSACTIONAL_FLAG)
+        transactional = flags >= TRANSACTIONAL_FLAG
+        producer = log.producer_state.next_of(pid, pid_epoch, sequence, transactional)
     # The checksum last: who declines has to be followed by who looks at all of it.
     if producer is None or crc32c(records[_BODY]) != crc:
         return -1
@@ -121,3 +117,15 @@ def append_plain(
     if producer:
         producer.add((sequence + delta) & SEQUENCE_MASK, last, delta, max_timestamp)
     return offset
+
+
+def _may_come(
+    log: PlainLog, size: int, length: int, delta: int, count: int, timestamp: int
+) -> bool:
+    """Whether a client's batch is as its topic takes it, by its header."""
+    return (
+        size <= log.max_message_bytes
+        and count == delta + 1
+        and count * _RECORD_BYTES_MIN <= length - _HEADER_LENGTH  # unless it is compressed
+        and timestamp <= log.timestamp_max
+    )
