@@ -15,8 +15,6 @@ from tests.chaos.cluster_view import ClusterView
 from tests.tools.apache_kafka import answers_api_versions
 from tests.tools.cluster_processes import COMBINED, KAFKA, OTTLA, ClusterProcesses
 
-pytestmark = pytest.mark.timeout(240)
-
 ROLES = (COMBINED, "broker", "broker")
 PROPERTIES = {"min.insync.replicas": "2", "offsets.topic.num.partitions": "3"}
 WAITS = "no leader of the quorum could be reached"

@@ -177,7 +177,6 @@ def test_a_cluster_lives_loses_a_node_and_stops(tmp_path: Path, clusters: list[C
     assert (code, told["healthy"]) == (2, False) and "Connection refused" in told["error"]
 
 
-@pytest.mark.timeout(200)
 def test_it_goes_on_where_it_was_and_ends_cleanly(tmp_path: Path, clusters: list[Cluster]) -> None:
     folder = tmp_path / "cluster"
     for round_number in (1, 2):
@@ -193,7 +192,6 @@ def test_it_goes_on_where_it_was_and_ends_cleanly(tmp_path: Path, clusters: list
     assert cluster.lines[0].startswith("ottla: cluster ")
 
 
-@pytest.mark.timeout(200)
 def test_a_cluster_of_one_grows(tmp_path: Path, clusters: list[Cluster]) -> None:
     """The new broker follows a node that is broker, controller and the only voter."""
     folder = tmp_path / "cluster"
@@ -276,7 +274,6 @@ def test_a_secured_cluster_lets_in_who_has_its_files(
 
 
 @pytest.mark.java
-@pytest.mark.timeout(120)
 def test_apache_kafka_starts_on_a_secured_folder(tmp_path: Path) -> None:
     """Its keys, certificates and users are Kafka's own, so Kafka makes the same node of them."""
     folder, base = tmp_path / "cluster", free_base()

@@ -30,7 +30,7 @@ from tests.tools.java_tools import TOOLS, java_command
 from tests.tools.kafka_tools import KafkaTools
 from tests.tools.waiting import wait_until
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.java
 
 PARTITIONS = 3
 PROPERTIES = {

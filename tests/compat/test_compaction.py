@@ -36,7 +36,7 @@ from tests.tools.java_tools import FAST_START, run_tool
 from tests.tools.waiting import wait_until
 from tests.unit.storage.harness import environment, open_log
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 TOPIC = "compacted"
 FOLDER = f"{TOPIC}-0"

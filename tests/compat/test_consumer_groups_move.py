@@ -29,7 +29,7 @@ from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.waiting import LIMIT_S, wait_until
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 TOPIC, GROUP, PARTITIONS = "moved", "movers", 4
 

@@ -20,7 +20,7 @@ from tests.compat.folder_contents import (
 from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.java
 
 # What Ottla serves; `test_default_format.py` has a folder with all of Kafka's.
 OUR_FEATURES = {

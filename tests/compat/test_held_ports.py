@@ -64,7 +64,6 @@ def test_a_broker_listens_on_it_and_comes_back_to_it(ports: Ports) -> None:
 
 
 @pytest.mark.java
-@pytest.mark.timeout(240)
 def test_apache_kafka_listens_on_one_too(ports: Ports) -> None:
     port = ports.take()
     with ApacheKafka(port=port, jvm_options=FAST_START, heap="512m") as kafka:

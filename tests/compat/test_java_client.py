@@ -8,7 +8,7 @@ import pytest
 
 from tests.tools.java_tools import run_program
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.unit.storage.harness import Jobs
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.java
 
 TOPIC = "written-by-kafka"
 TRANSACTIONS = "transactions-by-kafka"

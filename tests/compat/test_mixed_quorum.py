@@ -27,7 +27,7 @@ from tests.tools.java_tools import FAST_START, JAVA_DIR, PROJECT_DIR, java_home_
 from tests.tools.ports import free_port
 from tests.tools.waiting import LIMIT_S, wait_until
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 CLUSTER_ID = "mixed-quorum-cluster-0"
 KAFKA = (1, 2)

@@ -25,8 +25,6 @@ from tests.compat.quota_rates.measure import Work
 from tests.compat.quota_rates.peers import KAFKA, OTTLA, PASSWORD, Entity, Served, served
 from tests.tools.waiting import LIMIT_S, wait_until
 
-pytestmark = pytest.mark.timeout(120)
-
 BOB, CAROL, DAVE = "bob", "carol", "dave"
 C1, C2 = "c1", "c2"
 RATE = "producer_byte_rate"

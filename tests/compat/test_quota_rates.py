@@ -19,7 +19,6 @@ less, and a client that is not let through has nothing."""
 
 @pytest.mark.long
 @pytest.mark.java
-@pytest.mark.timeout(120)
 def test_rates_are_about_the_quota() -> None:
     cells = pairwise()
     assert {(one.client, one.operation) for one in cells} == {

@@ -14,7 +14,7 @@ from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.kafka_tools import KafkaTools
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 EVERYTHING = DescribeClientQuotasRequest([], False)
 ALTERATIONS = (

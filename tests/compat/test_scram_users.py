@@ -43,7 +43,7 @@ from tests.tools.kafka_tools import KafkaTools
 from tests.tools.ports import free_port
 from tests.tools.waiting import wait_until
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 AUTHORIZER = {

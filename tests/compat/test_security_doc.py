@@ -13,7 +13,7 @@ import pytest
 from tests.compat.page_reader import BLOCK, Reader
 from tests.tools.kafka_tools import KafkaTools
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.java
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "security.md").read_text()
 LINES_MAX = 600

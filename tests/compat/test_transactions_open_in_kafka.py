@@ -27,7 +27,7 @@ from tests.tools.apache_kafka import ApacheKafka
 from tests.tools.java_tools import FAST_START
 from tests.tools.waiting import wait_until
 
-pytestmark = [pytest.mark.java, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.java
 
 UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
 AGAIN = (

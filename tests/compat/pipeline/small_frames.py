@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 ON_SPARK = [
     pytest.mark.spark,
-    pytest.mark.timeout(240),
     # PySpark leaves the closing of its sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),

@@ -25,8 +25,6 @@ from ottla.testing.faults import Faults
 from tests.compat.testing.inner_pytest import WITHOUT
 from tests.tools.java_tools import java_home_bin, spark_jars
 
-pytestmark = pytest.mark.timeout(180)
-
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "testing.md").read_text()
 _BLOCK = re.compile(r"^## ([^\n]*)$|^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
