@@ -34,6 +34,7 @@ from broker.config.support import (
     unknown_key,
     unused_security,
 )
+from broker.config.synonyms import with_node_id
 from broker.config.values import BrokerConfig, Originals
 from ground.config_def import ConfigError, ConfigValue
 from storage.log_config import server_defaults
@@ -49,7 +50,8 @@ _ATTRIBUTES = frozenset(BrokerConfig._fields)
 def parse_config(
     texts: Mapping[str, str], profile_name: str | None = None, warnings: Iterable[str] = ()
 ) -> BrokerConfig:
-    """The configuration of these keys. Raises ConfigError with one clear line."""
+    """Return the configuration of these keys. Raises ConfigError with one clear line."""
+    texts = with_node_id(texts)
     is_known = known_keys(texts)
     for name in texts:
         if not is_known(name):

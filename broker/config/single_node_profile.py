@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from broker.config.synonyms import with_node_id
 from ground.config_def import ConfigError
 
 PROFILE_NAME = "single-node"
@@ -57,7 +58,7 @@ def single_node_texts(overrides: Mapping[str, str]) -> dict[str, str]:
             "file for a node of several, --config FILE"
         )
         raise ConfigError("process.roles", text)
-    texts = {**SINGLE_NODE_PROFILE, **overrides}
+    texts = {**SINGLE_NODE_PROFILE, **with_node_id(overrides)}
     node_id = texts["node.id"].strip()
     own_listener = f"{_CONTROLLER}://localhost:{_port_of_voter(texts[_VOTERS], node_id)}"
     if "listeners" not in overrides:

@@ -84,7 +84,8 @@ class Broker(Contents):
     def node_id(self) -> int:
         """Its `node.id`."""
         by_itself = 1 if self._member is None else self._member.node_id
-        return int(self.properties.get("node.id", by_itself))
+        old_name = self.properties.get("broker.id", by_itself)
+        return int(self.properties.get("node.id", old_name))
 
     @property
     def port(self) -> int:

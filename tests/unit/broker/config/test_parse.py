@@ -169,3 +169,14 @@ def test_the_single_node_profile() -> None:
     assert config.profile_name == "single-node"
     assert config.controller_quorum_voters[0].node_id == config.node_id == 7
     assert config.log_dirs == ("/d",)
+
+
+def test_the_old_name_of_the_node_id_stands_for_it() -> None:
+    old = {key: text for key, text in MINIMAL.items() if key != "node.id"}
+    config = parse_config({**old, "broker.id": MINIMAL["node.id"]})
+    assert config.node_id == config.broker_id == int(MINIMAL["node.id"])
+    assert config.originals["node.id"] == MINIMAL["node.id"]
+    single = single_node_config({"broker.id": "7"})
+    assert single.controller_quorum_voters[0].node_id == single.node_id == 7
+    with pytest.raises(ConfigError, match="You must set `node.id` to the same value"):
+        single_node_config({"broker.id": "7", "node.id": "8"})
