@@ -22,7 +22,7 @@ from broker.security.tls.contexts import (
 )
 from broker.security.tls.der import DerError
 from broker.security.tls.peer_certificate import distinguished_name, subject_alternative_names
-from broker.security.tls.self_trust import check_connects, nodes_client_context
+from broker.security.tls.self_trust import check_connects, nodes_client_context, refusal
 from broker.security.tls.stores import keystore_key
 from ground.config_def import ConfigError
 
@@ -59,7 +59,9 @@ class ListenerTls:
         old, new = self._loaded, _load(self._key_prefix, tls, self._between_nodes)
         key = keystore_key(self._key_prefix, tls)
         _check_names(key, old.settings, old.names, new.names)
-        if old.client_half is not None and new.client_half is not None:
+        if old.client_half is None or new.client_half is None:
+            return new
+        if refusal(old.client_half, old.context) is None:  # else it has expired, and tells nothing
             # While the other nodes of the cluster have what this one had.
             check_connects(key, old.client_half, new.context)
             check_connects(key, new.client_half, old.context)

@@ -31,7 +31,7 @@ def nodes_client_context(key_prefix: str, tls: TlsSettings) -> ssl.SSLContext:
 
 def check_connects(key: str, client: ssl.SSLContext, server: ssl.SSLContext) -> None:
     """ConfigError of `key`, which names the keystore, where one of the two refuses the other."""
-    reason = _refusal(client, server)
+    reason = refusal(client, server)
     if reason is not None:
         raise ConfigError(
             key,
@@ -40,8 +40,8 @@ def check_connects(key: str, client: ssl.SSLContext, server: ssl.SSLContext) -> 
         )
 
 
-def _refusal(client_half: ssl.SSLContext, server_half: ssl.SSLContext) -> str | None:
-    """Why one of the two refuses the other; None where both end their handshake.
+def refusal(client_half: ssl.SSLContext, server_half: ssl.SSLContext) -> str | None:
+    """Return why one of the two refuses the other; None if both end their handshake.
 
     In TLS 1.3 a client ends its own before the server has seen its certificate; the server's own
     tells.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker.config.security_settings import Secret, TlsSettings
+from broker.security.tls import reloading
 from broker.security.tls.contexts import client_context
 from broker.security.tls.reloading import ClientTls, ListenerTls
 from ground.config_def import ConfigError
@@ -160,6 +161,29 @@ def test_another_authority_between_nodes_needs_both_on_both_sides(
         with pytest.raises(ConfigError):
             tls.reload(new)
     assert tls.settings == (new if taken else old)
+
+
+@pytest.mark.parametrize("ends", ["the certificate", "the authority"])
+def test_an_expired_keystore_between_nodes_makes_room_for_a_good_one(
+    ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has expired since it was loaded connects to nobody, the new one included."""
+    if ends == "the certificate":
+        old = trusting(authority().signs("CN=broker", hosts=HOSTS, begins_days=-9, ends_days=-1))
+    else:
+        gone = authority().signs("CN=gone", is_authority=True, begins_days=-9, ends_days=-1)
+        old = trusting(gone.signs("CN=broker", hosts=HOSTS))
+    old = replace(old, client_auth="required")
+    with monkeypatch.context() as while_it_is_good:
+        while_it_is_good.setattr(reloading, "check_connects", lambda *_: None)
+        tls = ListenerTls(PREFIX, old, between_nodes=True)
+    still_expired = authority().signs("CN=broker", hosts=HOSTS, begins_days=-9, ends_days=-1)
+    with pytest.raises(ConfigError, match="certificate has expired"):
+        tls.reload(trusting(still_expired))
+    assert tls.settings == old
+    good = authority().signs("CN=broker", hosts=HOSTS)
+    tls.reload(replace(trusting(good), client_auth="required"))
+    assert tls.settings.client_auth == "required" and tls.settings != old
 
 
 def test_a_client_half_shows_its_new_certificate(tmp_path: Path) -> None:
