@@ -130,6 +130,8 @@ class NodeTransactions:
         """Leaders may have moved."""
         if self._coordinates:
             self.coordinator.metadata_changed()
+        if self._verifies:
+            self._verifier.metadata_changed()
 
     @property
     def unknown_destination_count(self) -> int:

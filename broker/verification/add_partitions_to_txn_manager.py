@@ -3,7 +3,9 @@
 Owns what waits for which coordinator: one request at a time to each broker, which carries all that
 have gathered meanwhile, one of each transactional id. A coordinator on this broker is called
 without the network, for each by itself: it may take its time over one (`held_requests`), and no
-other waits. What a coordinator says becomes what the client that waits can understand.
+other waits. What a coordinator says becomes what the client that waits can understand. If a broker
+cannot be reached, all that waits for it is refused with the request that failed; what waits for a
+broker that is the coordinator no longer is refused as soon as the metadata says so.
 
 Never retries: an answer that may change is the client's to ask for again. What waits is bounded by
 the connections of clients, each of which waits for its answer. Follows Kafka's
@@ -79,7 +81,24 @@ class _Node:
         self.address = address
         self.channel: Channel | None = None
         self.waiting: _Batch = {}
-        self.in_flight = False
+        self.in_flight: _Batch | None = None
+        self.is_closing = False
+
+    def take_moved(self, has_moved: Callable[[str], bool]) -> list[_Asked]:
+        """Return the requests whose coordinator this broker is no longer: they wait no more."""
+        moved = []
+        for batch in (self.in_flight or {}, self.waiting):
+            names = [name for name in batch if has_moved(name)]
+            moved += [batch.pop(name) for name in names]
+        return moved
+
+    def close(self) -> None:
+        """Close the channel, if there is one: a request under way is lost, and no other."""
+        channel, self.channel = self.channel, None
+        if channel is not None:
+            self.is_closing = True
+            channel.close()
+            self.is_closing = False
 
 
 class AddPartitionsToTxnManager:
@@ -151,8 +170,22 @@ class AddPartitionsToTxnManager:
             waiting, node.waiting = node.waiting, {}
             for asked in waiting.values():
                 asked.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            if node.channel is not None:
-                node.channel.close()
+            node.close()
+
+    def metadata_changed(self) -> None:
+        """Refuse what waits for a broker that leads its transactional id no longer."""
+        for node_id, node in list(self._nodes.items()):
+
+            def has_moved(
+                transactional_id: str, here: Coordinator = (node_id, *node.address)
+            ) -> bool:
+                return self._coordinator_of(transactional_id) != here
+
+            for asked in node.take_moved(has_moved):
+                asked.refuse(ErrorCode.NOT_COORDINATOR)
+            if node.in_flight == {}:
+                node.close()  # else what comes next waits until the request times out
+                self._send(node_id, node)
 
     def _node(self, node_id: int, address: tuple[str, int]) -> _Node:
         node = self._nodes.get(node_id)
@@ -160,16 +193,15 @@ class AddPartitionsToTxnManager:
             node = self._nodes[node_id] = _Node(address)
         if node.address != address:
             # The broker came back elsewhere. What is under way to the old address fails.
-            channel, node.channel, node.address = node.channel, None, address
-            if channel is not None:
-                channel.close()
+            node.address = address
+            node.close()
         return node
 
     def _send(self, node_id: int, node: _Node) -> None:
-        if node.in_flight or not node.waiting or self._stopped:
+        if node.in_flight is not None or not node.waiting or self._stopped:
             return
         batch, node.waiting = node.waiting, {}
-        node.in_flight = True
+        node.in_flight = batch
         channel = self._channel(node)
         if channel is None:
             self._answered(node_id, node, batch, None, ChannelFailure.REFUSED)
@@ -194,9 +226,14 @@ class AddPartitionsToTxnManager:
         response: AddPartitionsToTxnResponse | None,
         failure: ChannelFailure | None,
     ) -> None:
-        node.in_flight = False
+        node.in_flight = None
+        behind: _Batch = {}
+        if failure is not None and not node.is_closing:  # they would only wait as long again
+            behind, node.waiting = node.waiting, {}
         _settle(node_id, batch, response, failure)
-        self._send(node_id, node)
+        _refuse_all(behind, ErrorCode.NETWORK_EXCEPTION)
+        if not node.is_closing:
+            self._send(node_id, node)
 
 
 def _settle(

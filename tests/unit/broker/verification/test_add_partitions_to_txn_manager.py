@@ -62,6 +62,8 @@ class World:
         self.asked_here: list[tuple[str, bool]] = []
         self.waiting_here: list[Answer] = []
         self.there: tuple[int, str, int] | None = (THERE, "there", 9092)
+        self.successors: set[str] = set()
+        """Transactional ids that have another coordinator now."""
         self.told: list[tuple[str, dict[TopicPartition, ErrorCode]]] = []
         self.manager = AddPartitionsToTxnManager(
             self.config, self if with_network else None, self.where, self.local
@@ -73,6 +75,8 @@ class World:
         return self.channels[-1]
 
     def where(self, transactional_id: str) -> tuple[int, str, int] | None:
+        if transactional_id in self.successors:
+            return (THERE + 1, "successor", 9092)
         return (HERE, "here", 9092) if transactional_id.startswith("local") else self.there
 
     def local(
@@ -230,9 +234,51 @@ def test_errors_become_what_the_client_understands(
 def test_no_answer(world: World, failure: ChannelFailure) -> None:
     world.ask("x")
     world.ask("y")
+    world.ask("x", label="x again")
     world.channels[0].answer(None, failure)
-    assert world.taken() == [("x", {A0: ErrorCode.NETWORK_EXCEPTION})]
-    assert world.names() == ["y"], "what waited is sent"
+    refused = {A0: ErrorCode.NETWORK_EXCEPTION}
+    assert world.taken() == [("x", refused), ("y", refused), ("x again", refused)]
+    world.ask("z")
+    assert world.names() == ["z"], "the next one is sent"
+
+
+def test_what_waits_for_a_coordinator_that_moved_is_refused(world: World) -> None:
+    world.ask("x")
+    world.ask("y")
+    world.manager.metadata_changed()
+    assert world.taken() == [], "nothing has moved"
+    world.there = (THERE + 1, "successor", 9092)
+    world.manager.metadata_changed()
+    refused = {A0: ErrorCode.NOT_COORDINATOR}
+    assert world.taken() == [("x", refused), ("y", refused)]
+    world.ask("x", label="x again")
+    assert world.names() == ["x"] and world.sent[-1][0] == "successor"
+    world.channels[-1].answer(answering(("x", {A0: ErrorCode.NONE})))
+    assert world.taken() == [("x again", {})]
+
+
+def test_what_has_not_moved_is_sent_at_once_when_what_was_under_way_has(world: World) -> None:
+    world.ask("x")
+    world.ask("y")
+    world.successors = {"x"}
+    world.manager.metadata_changed()
+    assert world.channels[0].closed
+    assert world.taken() == [("x", {A0: ErrorCode.NOT_COORDINATOR})]
+    assert world.names() == ["y"]
+    world.channels[-1].answer(answering(("y", {A0: ErrorCode.NONE})))
+    assert world.taken() == [("y", {})]
+
+
+def test_an_answer_that_comes_after_the_move_tells_nobody_twice(world: World) -> None:
+    world.ask("x")
+    world.ask("w")
+    world.channels[0].answer(answering(("x", {A0: ErrorCode.NONE})))
+    world.taken()
+    world.ask("y")
+    world.successors = {"y"}
+    world.manager.metadata_changed()
+    world.channels[0].answer(answering(("w", {A0: ErrorCode.NONE}), ("y", {A0: ErrorCode.NONE})))
+    assert world.taken() == [("y", {A0: ErrorCode.NOT_COORDINATOR}), ("w", {})]
 
 
 @pytest.mark.parametrize(
