@@ -10,8 +10,9 @@ text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+
+from ground.printable import printable, printable_json
 
 GAP = "  "
 UNKNOWN = "-"
@@ -55,13 +56,6 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: b
     return aligned([[heading.upper() for heading in headings], *texts])
 
 
-def printable(text: str) -> str:
-    """What others have named must not move the cursor, nor begin a line."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else "?" for one in text)
-
-
 def _text(cell: Cell) -> str:
     if cell is None:
         return UNKNOWN
@@ -72,4 +66,4 @@ def _text(cell: Cell) -> str:
 
 def _objects(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     for row in rows:
-        yield json.dumps(dict(zip(headings, row, strict=True)), ensure_ascii=False)
+        yield printable_json(dict(zip(headings, row, strict=True)))

@@ -22,6 +22,7 @@ from command.admin.decode_options import DecodeOptions, with_decode_options
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.command_list import Commands
 from command.completion import VARIABLE
+from command.output import echo
 from ground.config_def import ConfigError
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         code = ottla.main(list(arguments), prog_name="ottla", standalone_mode=False, color=color)
     except click.UsageError as error:
         if error.ctx is not None and _wants_a_command(error):
-            click.echo(error.ctx.get_help(), err=True)
+            echo(error.ctx.get_help(), to_stderr=True)
             return EXIT_REFUSED
         return _refused(_usage(error))
     except click.ClickException as error:
@@ -127,9 +128,9 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            click.echo(f"ottla {version('ottla')}")
+            echo(f"ottla {version('ottla')}")
         except PackageNotFoundError:
-            click.echo("ottla, run from its sources")
+            echo("ottla, run from its sources")
         context.exit()
 
 
@@ -152,7 +153,7 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
 def ottla(context: click.Context) -> None:
     """Without a command: the help."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        echo(context.get_help())
 
 
 @ottla.command(short_help="Start a broker and run it in the foreground.")
@@ -290,7 +291,7 @@ def format_command(
 
     users = [partial(scram_record, text) for text in add_scram]
     for line in format_folders(config, cluster_id, users):
-        click.echo(line)
+        echo(line)
 
 
 _with_cluster_folder = click.option(
@@ -392,7 +393,7 @@ def _node(context: click.Context, folder: str | None, node_id: int) -> RunningNo
 @click.pass_context
 def kill_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
     """Kill node N at once, as a failure does. Its data stays; what it had not answered is lost."""
-    from command.admin.output import done
+    from command.output import done
 
     process = _node(context, folder, node_id).kill()
     text = f"node {node_id} (process {process}) was killed; ottla cluster restart {node_id} starts"
@@ -406,7 +407,7 @@ def kill_node(context: click.Context, node_id: int, folder: str | None, as_json:
 @click.pass_context
 def restart_node(context: click.Context, node_id: int, folder: str | None, as_json: bool) -> None:
     """Stop node N cleanly, if it runs, and start it; returns when it serves."""
-    from command.admin.output import done
+    from command.output import done
 
     process = _node(context, folder, node_id).restart()
     text = f"node {node_id} serves again (process {process})"

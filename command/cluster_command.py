@@ -22,8 +22,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import click
-
 from broker.config.file import load_config
 from broker.config.start_error import StartError
 from broker.network.outgoing.blocking_client import accepts
@@ -36,6 +34,7 @@ from command.cluster_folder import ClusterFolder, open_folder
 from command.cluster_layout import HOST, PORTS, ClusterLayout
 from command.cluster_security import ADMIN_USER, CLIENT_USER
 from command.nodes.running import holder_of, is_asked_to_start, take_request
+from command.output import Styled, redraw
 from ground.filesystem import LocalFilesystem
 from ottla.launcher import READY, ottla_command
 from storage.log.checkpoints import LOCK_FILE
@@ -280,13 +279,12 @@ class _Screen:
             return
         width = shutil.get_terminal_size().columns
         height = sum(1 + (len(line) - 1) // max(width, 1) for line in self._drawn if line)
-        up = f"\x1b[{height}F\x1b[J" if height else ""
-        say(up + "\n".join(map(self._painted, table)))
+        redraw([self._painted(line) for line in table], height)
         self._drawn = table
 
-    def _painted(self, line: str) -> str:
+    def _painted(self, line: str) -> str | Styled:
         colour = colour_of(line) if self._paints else None
-        return line if colour is None else click.style(line, fg=colour)
+        return line if colour is None else Styled(line, colour, bold=False)
 
 
 def _admin_guard(file: Path) -> ClientGuard:

@@ -9,6 +9,8 @@ from importlib import import_module
 
 import click
 
+from command.output import echo
+
 _ADMIN = "command.admin"
 _CONFIGS = "command.configs"
 _RECORDS = "command.records"
@@ -64,7 +66,7 @@ class Commands(click.Group):
         if args and args[0] == "help":
             args = [*args[1:], "--help"]
             if len(args) == 1:
-                click.echo(ctx.get_help())
+                echo(ctx.get_help())
                 ctx.exit()
         if args and self.get_command(ctx, args[0]) is None:
             from difflib import get_close_matches

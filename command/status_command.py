@@ -6,12 +6,9 @@ The shell around `client.status` (the first node that answers is asked) and `cli
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
-
-import click
 
 from broker.config.start_error import StartError
 from broker.security.client_guard import ClientGuard
@@ -19,11 +16,10 @@ from client.cluster_status import ClusterStatus
 from client.connection import Address, command_guard, parse_addresses
 from client.status import status_of
 from client.status_report import report
+from command.output import clear, echo, echo_json, echo_lines
 
 WATCH_INTERVAL_S = 2.0
 HEALTHY, DEGRADED, UNREACHABLE = 0, 1, 2
-
-_CLEAR = "\x1b[H\x1b[2J"
 
 
 def run_status(
@@ -59,16 +55,14 @@ def _show_once(addresses: Sequence[Address], guard: ClientGuard, as_json: bool) 
 
 def _print_error(error: StartError) -> None:
     """What a program reads where there is no status."""
-    click.echo(json.dumps({"healthy": False, "error": str(error)}))
+    echo_json({"healthy": False, "error": str(error)})
 
 
 def _show(status: ClusterStatus, as_json: bool) -> int:
     if as_json:
-        click.echo(json.dumps(status.as_json()))
+        echo_json(status.as_json())
     else:
-        verdict, *rest = report(status)
-        colour = "green" if status.healthy else "red"
-        click.echo("\n".join([click.style(verdict, fg=colour, bold=True), *rest]))
+        echo_lines(report(status), "green" if status.healthy else "red")
     sys.stdout.flush()
     return HEALTHY if status.healthy else DEGRADED
 
@@ -82,7 +76,7 @@ def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool)
         if as_json:
             _print_error(error)
         else:
-            click.echo(f"ottla: {error}")
+            echo(f"ottla: {error}")
         sys.stdout.flush()
         return UNREACHABLE
     _separate(as_json)
@@ -92,6 +86,6 @@ def _show_again(addresses: Sequence[Address], guard: ClientGuard, as_json: bool)
 def _separate(as_json: bool) -> None:
     """A terminal shows one status at a time; a file gets one after the other."""
     if sys.stdout.isatty() and not as_json:
-        sys.stdout.write(_CLEAR)
+        clear()
     elif not as_json:
-        print(time.strftime("--- %H:%M:%S"))
+        echo(time.strftime("--- %H:%M:%S"))

@@ -18,6 +18,8 @@ import sys
 import time
 from typing import TextIO
 
+from ground.printable import printable, printable_json, printable_lines
+
 AUDIT_LOGGER = "ottla.authorizer"
 
 _SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
@@ -41,10 +43,12 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         level = _SHORT.get(record.levelname, record.levelname)
-        parts = [_time(record), level, record.name, _one_line(record.getMessage())]
+        parts = [_time(record), level, record.name, printable(record.getMessage())]
         parts += [f"{key}={_quoted(value)}" for key, value in _fields(record).items()]
         line = " ".join(parts)
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        if not record.exc_info:
+            return line
+        return f"{line}\n{printable_lines(self.formatException(record.exc_info))}"
 
 
 class JsonFormatter(logging.Formatter):
@@ -60,7 +64,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, default=str, ensure_ascii=False)
+        return printable_json(entry)
 
 
 def _time(record: logging.LogRecord) -> str:
@@ -73,13 +77,8 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _one_line(text: str) -> str:
-    """What a peer sent may stand in a message: it must not forge a second line."""
-    return text.replace("\r", "\\r").replace("\n", "\\n")
-
-
 def _quoted(value: object) -> str:
-    text = _one_line(str(value))
+    text = printable(str(value))
     return (
         json.dumps(text, ensure_ascii=False) if text == "" or " " in text or '"' in text else text
     )

@@ -16,6 +16,8 @@ import signal
 import sys
 from typing import TextIO
 
+from ground.printable import printable_lines
+
 _IN, _OUT, _ERR = 0, 1, 2
 
 
@@ -36,10 +38,11 @@ def open_standard_streams() -> None:
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print a line to standard output, or error; where nobody can have it, it is left out."""
+    """Print a text to standard output, or error, without control characters that others may have
+    put into it; where nobody can have it, it is left out."""
     stream = sys.stderr if error else sys.stdout
     try:
-        print(text, file=stream, flush=True)
+        print(printable_lines(text), file=stream, flush=True)
     except (OSError, ValueError):
         _give_up(stream)
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from client.tables import ByteCount, aligned, printable, size_text
+from client.tables import ByteCount, aligned, size_text
+from ground.printable import printable
 
 Partition = tuple[str, int]
 

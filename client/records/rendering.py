@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from client.records.decoding import HasHeadersError, values_of
 from client.records.reading import Batch
+from ground.printable import printable, with_json_escapes
 from protocol.record_batch import LOG_APPEND_TIME_FLAG
 from protocol.records import Record, iterate_records
 
@@ -79,6 +80,8 @@ def render(batch: Batch, view: View, most: int | None) -> Rendered:
             lines.append(as_json(batch, record) if view.as_json else _as_text(batch, record, view))
     if not lines:
         return Rendered(b"", 0, end)
+    if view.as_json and view.for_terminal:
+        lines = [with_json_escapes(line.decode()).encode() for line in lines]
     lines.append(b"")
     return Rendered(b"\n".join(lines), len(lines) - 1, end)
 
@@ -132,10 +135,7 @@ def _as_text(batch: Batch, record: Record, view: View) -> bytes:
 
 def _harmless(line: bytes) -> bytes:
     text = line.decode("utf-8", "backslashreplace")
-    if text.isprintable():
-        return text.encode()
-    shown = (one if one.isprintable() or one == "\t" else ascii(one)[1:-1] for one in text)
-    return "".join(shown).encode()
+    return "\t".join(map(printable, text.split("\t"))).encode()
 
 
 def as_json(batch: Batch, record: Record) -> bytes:

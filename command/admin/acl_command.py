@@ -25,6 +25,7 @@ from client.cluster import Cluster
 from client.refusals import EXIT_REFUSED_BY_CLUSTER
 from client.tables import table
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.output import echo, note, show
 from controller.metadata.acl import Acl
 from ottla.plugins.authorizer import CLUSTER_NAME, Resource
 
@@ -102,7 +103,7 @@ def add_acls(bootstrap_server: str, command_config: str | None, as_json: bool, *
     """  # noqa: E501 - a line to be copied
     acls = entries_to_add(_words(click.get_current_context()))
     for line in doubts(acls):
-        click.echo(f"ottla: warning: {line}", err=True)
+        echo(f"ottla: warning: {line}", to_stderr=True)
     with Cluster(bootstrap_server, command_config) as cluster:
         add(cluster.call, acls)
     _print(sorted(acls), as_json=as_json)
@@ -136,7 +137,7 @@ def list_acls(
         found = find(cluster.call, by_principal)
     _print(found, as_json=as_json)
     if not found:
-        click.echo("no ACLs found", err=True)
+        echo("no ACLs found", to_stderr=True)
 
 
 @acl.command("delete")
@@ -160,9 +161,7 @@ def delete_acls(
     with Cluster(bootstrap_server, command_config) as cluster:
         found = find(cluster.call, filters)
         if not found:
-            click.echo(
-                "ottla: no ACL is just so: ottla acl list shows those that there are", err=True
-            )
+            note("no ACL is just so: ottla acl list shows those that there are")
             raise click.exceptions.Exit(EXIT_REFUSED_BY_CLUSTER)
         if not force:
             _confirm(found)
@@ -175,7 +174,7 @@ def _confirm(found: Sequence[Acl]) -> None:
     if not sys.stdin.isatty():
         raise StartError("there is no terminal to ask whether to remove ACLs: add --force")
     for line in table(Row._fields, [row(one) for one in found], as_json=False):
-        click.echo(line, err=True)
+        echo(line, to_stderr=True)
     click.confirm("Remove these?", abort=True, err=True)
 
 
@@ -189,5 +188,4 @@ def _words(context: click.Context) -> Words:
 
 
 def _print(acls: Sequence[Acl], *, as_json: bool) -> None:
-    for line in table(Row._fields, [row(one) for one in acls], as_json=as_json):
-        click.echo(line)
+    show(Row._fields, [row(acl) for acl in acls], as_json=as_json)

@@ -13,7 +13,7 @@ from broker.config.start_error import StartError
 from client.connection import parse_addresses
 from client.profiles import Profile, load_profiles, save_profiles
 from command.admin.options import with_json
-from command.admin.output import done, note, show
+from command.output import done, note, show
 
 
 @click.group()

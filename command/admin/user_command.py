@@ -18,8 +18,8 @@ from broker.config.start_error import StartError
 from client.access.users import Credential, credentials, delete, set_password
 from client.cluster import Cluster
 from client.refusals import Refused
-from client.tables import table
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.output import echo, show
 from controller.metadata.scram_credential import (
     ITERATIONS_MAX,
     ITERATIONS_MIN,
@@ -97,7 +97,7 @@ def add(
     if as_json:
         _print(made, as_json=True)
         return
-    click.echo(f"user {name} can log in by {_by(made)}")
+    echo(f"user {name} can log in by {_by(made)}")
 
 
 @user.command("list")
@@ -113,7 +113,7 @@ def list_users(
         found = credentials(cluster.call, names)
     _print(found, as_json=as_json)
     if not found:
-        click.echo("no user can log in by SCRAM: ottla user add NAME makes one", err=True)
+        echo("no user can log in by SCRAM: ottla user add NAME makes one", to_stderr=True)
 
 
 @user.command("delete")
@@ -149,7 +149,7 @@ def delete_user(
     if as_json:
         _print(gone, as_json=True)
         return
-    click.echo(f"user {name} can no longer log in by {_by(gone)}; open connections stay")
+    echo(f"user {name} can no longer log in by {_by(gone)}; open connections stay")
 
 
 def _password(given: str | None, file: str | None) -> str:
@@ -176,5 +176,4 @@ def _by(found: Sequence[Credential]) -> str:
 
 
 def _print(found: Sequence[Credential], *, as_json: bool) -> None:
-    for line in table(Credential._fields, found, as_json=as_json):
-        click.echo(line)
+    show(Credential._fields, found, as_json=as_json)

@@ -11,6 +11,7 @@ from click.shell_completion import get_completion_class
 
 from command.completion import VARIABLE
 from command.completion.shells import use_these
+from command.output import echo
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -28,6 +29,4 @@ def completion(shell: str) -> None:
     use_these()
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(
-        kind(click.get_current_context().find_root().command, {}, "ottla", VARIABLE).source()
-    )
+    echo(kind(click.get_current_context().find_root().command, {}, "ottla", VARIABLE).source())

@@ -5,7 +5,6 @@ The shell around `settings` (what is asked and changed) and `explanation` (what 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -25,8 +24,8 @@ from client.configs.settings import (
     parse_pairs,
 )
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import done, note, show
 from command.completion.completing import complete_groups, complete_topics
+from command.output import done, echo, echo_json, echo_lines, note, show
 from protocol.messages.describe_configs import DescribeConfigsResourceResult
 
 _HIDDEN = "[hidden]"
@@ -189,10 +188,8 @@ def explain(words: tuple[str, ...], as_json: bool) -> None:
 
     for number, key in enumerate(keys_like(words)):
         if as_json:
-            click.echo(json.dumps(key._asdict(), ensure_ascii=False))
+            echo_json(key._asdict())
             continue
         if number:
-            click.echo()
-        lines = explained(key)
-        click.echo(click.style(lines.pop(0), bold=True))
-        click.echo("\n".join(lines))
+            echo()
+        echo_lines(explained(key))

@@ -27,7 +27,7 @@ from client.configs.quotas import (
 from client.configs.settings import parse_pairs
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import note, show
+from command.output import note, show
 
 Command = Callable[..., None]
 

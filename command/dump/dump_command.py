@@ -5,7 +5,6 @@ The shell around `files` (which files) and `decoders` (what records mean).
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from broker.config.start_error import StartError
 from client.records.decoders import DECODERS
 from command.admin.options import with_json
 from command.dump.files import Tail, entries_in, files_of
+from command.output import Styled, echo, echo_json
 from storage.dump_log import Entry, UnknownFile, line_of, object_of
 
 _POLL_S = 0.2
@@ -96,15 +96,13 @@ class _Printer:
     def put(self, file: Path, entries: Iterable[Entry]) -> None:
         """Print what a file holds, under its name where several are printed."""
         if self.with_names and not self._as_json and file != self._named:
-            click.echo(click.style(f"Dumping {file}", bold=True))
+            echo(Styled(f"Dumping {file}"))
         self._named = file
         for entry in entries:
             if self._as_json:
-                found = {"file": str(file), **object_of(entry)}
-                text = json.dumps(found, ensure_ascii=False)
-                click.echo(text.encode("utf-8", "backslashreplace"))
+                echo_json({"file": str(file), **object_of(entry)})
             else:
-                click.echo(line_of(entry, self._time_text))
+                echo(line_of(entry, self._time_text))
 
 
 def readable(ms: int) -> str:

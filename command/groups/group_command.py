@@ -6,7 +6,6 @@ shown first, and done with --execute.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 
@@ -30,8 +29,8 @@ from client.groups.moving import Moved, planned
 from client.places import parse_place
 from client.tables import Cell
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import note, show
 from command.completion.completing import complete_groups, complete_topics
+from command.output import Styled, echo, echo_json, note, show
 
 _with_execute = click.option("--execute", is_flag=True, help="Do it; else it is only shown.")
 
@@ -54,7 +53,7 @@ def list_groups(
         found = listed(cluster)
     if quiet and not as_json:
         for one in found:
-            click.echo(one.group)
+            echo(one.group)
     else:
         show(Listed._fields, found, as_json=as_json)
     if not found:
@@ -83,7 +82,7 @@ def describe_groups(
             found = described(cluster, name)
             rows = standings(cluster, found)
             if as_json:
-                click.echo(json.dumps(_as_object(found, rows), ensure_ascii=False))
+                echo_json(_as_object(found, rows))
             else:
                 _print_group(found, rows, apart=number > 0, with_members=members)
 
@@ -128,8 +127,8 @@ def _print_group(
     found: Group, rows: Sequence[Standing], *, apart: bool, with_members: bool
 ) -> None:
     if apart:
-        click.echo()
-    click.echo(f"{click.style(found.name, bold=True)}  {_heading(found, rows)}")
+        echo()
+    echo(Styled(found.name), f"  {_heading(found, rows)}")
     if with_members:
         headings = ("member", "host", "epoch", "assignment", "target", "instance", "id")
         show(headings, [_member_row(one) for one in found.members], as_json=False)

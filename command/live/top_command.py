@@ -6,7 +6,6 @@ there.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 
@@ -16,8 +15,8 @@ from client.cluster import Cluster
 from client.live.looking import look, seen_topics
 from client.live.rates import Sample, group_rates, screen, topic_rates
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
+from command.output import clear, echo, echo_json
 
-_CLEAR = "\x1b[H\x1b[2J"
 _LINES_IN_A_PIPE = 60
 
 
@@ -63,12 +62,13 @@ def _print(before: Sample, now: Sample, *, as_json: bool) -> None:
     topics, groups = topic_rates(before, now), group_rates(before, now)
     if as_json:
         for found in [one._asdict() for one in topics] + [one._asdict() for one in groups]:
-            click.echo(json.dumps(found, ensure_ascii=False))
+            echo_json(found)
     elif sys.stdout.isatty():
         from shutil import get_terminal_size
 
-        click.echo(_CLEAR + "\n".join(screen(topics, groups, get_terminal_size().lines - 1)))
+        clear()
+        echo("\n".join(screen(topics, groups, get_terminal_size().lines - 1)))
     else:
-        click.echo(time.strftime("--- %H:%M:%S"))
-        click.echo("\n".join(screen(topics, groups, _LINES_IN_A_PIPE)))
+        echo(time.strftime("--- %H:%M:%S"))
+        echo("\n".join(screen(topics, groups, _LINES_IN_A_PIPE)))
     sys.stdout.flush()

@@ -23,8 +23,8 @@ from client.places import END, LAST, Place, parse_place
 from client.records.reading import Position, Reader
 from client.records.rendering import View, render
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import note
 from command.completion.completing import complete_groups, complete_topics
+from command.output import note
 from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch
 

@@ -23,8 +23,8 @@ from client.records.batching import Batching, Settings
 from client.records.writing import Writer
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config
-from command.admin.output import note
 from command.completion.completing import complete_topics
+from command.output import echo, note
 from command.records.progress import Progress
 from protocol.compression import Codec
 
@@ -200,10 +200,10 @@ class _Shown:
         """Say what was done."""
         if self._seen:
             self._draw(time.monotonic())
-            click.echo(err=True)
+            echo(to_stderr=True)
         elif sys.stderr.isatty():
             note(f"{writer.acknowledged} records written")
 
     def _draw(self, now: float) -> None:
         text = self._progress.line(self._batching.records, self._batching.bytes_read, now)
-        click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+        echo(text, to_stderr=True, in_place=True)

@@ -5,7 +5,6 @@ The shell around `client.topics`, which puts the questions.
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
@@ -34,8 +33,8 @@ from client.topics import (
     visible,
 )
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.admin.output import done, note, show
 from command.completion.completing import complete_topics
+from command.output import Styled, done, echo, echo_json, note, show
 from protocol.messages.metadata import MetadataResponseTopic
 
 _MADE = ("topic", "partitions", "replicas")
@@ -71,7 +70,7 @@ def list_topics(
         names = visible(cluster.metadata(None).topics, internal=internal)
         if quiet:
             for name in names:
-                click.echo(json.dumps({"topic": name}) if as_json else name)
+                echo_json({"topic": name}) if as_json else echo(name)
             return
         show(Listed._fields, listed(cluster, names), as_json=as_json)
     if not names:
@@ -140,7 +139,7 @@ def describe_topics(
             rows = placed(found, first, last, sizes)
             own = _own_configs(cluster, name)
             if as_json:
-                click.echo(json.dumps(_as_object(found, rows, own), ensure_ascii=False))
+                echo_json(_as_object(found, rows, own))
             else:
                 _print_topic(found, rows, own, apart=number > 0)
 
@@ -174,10 +173,10 @@ def _print_topic(
     topic: MetadataResponseTopic, rows: list[Placed], own: dict[str, str | None], *, apart: bool
 ) -> None:
     if apart:
-        click.echo()
-    click.echo(f"{click.style(topic.name or '', bold=True)}  id {_topic_id(topic)}")
+        echo()
+    echo(Styled(topic.name or ""), f"  id {_topic_id(topic)}")
     for key, value in own.items():
-        click.echo(f"{key}={value}")
+        echo(f"{key}={value}")
     show(Placed._fields, rows, as_json=False)
 
 

@@ -21,7 +21,7 @@ def test_json_is_an_object_a_line() -> None:
 
 
 def test_a_name_begins_no_line_of_its_own() -> None:
-    assert table(("user",), [("a\nb\x1b[2J",)], as_json=False)[1:] == ["a?b?[2J"]
+    assert table(("user",), [("a\nb\x1b[2J",)], as_json=False)[1:] == ["a\\nb\\x1b[2J"]
 
 
 @pytest.mark.parametrize(

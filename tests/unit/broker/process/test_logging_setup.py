@@ -47,6 +47,20 @@ def test_what_a_peer_sent_forges_no_line() -> None:
     assert "\n" not in line and "client\\nERROR forged" in line and "x\\r\\ny" in line
 
 
+@pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
+def test_what_a_peer_sent_steers_no_terminal(formatter: logging.Formatter) -> None:
+    evil = "\x1b]0;owned\x07\x9b2J\u202e"
+    try:
+        raise ValueError(evil)
+    except ValueError:
+        told = record(f"client {evil}", id=evil)
+        told.exc_info = sys.exc_info()
+    lines = formatter.format(told).split("\n")
+    assert all(line.isprintable() for line in lines)
+    if isinstance(formatter, JsonFormatter):
+        assert json.loads(lines[0])["id"] == evil
+
+
 def test_a_json_line() -> None:
     entry = json.loads(JsonFormatter().format(record("closed", bytes=7)))
     assert entry == {

@@ -15,7 +15,7 @@ from command.admin.options import with_bootstrap_server, with_command_config
 @with_bootstrap_server
 @with_command_config
 def command(bootstrap_server: str, command_config: str | None) -> None:
-    click.echo(f"{bootstrap_server} {command_config}")
+    print(f"{bootstrap_server} {command_config}")
 
 
 @pytest.fixture(autouse=True)

@@ -67,6 +67,17 @@ def test_describe(ottla: Ottla) -> None:
     assert (found["type"], found["epoch"], found["members"]) == ("classic", None, [])
 
 
+def test_what_a_client_named_steers_no_terminal(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    evil = "\x1b]0;owned\x07\x9b2J"
+    cluster.answers["DescribeGroupsRequest"] = answers.described(state=f"Stable{evil}")
+    shown = ottla("group", "describe", f"g{evil}")[1]
+    assert "\\x1b]0;owned\\x07\\x9b2J" in shown
+    as_json = ottla("group", "describe", f"g{evil}", "--json")[1]
+    assert json.loads(as_json)["group"] == f"g{evil}"
+    for text in (shown, as_json):
+        assert all(line.isprintable() for line in text.splitlines())
+
+
 def test_describe_members_of_a_consumer_group(ottla: Ottla, cluster: ScriptedCluster) -> None:
     given = Assignment([TopicPartitions(bytes(16), "t", [0])])
     target = Assignment(
