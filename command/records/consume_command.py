@@ -1,7 +1,8 @@
 """`ottla consume`: print the records of topics.
 
 The shell around `reading` (which records) and `rendering` (what they look like): words, where to
-begin and to end, standard output. Commits nothing, unless --commit asks for it.
+begin and to end, standard output. Commits nothing, unless --commit asks for it: then every five
+seconds, at the end, and when SIGTERM or SIGHUP ends it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import click
 
@@ -25,10 +27,16 @@ from client.records.rendering import View, render
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
 from command.output import note
+from command.records.ending_signals import ended_by_signals
 from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import CorruptBatch
 
 _STDOUT = 1
+_COMMITTED_EACH_S = 5
+"""As Kafka's own consumers do by default, auto.commit.interval.ms."""
+
+Commits = Callable[[Mapping[Partition, int]], None]
+"""Lets a group stand at these offsets."""
 
 
 @click.command()
@@ -99,11 +107,12 @@ def consume(  # one argument an option
                 one.follow()
         reader = Reader(cluster, positions, level)
         printed = _Printed(reader)
-        try:
+        if group is None or not commit:
             printed.print_all(view, count)
-        finally:
-            if commit and group is not None:
-                printed.commit(cluster, group)
+        else:
+            # By connections of its own: those of the reader have a Fetch under way.
+            with Cluster(bootstrap_server, command_config) as committing:
+                _print_and_commit(printed, view, count, _commits(committing, group))
     _say_the_rest(printed, reader)
 
 
@@ -137,6 +146,28 @@ def _view(*, as_json: bool, looks: Mapping[str, object]) -> View:
         matches=matches,
         for_terminal=sys.stdout.isatty(),
     )
+
+
+def _commits(cluster: Cluster, group: str) -> Commits:
+    from client.groups.committed import commit_offsets
+
+    return partial(commit_offsets, cluster, group)
+
+
+def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Commits) -> None:
+    """Commit what was printed once in a while, at the end, and before a signal ends the run.
+
+    Raises Exit with 128 and the signal's number.
+    """
+    printed.commit_to(to)
+    with ended_by_signals() as signals:
+        try:
+            printed.print_all(view, count)
+        finally:
+            signals.hold()
+            printed.commit()
+    if signals.number is not None:
+        raise click.exceptions.Exit(128 + signals.number)
 
 
 # --- where to begin and to end -------------------------------------------------------------------
@@ -186,6 +217,8 @@ class _Printed:
         self._reader = reader
         self.records = 0
         self._ends: dict[Partition, int] = {}
+        self._commits: Commits | None = None
+        self._committed_at = time.monotonic()
 
     def print_all(self, view: View, most: int | None) -> None:
         """Until the reader is at its end, or `most` records are printed, or Ctrl-C."""
@@ -197,6 +230,8 @@ class _Printed:
                     _write(found.data)
                 self.records += found.records
                 self._ends[batch.topic, batch.partition] = found.end
+                if time.monotonic() - self._committed_at >= _COMMITTED_EACH_S:
+                    self.commit()
                 if most is not None and self.records >= most:
                     return
         except (KeyboardInterrupt, BrokenPipeError):
@@ -204,11 +239,15 @@ class _Printed:
         except CorruptBatch as error:
             raise StartError(f"{error}; --from an offset behind it passes it over") from error
 
-    def commit(self, cluster: Cluster, group: str) -> None:
-        """Let the group stand behind it."""
-        from client.groups.committed import commit_offsets
+    def commit_to(self, commits: Commits) -> None:
+        """Let `commits` have the offsets behind what was printed, again and again."""
+        self._commits = commits
 
-        commit_offsets(cluster, group, self._ends)
+    def commit(self) -> None:
+        """Let the group stand behind what was printed; nothing without a group."""
+        self._committed_at = time.monotonic()
+        if self._commits is not None and self._ends:
+            self._commits(self._ends)
 
 
 def _write(data: bytes) -> None:

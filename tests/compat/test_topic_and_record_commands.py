@@ -159,6 +159,22 @@ def test_a_group_stands_where_it_stood_unless_asked(ottla: Ottla, broker: str) -
     consumer.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_a_follower_printed_is_committed_when_a_signal_ends_it(
+    ottla: Ottla, topic: str, number: signal.Signals
+) -> None:
+    ottla("produce", topic, data=b"1\n2\n")
+    command = ottla_command("consume", topic, "--follow", "--group", topic, "--commit")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ottla.env) as following:
+        assert following.stdout is not None
+        assert [following.stdout.readline() for _ in range(2)] == [b"1\n", b"2\n"]
+        following.send_signal(number)
+        code = 0 if number == signal.SIGINT else 128 + number
+        assert following.wait(WITHIN_S) == code
+    ottla("produce", topic, data=b"3\n")
+    assert ottla("consume", topic, "--group", topic) == b"3\n"
+
+
 def test_follow_shows_what_comes_at_once(ottla: Ottla, topic: str) -> None:
     command = ottla_command("consume", topic, "--follow")
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=ottla.env) as following:

@@ -10,6 +10,7 @@ from client.records import reading
 from command.records import consume_command
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.list_offsets import ListOffsetsResponse
+from tests.unit.client.groups import answers
 from tests.unit.client.records.batches import packed
 from tests.unit.client.scripted import (
     ScriptedCluster,
@@ -101,3 +102,13 @@ def test_a_time_after_the_last_record_is_the_end(ottla: Ottla, cluster: Scripted
 def test_what_is_wrong_is_one_line(ottla: Ottla, words: list[str], said: str) -> None:
     code, out, error = ottla("consume", "t", *words)
     assert (code, out, error.count("\n")) == (2, "", 1) and said in error
+
+
+def test_a_run_commits_before_its_end(
+    ottla: Ottla, cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consume_command, "_COMMITTED_EACH_S", 0)
+    cluster.answers["OffsetFetchRequest"] = answers.committed({})
+    cluster.answers["OffsetCommitRequest"] = answers.taken()
+    assert ottla("consume", "t", "-p", "0", "--group", "g", "--commit")[0] == 0
+    assert len(cluster.asked_for("OffsetCommitRequest")) == 2, "behind the batch, and at the end"
