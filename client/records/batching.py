@@ -16,6 +16,7 @@ from typing import Protocol
 from broker.config.start_error import StartError
 from client.core.producing import NewRecord, Producer, batch_of, in_batches
 from client.records.encoding import RECORDS_MAX, build_batch, headers_of, records_of
+from client.records.json_texts import item_texts, member_texts
 from client.records.partitioning import Partitioner
 from protocol.record_batch import HEADER_SIZE
 from protocol.records import Headers
@@ -73,8 +74,17 @@ class Settings:
         )
 
 
+_LINES_KEPT = 4
+"""A line without an end is refused when it is longer than so many of the largest records: JSON
+needs more bytes than what it stands for, and what comes is copied behind what is kept."""
+
+
+class NoRecord(StartError):
+    """A line, or a file, that is no record; all records before it were sent."""
+
+
 class Batching:
-    """Takes lines; sends batches. Raises StartError for a line that is no record."""
+    """Takes lines; sends batches. Raises NoRecord for a line that is no record."""
 
     def __init__(
         self,
@@ -111,6 +121,8 @@ class Batching:
         lines[0] = self._rest + lines[0]
         self._rest = lines.pop()
         self._send_lines(lines)
+        if len(self._rest) > _LINES_KEPT * self._record_bytes_max:
+            raise self._too_large(f"more than {len(self._rest)}", self._line)
 
     def end(self) -> None:
         """The file is over: what is left of it is a line, too."""
@@ -159,11 +171,8 @@ class Batching:
         size = HEADER_SIZE + sum(map(len, values)) + overhead * count
         size += sum(map(len, keys)) if keys is not None else 0
         limit = min(self._bytes_max, BATCH_BYTES) if count > 1 else self._bytes_max
-        if count == 1 and size > max(limit, BATCH_BYTES):
-            raise StartError(
-                f"{self._name}, line {line + 1}: a record of {len(values[0])} bytes is larger than "
-                f"max.message.bytes of topic {self._topic}, {self._bytes_max}"
-            )
+        if count == 1 and size > self._record_bytes_max:
+            raise self._too_large(str(len(values[0])), line)
         if count > 1 and (size > limit or count > RECORDS_MAX):
             half = min(count // 2, RECORDS_MAX)
             first = None if keys is None else keys[:half]
@@ -176,17 +185,29 @@ class Batching:
         self.records += count
         self._to.send(self._batch_partition() if partition is None else partition, count, build)
 
+    @property
+    def _record_bytes_max(self) -> int:
+        return max(self._bytes_max, BATCH_BYTES)
+
+    def _too_large(self, size: str, line: int) -> NoRecord:
+        return NoRecord(
+            f"{self._name}, line {line + 1}: a record of {size} bytes is larger than "
+            f"max.message.bytes of topic {self._topic}, {self._bytes_max}"
+        )
+
     def _send_keyed(self, lines: Sequence[bytes], separator: bytes) -> None:
         keys: dict[int, list[bytes]] = {}
         values: dict[int, list[bytes]] = {}
         fixed, of_key = self.settings.partition, self._partitioner.of_key
+        refusal: NoRecord | None = None
         for number, line in enumerate(lines):
             key, found, value = line.partition(separator)
             if not found:
-                raise StartError(
+                refusal = NoRecord(
                     f"{self._name}, line {self._line + number + 1}: there is no "
                     f"{separator.decode(errors='replace')!r} behind a key"
                 )
+                break
             where = of_key(key) if fixed is None else fixed
             if where in keys:
                 keys[where].append(key)
@@ -195,6 +216,8 @@ class Batching:
                 keys[where], values[where] = [key], [value]
         for where, found_values in values.items():
             self._send_fitting(found_values, keys[where], where, self._line)
+        if refusal is not None:
+            raise refusal
 
     def _batch_partition(self) -> int:
         fixed = self.settings.partition
@@ -210,18 +233,20 @@ class Batching:
     def _send_json(self, lines: Sequence[bytes]) -> None:
         by_partition: dict[int, list[NewRecord]] = {}
         keyless = self._batch_partition()
+        refusal: NoRecord | None = None
         for number, line in enumerate(lines):
             if not line.strip():
                 continue
             try:
                 record = parse_json(line)
             except ValueError as error:
-                raise StartError(
-                    f"{self._name}, line {self._line + number + 1}: {error}"
-                ) from error
+                refusal = NoRecord(f"{self._name}, line {self._line + number + 1}: {error}")
+                break
             where = keyless if record.key is None else self._partition_of(record.key)
             by_partition.setdefault(where, []).append(record)
         self._send_parsed(by_partition)
+        if refusal is not None:
+            raise refusal
 
     def _send_parsed(self, by_partition: Mapping[int, Sequence[NewRecord]]) -> None:
         for where, records in by_partition.items():
@@ -234,41 +259,51 @@ class Batching:
 def parse_json(line: bytes) -> NewRecord:
     """A line of `ottla consume --json`; of its names `value` or `value_base64` has to be there.
 
-    A value that is no text but an object, a list or a number is written as JSON. Raises ValueError,
-    with one line for a person.
+    A value that is no string but an object, a list or a number is written as it stands in the line.
+    Raises ValueError, with one line for a person.
     """
     try:
-        found = json.loads(line)
-    except ValueError as error:
+        text = line.decode(json.detect_encoding(line), "surrogatepass")
+        members = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"this is not JSON ({error})") from error
-    if not isinstance(found, dict) or not ("value" in found or "value_base64" in found):
+    if not isinstance(members, dict) or not ("value" in members or "value_base64" in members):
         raise ValueError('a record is an object with a "value", such as {"value": "hello"}')
-    stamp = found.get("timestamp")
+    stamp = members.get("timestamp")
     if stamp is not None and (not isinstance(stamp, int) or stamp < 0):
         raise ValueError('"timestamp" is milliseconds since 1970')
-    headers = found.get("headers") or []
+    key, value = _data_of(members, "key", text), _data_of(members, "value", text)
+    return NewRecord(key, value, _headers_of_object(members.get("headers"), text), stamp)
+
+
+def _headers_of_object(headers: object, text: str) -> tuple[tuple[str, bytes | None], ...]:
+    if not headers:
+        return ()
+    text = member_texts(text)["headers"]
     if isinstance(headers, dict):
-        headers = [{"key": key, "value": value} for key, value in headers.items()]
-    return NewRecord(
-        _data_of(found, "key"), _data_of(found, "value"), tuple(map(_parsed_header, headers)), stamp
-    )
+        return tuple((name, _data_of(headers, name, text)) for name in headers)
+    if not isinstance(headers, list):
+        raise ValueError('"headers" are a list, or an object')
+    return tuple(map(_parsed_header, headers, item_texts(text)))
 
 
-def _parsed_header(found: object) -> tuple[str, bytes | None]:
-    if not isinstance(found, dict) or not isinstance(found.get("key"), str):
+def _parsed_header(header: object, text: str) -> tuple[str, bytes | None]:
+    if not isinstance(header, dict) or not isinstance(header.get("key"), str):
         raise ValueError('a header is an object with a "key" and a "value"')
-    return found["key"], _data_of(found, "value")
+    return header["key"], _data_of(header, "value", text)
 
 
-def _data_of(found: Mapping[str, object], name: str) -> bytes | None:
-    packed = found.get(f"{name}_base64")
+def _data_of(members: Mapping[str, object], name: str, text: str) -> bytes | None:
+    """Return the bytes that an object, which is `text`, has under a name."""
+    packed = members.get(f"{name}_base64")
     if isinstance(packed, str):
         return b64decode(packed, validate=True)
-    value = found.get(name)
+    value = members.get(name)
     if value is None:
         return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
+    if not isinstance(value, str):
+        value = member_texts(text)[name]
+    return value.encode("utf-8", "surrogatepass")
 
 
 def _bytes_of(value: object) -> bytes | None:

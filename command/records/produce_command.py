@@ -19,7 +19,7 @@ from broker.config.start_error import StartError
 from broker.network.readiness import readable
 from client.cluster import Cluster
 from client.configs.settings import TOPIC, Resource, configs_of
-from client.records.batching import Batching, Settings
+from client.records.batching import Batching, NoRecord, Settings
 from client.records.writing import Writer
 from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config
@@ -84,6 +84,9 @@ def produce(
             _send_all(batching, writer, files, progress, tombstone=tombstone)
         except KeyboardInterrupt:
             note("stopped: what was read is still written")
+        except NoRecord as refusal:
+            writer.flush()
+            raise StartError(f"{refusal} ({writer.acknowledged} records were written)") from refusal
         writer.flush()
     progress.end(writer)
 
@@ -104,16 +107,23 @@ def _send_all(
             note("a record a line; Ctrl-D ends")
         _send_lines(batching, writer, _STDIN, "standard input", progress)
     for name in files:
-        if batching.settings.whole:
-            with open(name, "rb") as file:
-                batching.whole(name, file.read())
-        else:
-            descriptor = _STDIN if name == "-" else os.open(name, os.O_RDONLY)
-            try:
-                _send_lines(batching, writer, descriptor, name, progress)
-            finally:
-                if descriptor != _STDIN:
-                    os.close(descriptor)
+        try:
+            _send_file(batching, writer, name, progress)
+        except OSError as error:
+            raise NoRecord(f"{name}: {error.strerror or error}") from error
+
+
+def _send_file(batching: Batching, writer: Writer, name: str, progress: _Shown) -> None:
+    if batching.settings.whole:
+        with open(name, "rb") as file:
+            batching.whole(name, file.read())
+        return
+    descriptor = _STDIN if name == "-" else os.open(name, os.O_RDONLY)
+    try:
+        _send_lines(batching, writer, descriptor, name, progress)
+    finally:
+        if descriptor != _STDIN:
+            os.close(descriptor)
 
 
 def _send_lines(

@@ -82,6 +82,43 @@ def test_the_topics_limit_is_asked_for(ottla: Ottla, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "lines", "said"),
+    [
+        (["-K", ":"], b"k:a\nj:b\nno separator\nk:c\n", "line 3: there is no ':' behind a key"),
+        (["--json"], b'{"value": "a"}\n{"value": "b"}\n{broken\n', "line 3: this is not JSON"),
+        ([], b"a\nb\n" + b"x" * 9_000_000, "line 3: a record of more than"),
+    ],
+)
+def test_what_stands_before_a_bad_line_is_written_and_counted(
+    ottla: Ottla,
+    written: Written,
+    tmp_path: Path,
+    words: list[str],
+    lines: bytes,
+    said: str,
+) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(lines)
+    code, out, error = ottla("produce", "t", str(file), *words)
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert said in error and "(2 records were written)" in error
+    assert sorted(one.value or b"" for one in written.records) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("second", ["nowhere", "a folder"])
+def test_a_second_file_that_cannot_be_read_is_named_and_the_first_is_written(
+    ottla: Ottla, written: Written, tmp_path: Path, second: str
+) -> None:
+    first = tmp_path / "first"
+    first.write_bytes(b"a\n")
+    name = str(tmp_path / "nowhere") if second == "nowhere" else str(tmp_path)
+    code, out, error = ottla("produce", "t", str(first), name)
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert f"{name}: " in error and "(1 records were written)" in error
+    assert [one.value for one in written.records] == [b"a"]
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["nowhere"], "nowhere: No such file or directory"),

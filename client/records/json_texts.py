@@ -1,0 +1,58 @@
+"""The texts of values inside a line of JSON, as they stand there.
+
+Python's reader makes numbers of numbers: it rounds long decimals, knows no 1e400, and of a key that
+stands twice in an object it keeps the last. A record's value that is no string is none of its
+business: the text is what was sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+def member_texts(text: str) -> dict[str, str]:
+    """Return the text of each member of an object; of a name that stands twice, the last one's.
+
+    Raises ValueError for what is no object.
+    """
+    texts: dict[str, str] = {}
+    at = _past(text, _behind_space(text, 0), "{")
+    while not text.startswith("}", at := _behind_space(text, at)):
+        if texts:
+            at = _behind_space(text, _past(text, at, ","))
+        _past(text, at, '"')
+        name, at = _decode(text, at)
+        at = _behind_space(text, _past(text, _behind_space(text, at), ":"))
+        _value, end = _decode(text, at)
+        texts[name] = text[at:end]
+        at = end
+    return texts
+
+
+def item_texts(text: str) -> list[str]:
+    """Return the text of each item of a list. Raises ValueError for what is no list."""
+    texts: list[str] = []
+    at = _past(text, _behind_space(text, 0), "[")
+    while not text.startswith("]", at := _behind_space(text, at)):
+        if texts:
+            at = _behind_space(text, _past(text, at, ","))
+        _value, end = _decode(text, at)
+        texts.append(text[at:end])
+        at = end
+    return texts
+
+
+def _behind_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def _past(text: str, at: int, sign: str) -> int:
+    if not text.startswith(sign, at):
+        raise ValueError(f"{sign!r} is missing at character {at + 1}")
+    return at + 1
