@@ -74,21 +74,31 @@ def run_cli(arguments: Sequence[str]) -> int:
             echo(error.ctx.get_help(), to_stderr=True)
             return EXIT_REFUSED
         return _refused(_usage(error))
-    except click.ClickException as error:
-        return _refused(error.format_message())
-    except StartError as error:
-        return _refused(*error.lines)
-    except ConfigError as error:
-        return _refused(str(error))
     except Refused as error:
         _refused(str(error))
         return EXIT_REFUSED_BY_CLUSTER
-    except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        return _refused(f"{named}{error.strerror or str(error) or type(error).__name__}")
     except (click.Abort, KeyboardInterrupt):
         return 130
+    except _STOPS as error:
+        return _refused(*_reasons(error))
     return code if isinstance(code, int) else 0  # click gives the code of an Exit back
+
+
+_STOPS = (click.ClickException, StartError, ConfigError, UnicodeEncodeError, OSError)
+
+
+def _reasons(error: Exception) -> tuple[str, ...]:
+    """Return the lines that tell a person why a command stops."""
+    if isinstance(error, click.ClickException):
+        return (error.format_message(),)
+    if isinstance(error, StartError):
+        return error.lines
+    if isinstance(error, UnicodeEncodeError):
+        return (f"{error.object} is not UTF-8, as all names of Kafka are",)
+    if isinstance(error, OSError):
+        named = f"{error.filename}: " if error.filename else ""
+        return (f"{named}{error.strerror or str(error) or type(error).__name__}",)
+    return (str(error),)
 
 
 def _usage(error: click.UsageError) -> str:

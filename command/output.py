@@ -8,13 +8,14 @@ elsewhere (`client.tables`). Records have a way of their own (`client.records.re
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import click
 
 from client.tables import Cell, table
-from ground.printable import printable_json, printable_lines
+from ground.printable import in_ascii_json, printable_json, printable_lines
 
 _CLEAR = "\x1b[H\x1b[2J"
 _THIS_LINE_ANEW = "\r\x1b[K"
@@ -39,7 +40,7 @@ def echo(*parts: str | Styled, to_stderr: bool = False, in_place: bool = False) 
 
 def echo_json(value: object) -> None:
     """Print a value as JSON, in one line."""
-    click.echo(printable_json(value))
+    _echo_json(printable_json(value))
 
 
 def clear() -> None:
@@ -57,7 +58,7 @@ def show(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, as_json: bo
     """Print the rows as a table, or an object a line."""
     lines = table(headings, rows, as_json=as_json)
     if as_json and lines:
-        click.echo("\n".join(lines))
+        _echo_json("\n".join(lines))
     elif lines:
         echo_lines(lines)
 
@@ -81,6 +82,15 @@ def done(text: str, values: Mapping[str, Cell], *, as_json: bool) -> None:
 def note(text: str) -> None:
     """Say something beside what was asked: on standard error, so that a pipe does not get it."""
     echo(f"ottla: {text}", to_stderr=True)
+
+
+def _echo_json(text: str) -> None:
+    """Print lines of JSON, with JSON's own escapes for what the output's encoding does not have."""
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        text = in_ascii_json(text)
+    click.echo(text)
 
 
 def _harmless(part: str | Styled) -> str:

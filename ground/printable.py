@@ -35,3 +35,8 @@ def with_json_escapes(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+
+
+def in_ascii_json(text: str) -> str:
+    """Return lines of JSON with JSON's escapes in place of what is not ASCII."""
+    return "".join(one if one.isascii() else json.dumps(one)[1:-1] for one in text)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from typing import TextIO
 
 from ground.printable import printable_lines
@@ -22,7 +23,10 @@ _IN, _OUT, _ERR = 0, 1, 2
 
 
 def open_standard_streams() -> None:
-    """Give `/dev/null` to each of the three descriptors that is closed, and Python its file."""
+    """Give `/dev/null` to each of the three descriptors that is closed, and Python its file.
+
+    What the encoding of a terminal or a pipe does not have is written there as an escape.
+    """
     for number in (_IN, _OUT, _ERR):
         try:
             os.fstat(number)
@@ -35,6 +39,8 @@ def open_standard_streams() -> None:
         sys.stdout = os.fdopen(_OUT, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(_ERR, "w", closefd=False)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error is by itself
 
 
 def say(text: str, *, error: bool = False) -> None:

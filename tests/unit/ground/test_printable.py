@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ground.printable import printable, printable_json, printable_lines
+from ground.printable import in_ascii_json, printable, printable_json, printable_lines
 
 TITLE = "range\x1b]0;owned\x07"
 """Sets the title of a terminal's window."""
@@ -37,3 +37,9 @@ def test_json_is_the_same_to_a_program(text: str) -> None:
     shown = printable_json({text: [text, None]})
     assert shown.isprintable()
     assert json.loads(shown) == {text: [text, None]}
+
+
+@pytest.mark.parametrize("text", ["plain", "é", "группа", "🙂"])
+def test_ascii_json_is_the_same_to_a_program(text: str) -> None:
+    shown = in_ascii_json(json.dumps({text: 1}, ensure_ascii=False))
+    assert shown.isascii() and json.loads(shown) == {text: 1}

@@ -78,6 +78,13 @@ def test_what_a_client_named_steers_no_terminal(ottla: Ottla, cluster: ScriptedC
         assert all(line.isprintable() for line in text.splitlines())
 
 
+def test_a_name_that_is_not_utf_8_is_one_line(ottla: Ottla, cluster: ScriptedCluster) -> None:
+    cluster.answers["DescribeGroupsRequest"] = lambda request: request.groups[0].encode()
+    code, out, error = ottla("group", "describe", "g\udcff")
+    assert (code, out) == (2, "")
+    assert error == "ottla: g\\udcff is not UTF-8, as all names of Kafka are\n"
+
+
 def test_describe_members_of_a_consumer_group(ottla: Ottla, cluster: ScriptedCluster) -> None:
     given = Assignment([TopicPartitions(bytes(16), "t", [0])])
     target = Assignment(
