@@ -29,7 +29,7 @@ from client.core.coordinators import NoCoordinator, at_coordinator, coordinator
 from client.core.leaders import Partition, by_leader, leaders_of
 from client.core.operation import Answer, Ask, Attempts, Steps, metadata_request
 from client.core.retries import COORDINATOR, LEADERS_WITHIN_S, PAUSE_S
-from client.refusals import Refused, why
+from client.refusals import Leaderless, Refused, why
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import Request, answer_to
@@ -156,7 +156,7 @@ class Cluster:
                 return found
             if time.monotonic() > deadline:
                 which = ", ".join(leaderless[:3]) or ", ".join(names)
-                raise Refused(f"no leader for {which}: ottla status shows what is wrong")
+                raise Leaderless(f"no leader for {which}: ottla status shows what is wrong")
             time.sleep(PAUSE_S)
 
     def coordinator(self, group: str) -> int:

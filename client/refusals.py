@@ -15,6 +15,10 @@ class Refused(Exception):
     """`str()` is one line."""
 
 
+class Leaderless(Refused):
+    """A partition has no leader: one is elected, or its replicas are away."""
+
+
 _AUTHORIZATION = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _ADVICE = {
     ErrorCode.SECURITY_DISABLED: (

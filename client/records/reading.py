@@ -11,7 +11,8 @@ transactions are left out by the list that a Fetch brings).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,13 +21,14 @@ from broker.network.outgoing.blocking_client import BlockingClient, wait_for_ans
 from client.cluster import Cluster
 from client.core.fetching import NAMES_VERSION_MAX, HiddenBatches, fetch_request
 from client.core.leaders import Partition
-from client.core.offsets import EARLIEST
+from client.core.offsets import EARLIEST, LATEST
 from client.core.retries import LEADER, LEADERS_WITHIN_S, PAUSE_S
 from client.offsets import list_offsets
-from client.refusals import Refused, why
+from client.refusals import Leaderless, Refused, why
 from protocol.compression import decompress
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.messages.fetch import FetchResponse, PartitionData
+from protocol.messages.metadata import MetadataResponseTopic
 from protocol.record_batch import (
     HEADER_SIZE,
     CorruptBatch,
@@ -39,6 +41,11 @@ from protocol.records import UNPACKED_LIMIT_BYTES
 PARTITION_BYTES_MAX = 4 * 1024 * 1024
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 WAIT_MS = 500
+METADATA_EACH_S = 30.0
+"""How often a topic that is followed is looked at for new partitions and another identity."""
+SAID_AFTER_S = 2.0
+"""A restart or an election that takes no longer is nobody's business."""
+LONG_PAUSE_S = 0.5
 
 
 class Batch(NamedTuple):
@@ -93,6 +100,16 @@ class Position:
         self.stop = None
 
 
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """How topics are followed: brokers that are away are waited for, and so on."""
+
+    say: Callable[[str], None]
+    """Tells a person what the run goes on after."""
+    new_partitions: bool = True
+    """Whether partitions that come later are read, from their start."""
+
+
 class Reader:
     """`for batch in Reader(cluster, positions).batches(): …`."""
 
@@ -102,15 +119,21 @@ class Reader:
         positions: Mapping[Partition, Position],
         isolation_level: int,
         partition_bytes_max: int = PARTITION_BYTES_MAX,
+        follow: Follow | None = None,
     ) -> None:
         """`positions`: of each partition to read; they move as batches are given. An answer brings
-        at most `partition_bytes_max` of each, or one batch that is larger."""
+        at most `partition_bytes_max` of each, or one batch that is larger. `follow`: go on without
+        end, whatever happens to brokers and topics."""
         self._cluster = cluster
+        self._follow = follow
         self.positions = dict(positions)
         self._isolation_level = isolation_level
         self._partition_bytes_max = partition_bytes_max
         self._leaders: dict[int, list[Partition]] = {}
+        self._topic_ids: dict[str, bytes] = {}
+        self._looked_at = time.monotonic()
         self._trouble_since: float | None = None
+        self._trouble_is_told = False
 
     def batches(self, *, wait_ms: int = WAIT_MS) -> Iterator[Batch]:
         """Each batch, until all partitions are at their stops. Raises Refused, StartError.
@@ -121,6 +144,7 @@ class Reader:
         self._find_leaders()
         try:
             while any(not one.is_done for one in self.positions.values()):
+                self._look_for_changes()
                 clients = self._ask_all(wait_ms)
                 for client in wait_for_answers(list(clients), 1 + wait_ms / 1000):
                     yield from self._answered(clients[client], client, wait_ms)
@@ -132,7 +156,36 @@ class Reader:
     def _find_leaders(self) -> None:
         open_ones = [at for at, one in self.positions.items() if not one.is_done]
         topics = self._cluster.led_topics([name for name, _ in open_ones]) if open_ones else {}
+        self._looked_at = time.monotonic()
+        for name, topic in topics.items():
+            self._check_identity(name, topic)
+            if self._follow is not None and self._follow.new_partitions:
+                for partition in topic.partitions:
+                    self.positions.setdefault((name, partition.partition_index), Position(0))
+        open_ones = [at for at, one in self.positions.items() if not one.is_done]
         self._leaders = self._cluster.by_leader(topics, open_ones)
+
+    def _check_identity(self, name: str, topic: MetadataResponseTopic) -> None:
+        """A topic that was deleted and made again has other records at the same offsets. Raises
+        Refused if it is not followed, but read up to an end."""
+        known = self._topic_ids.setdefault(name, topic.topic_id)
+        if known == topic.topic_id:
+            return
+        if self._follow is None:
+            raise Refused(f"topic {name} was deleted and made again while it was read")
+        self._topic_ids[name] = topic.topic_id
+        self._follow.say(f"topic {name} was deleted and made again: it is read from its start")
+        for (topic_name, _), position in self.positions.items():
+            if topic_name == name:
+                position.move(0)
+
+    def _look_for_changes(self) -> None:
+        """Ask once in a while for partitions and leaders, if the topics are followed."""
+        if self._follow is None or time.monotonic() - self._looked_at < METADATA_EACH_S:
+            return
+        self._looked_at = time.monotonic()
+        with suppress(StartError, Leaderless):  # a Fetch that fails tells, and is waited for
+            self._find_leaders()
 
     def _ask_all(self, wait_ms: int) -> dict[BlockingClient, int]:
         """Have a Fetch under way to each leader; the connections and whose they are."""
@@ -163,17 +216,35 @@ class Reader:
         return True
 
     def _again(self, node_id: int, error: Exception | None) -> None:
-        """Find the leaders anew: a broker died, or a partition moved. Raises after a while."""
+        """Find the leaders anew: a broker died, or a partition moved. Raises after a while, unless
+        the topics are followed."""
         self._cluster.drop(node_id)
+        while True:
+            self._wait(node_id, error)
+            try:
+                self._find_leaders()
+            except (StartError, Leaderless) as trouble:
+                if self._follow is None:
+                    raise
+                error = trouble
+            else:
+                return
+
+    def _wait(self, node_id: int, error: Exception | None) -> None:
+        """Pause before the leaders are looked for again. Raises StartError if that has lasted."""
         now = time.monotonic()
         if self._trouble_since is None:
             self._trouble_since = now
-        elif now - self._trouble_since > LEADERS_WITHIN_S:
+        waited_s = now - self._trouble_since
+        if self._follow is not None:
+            if waited_s > SAID_AFTER_S and not self._trouble_is_told:
+                self._trouble_is_told = True
+                self._follow.say(f"waiting for the cluster: {error or 'no leader'}")
+        elif waited_s > LEADERS_WITHIN_S:
             if isinstance(error, StartError):
                 raise error
             raise StartError(f"broker {node_id} does not answer ({error})") from error
-        time.sleep(PAUSE_S)
-        self._find_leaders()
+        time.sleep(PAUSE_S if waited_s < SAID_AFTER_S else LONG_PAUSE_S)
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -182,10 +253,15 @@ class Reader:
             answer = client.receive(FetchResponse)
             found, moved = self._taken(answer)
             if not moved:
-                self._trouble_since = None
+                self._trouble_since, self._trouble_is_told = None, False
                 self._rotate(node_id, found)
                 self._ask(node_id, client, wait_ms)
         except (OSError, ProtocolError) as error:
+            self._again(node_id, error)
+            return
+        except (StartError, Leaderless) as error:
+            if self._follow is None:
+                raise
             self._again(node_id, error)
             return
         yield from found
@@ -236,8 +312,17 @@ class Reader:
     def _skip_deleted(self, at: Partition) -> None:
         """Go on at the first offset that is left. Raises Refused where there is none behind."""
         topics = self._cluster.led_topics([at[0]])
-        first = list_offsets(self._cluster, topics, {at: EARLIEST})[at]
         position = self.positions[at]
+        before = position.offset
+        self._check_identity(at[0], topics[at[0]])
+        if position.offset != before:
+            return
+        first = list_offsets(self._cluster, topics, {at: EARLIEST})[at]
+        if first <= position.offset and self._follow is not None:
+            end = list_offsets(self._cluster, topics, {at: LATEST})[at]
+            self._follow.say(f"{at[0]}-{at[1]} was cut off at offset {end}: it goes on there")
+            position.move(end)
+            return
         if first <= position.offset:
             raise Refused(f"{at[0]}-{at[1]}: it ends before offset {position.offset}")
         position.skip_deleted(first)

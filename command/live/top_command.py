@@ -11,11 +11,13 @@ import time
 
 import click
 
+from broker.config.start_error import StartError
 from client.cluster import Cluster
 from client.live.looking import look, seen_topics
 from client.live.rates import Sample, group_rates, screen, topic_rates
+from client.refusals import Refused
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
-from command.output import clear, echo, echo_json
+from command.output import clear, echo, echo_json, note
 
 _LINES_IN_A_PIPE = 60
 
@@ -47,7 +49,11 @@ def top(
         try:
             while count is None or shown < count:
                 time.sleep(interval)
-                now = _look(cluster, internal=internal)
+                try:
+                    now = _look(cluster, internal=internal)
+                except (StartError, Refused) as error:
+                    note(f"waiting for the cluster: {error}")
+                    continue
                 _print(before, now, as_json=as_json)
                 before, shown = now, shown + 1
         except KeyboardInterrupt:

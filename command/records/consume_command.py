@@ -22,7 +22,7 @@ from client.core.leaders import Partition
 from client.core.offsets import READ_COMMITTED, READ_UNCOMMITTED
 from client.place_offsets import offsets_at, spans
 from client.places import END, LAST, Place, parse_place
-from client.records.reading import Position, Reader
+from client.records.reading import Follow, Position, Reader
 from client.records.rendering import View, render
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
@@ -105,7 +105,8 @@ def consume(  # one argument an option
         if follow:
             for one in positions.values():
                 one.follow()
-        reader = Reader(cluster, positions, level)
+        followed = Follow(note, new_partitions=not chosen) if follow else None
+        reader = Reader(cluster, positions, level, follow=followed)
         printed = _Printed(reader)
         if group is None or not commit:
             printed.print_all(view, count)

@@ -9,7 +9,7 @@ import pytest
 
 from broker.config.start_error import StartError
 from client.records import reading
-from client.records.reading import Position, Reader
+from client.records.reading import Follow, Position, Reader
 from client.refusals import Refused
 from protocol.control_records import ControlRecordType, control_record_key
 from protocol.errors import ErrorCode
@@ -99,6 +99,87 @@ def test_a_leader_that_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, _, _ = reader_on([ConnectionResetError("gone")] * 3, 0, 2)
     with pytest.raises(StartError, match=r"broker 1 does not answer \(gone\)"):
         values(reader)
+
+
+class Away(ScriptedCluster):
+    """A cluster whose brokers do not answer the next so many times."""
+
+    away = 0
+
+    def led_topics(self, names: Sequence[str]) -> Any:
+        if self.away:
+            self.away -= 1
+            raise StartError("no broker answers")
+        return super().led_topics(names)
+
+
+def following(
+    answers: Sequence[Any], start: int = 0, **fields: Any
+) -> tuple[Reader, Away, list[str]]:
+    said: list[str] = []
+    cluster = Away([topic_of("t")], {"ListOffsetsRequest": offsets_of}, {1: ScriptedNode(answers)})
+    follow = Follow(said.append, **fields)
+    return Reader(cluster, {("t", 0): Position(start)}, EVERYTHING, follow=follow), cluster, said
+
+
+def test_who_follows_waits_for_a_cluster_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LEADERS_WITHIN_S", -1)
+    monkeypatch.setattr(reading, "SAID_AFTER_S", -1)
+    answers = [answer(packed([b"0"])), ConnectionResetError("gone"), answer(packed([b"1"], 1))]
+    reader, cluster, said = following(answers)
+    batches = reader.batches(wait_ms=0)
+    assert next(batches).header.base_offset == 0
+    cluster.away = 50
+    assert next(batches).header.base_offset == 1
+    assert said == ["waiting for the cluster: gone"]
+
+
+def test_who_does_not_follow_ends_when_no_broker_answers() -> None:
+    node = ScriptedNode([answer(packed([b"0"])), ConnectionResetError("gone")])
+    cluster = Away([topic_of("t")], {"ListOffsetsRequest": offsets_of}, {1: node})
+    batches = Reader(cluster, {("t", 0): Position(0, 5)}, EVERYTHING).batches(wait_ms=0)
+    next(batches)
+    cluster.away = 1
+    with pytest.raises(StartError, match="no broker answers"):
+        next(batches)
+
+
+def test_a_topic_that_is_made_again_is_read_from_its_start() -> None:
+    moved = answer(code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    answers = [answer(packed([b"0"])), moved, answer(packed([b"new"]))]
+    reader, cluster, said = following(answers)
+    batches = reader.batches(wait_ms=0)
+    assert next(batches).header.base_offset == 0
+    cluster.known["t"].topic_id = bytes([7] * 16)
+    assert next(batches).header.base_offset == 0
+    assert said == ["topic t was deleted and made again: it is read from its start"]
+
+
+def test_a_topic_that_is_made_again_ends_a_run_that_has_an_end() -> None:
+    moved = answer(code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    reader, _, cluster = reader_on([answer(packed([b"0"])), moved], 0, 9)
+    batches = reader.batches(wait_ms=0)
+    next(batches)
+    cluster.known["t"].topic_id = bytes([7] * 16)
+    with pytest.raises(Refused, match="topic t was deleted and made again"):
+        next(batches)
+
+
+@pytest.mark.parametrize("new_partitions", [True, False])
+def test_partitions_that_come_later(new_partitions: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "METADATA_EACH_S", -1)
+    reader, cluster, _ = following([answer(packed([b"0"]))], new_partitions=new_partitions)
+    batches = reader.batches(wait_ms=0)
+    cluster.known["t"] = topic_of("t", [1, 1])
+    next(batches)
+    assert (("t", 1) in reader.positions) is new_partitions
+
+
+def test_a_partition_that_was_cut_off_is_followed_from_its_end() -> None:
+    gone = answer(code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    reader, _, said = following([gone, answer(packed([b"x"], 10))], start=50)
+    assert next(reader.batches(wait_ms=0)).header.base_offset == 10
+    assert said == ["t-0 was cut off at offset 10: it goes on there"]
 
 
 def test_what_was_deleted_is_passed_over_and_counted() -> None:
