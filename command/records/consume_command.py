@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 
 import click
@@ -107,14 +108,16 @@ def consume(  # one argument an option
                 one.follow()
         followed = Follow(note, new_partitions=not chosen) if follow else None
         reader = Reader(cluster, positions, level, follow=followed)
-        printed = _Printed(reader)
+        printed, code = _Printed(reader), 0
         if group is None or not commit:
             printed.print_all(view, count)
         else:
             # By connections of its own: those of the reader have a Fetch under way.
             with Cluster(bootstrap_server, command_config) as committing:
-                _print_and_commit(printed, view, count, _commits(committing, group))
+                code = _print_and_commit(printed, view, count, _commits(committing, group))
     _say_the_rest(printed, reader)
+    if code:
+        raise click.exceptions.Exit(code)
 
 
 def _check(
@@ -155,20 +158,17 @@ def _commits(cluster: Cluster, group: str) -> Commits:
     return partial(commit_offsets, cluster, group)
 
 
-def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Commits) -> None:
-    """Commit what was printed once in a while, at the end, and before a signal ends the run.
-
-    Raises Exit with 128 and the signal's number.
-    """
+def _print_and_commit(printed: _Printed, view: View, count: int | None, to: Commits) -> int:
+    """Commit what was printed once in a while, at the end, and before a signal ends the run; return
+    the exit code."""
     printed.commit_to(to)
     with ended_by_signals() as signals:
         try:
-            printed.print_all(view, count)
+            printed.print_all(view, count, signals.whole)
         finally:
-            signals.hold()
-            printed.commit()
-    if signals.number is not None:
-        raise click.exceptions.Exit(128 + signals.number)
+            with suppress(KeyboardInterrupt), signals.whole():
+                printed.commit()
+    return signals.exit_code
 
 
 # --- where to begin and to end -------------------------------------------------------------------
@@ -221,16 +221,23 @@ class _Printed:
         self._commits: Commits | None = None
         self._committed_at = time.monotonic()
 
-    def print_all(self, view: View, most: int | None) -> None:
-        """Until the reader is at its end, or `most` records are printed, or Ctrl-C."""
+    def print_all(
+        self,
+        view: View,
+        most: int | None,
+        whole: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Until the reader is at its end, or `most` records are printed, or Ctrl-C. Each batch is
+        printed, and known to be, inside `whole`."""
         try:
             for batch in self._reader.batches():
                 left = None if most is None else most - self.records
                 found = render(batch, view, left)
-                if found.data:
-                    _write(found.data)
-                self.records += found.records
-                self._ends[batch.topic, batch.partition] = found.end
+                with whole():
+                    if found.data:
+                        _write(found.data)
+                    self.records += found.records
+                    self._ends[batch.topic, batch.partition] = found.end
                 if time.monotonic() - self._committed_at >= _COMMITTED_EACH_S:
                     self.commit()
                 if most is not None and self.records >= most:
