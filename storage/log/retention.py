@@ -11,6 +11,7 @@ file was last written. Nothing goes that is not below the high watermark.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,8 @@ from log_format.segment_names import LOG_SUFFIX
 from storage.log.log_segment import LogSegment
 from storage.log.unified_log import UnifiedLog
 from storage.log_config import LogConfig
+
+_log = logging.getLogger(f"ottla.{__name__}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Breaches:
     log_start: int = 0
     size: int = 0
     time: int = 0
+    kept_until_ms: int | None = None
+    """The timestamp of a record from the future, which keeps the first segment that stays."""
 
     @property
     def total(self) -> int:
@@ -72,13 +77,22 @@ def breaches(
     if not config.delete:
         return Breaches(by_start)
     by_size = _over_size(segments[by_start:], ripe[by_start:], config.retention_bytes)
-    by_time = 0
-    if config.retention_ms >= 0:
-        by_time = _leading(
-            ripe[by_start + by_size :],
-            lambda segment: now_ms - segment.largest_timestamp() > config.retention_ms,
-        )
-    return Breaches(by_start, by_size, by_time)
+    if config.retention_ms < 0:
+        return Breaches(by_start, by_size)
+    by_time, kept_until_ms = _over_time(ripe[by_start + by_size :], config.retention_ms, now_ms)
+    return Breaches(by_start, by_size, by_time, kept_until_ms)
+
+
+def _over_time(
+    segments: Sequence[SegmentAge], retention_ms: int, now_ms: int
+) -> tuple[int, int | None]:
+    """Return how many at the front have had their time, and the largest timestamp of the first
+    that has not, if that lies in the future."""
+    for count, segment in enumerate(segments):
+        largest = segment.largest_timestamp()
+        if now_ms - largest <= retention_ms:
+            return count, largest if largest > now_ms else None
+    return len(segments), None
 
 
 def _over_size(
@@ -139,6 +153,14 @@ def delete_old_segments(log: UnifiedLog, now_ms: int) -> Breaches:
         )
     except OSError as error:
         raise log.failed("retention", error) from error
+    if found.kept_until_ms is not None:
+        _log.warning(
+            "%s: the segment of offset %d contains future timestamp(s), making it and all after it "
+            "ineligible to be deleted by retention.ms before the time %d ms",
+            log.partition,
+            segments[found.total].base_offset,
+            found.kept_until_ms,
+        )
     if found.total == len(segments):
         log.roll(now_ms)
     if found.total:

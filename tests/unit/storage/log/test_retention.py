@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ground.memory_filesystem import MemoryFilesystem
-from storage.log.retention import Breaches, SegmentAge, ages_of, breaches
+from storage.log.retention import Breaches, SegmentAge, ages_of, breaches, delete_old_segments
 from storage.log_config import LogConfig
 from tests.unit.storage.harness import NOW_MS, batch, open_log
 
@@ -45,8 +46,27 @@ def test_what_is_exactly_as_old_as_allowed_stays() -> None:
 
 def test_a_record_from_the_future_keeps_its_segment_and_all_after_it() -> None:
     config = LogConfig(retention_ms=DAY_MS)
-    ages = log_of(NOW_MS + 300 * DAY_MS, NOW_MS - 9 * DAY_MS, NOW_MS)
-    assert breaches(ages, config, 0, 30, NOW_MS).total == 0
+    future = NOW_MS + 300 * DAY_MS
+    ages = log_of(future, NOW_MS - 9 * DAY_MS, NOW_MS)
+    assert breaches(ages, config, 0, 30, NOW_MS) == Breaches(kept_until_ms=future)
+    behind = log_of(1, future, 1, NOW_MS)
+    assert breaches(behind, config, 0, 40, NOW_MS) == Breaches(time=1, kept_until_ms=future)
+
+
+def test_what_the_future_keeps_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    config = LogConfig(
+        segment_bytes=150, retention_ms=DAY_MS, message_timestamp_after_max_ms=300 * DAY_MS
+    )
+    log = open_log(config=config)
+    for at in (NOW_MS - 9 * DAY_MS, NOW_MS + 30 * DAY_MS, NOW_MS - 9 * DAY_MS):
+        log.append_as_leader(batch(b"v" * 60, timestamp=at), 0, NOW_MS)
+    log.update_high_watermark(log.log_end_offset)
+    assert delete_old_segments(log, NOW_MS).time == 1
+    (said,) = caplog.messages
+    assert said == (
+        "topic-0: the segment of offset 1 contains future timestamp(s), making it and all after it "
+        f"ineligible to be deleted by retention.ms before the time {NOW_MS + 30 * DAY_MS} ms"
+    )
 
 
 def test_the_active_segment_goes_where_all_its_records_had_their_time() -> None:
