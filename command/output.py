@@ -87,7 +87,7 @@ def note(text: str) -> None:
 def _echo_json(text: str) -> None:
     """Print lines of JSON, with JSON's own escapes for what the output's encoding does not have."""
     try:
-        text.encode(sys.stdout.encoding)
+        text.encode(sys.stdout.encoding or "utf-8")  # a text buffer has none
     except UnicodeEncodeError:
         text = in_ascii_json(text)
     click.echo(text)
