@@ -201,11 +201,11 @@ class Metrics:
         self._many.append((families, things))
 
     def counter(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """A count without labels that somebody else keeps. `name` is without `_total`."""
+        """Register a counter without labels, read by `read()`. `name` is without `_total`."""
         self._read[name] = (Kind.COUNTER, help_text, lambda: ((_NO_LABELS, float(read())),))
 
     def counters(self, name: str, help_text: str, read: Read) -> None:
-        """Counts with labels that somebody else keeps. `name` is without `_total`."""
+        """Register a counter with labels, read by `read()`. `name` is without `_total`."""
         self._read[name] = (Kind.COUNTER, help_text, read)
 
     def histogram(self, name: str, help_text: str, read: Read) -> None:

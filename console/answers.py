@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 
 class Absent(Enum):
-    """What a field is that is left out of the JSON."""
+    """The value of a field that is left out of the JSON."""
 
     ABSENT = "absent"
 

@@ -27,7 +27,7 @@ def _for_no_known_reason(_host: str, _port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodePorts:
-    """What is outside a node."""
+    """The ports through which a node reaches disk, time, threads and network."""
 
     filesystem: Filesystem
     scheduler: Scheduler
@@ -49,13 +49,13 @@ class NodePorts:
     look: Look | None = None
     """Looks whether a broker is there to which this node has no way; None: it has one."""
     open_files_max: int = UNLIMITED
-    """What the process may open (RLIMIT_NOFILE)."""
+    """The limit of file descriptors (RLIMIT_NOFILE)."""
     cleaner: CleanerRunner | None = None
     """Where compaction runs; None for among the background's jobs."""
     allocate: Allocate = bytearray
     """Makes large buffers."""
     plugins: NodePlugins | None = None
-    """What the configuration names of somebody's own; None: nothing."""
+    """The users' classes that the configuration names; None: there are none."""
     tracer: Tracer | None = None
     """Who follows requests that ask for it; None: nobody does."""
     validate_security: SecurityValidator = nothing_to_load

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class NodeSockets:
-    """See the module. `brokers` and `controllers` are None where a node has no such listener."""
+    """The socket servers of a node: `brokers` and `controllers`, each None without a listener."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a leader is asked for records, and what a consumer sees of the bytes that it gives.
+"""The Fetch request, and which batches of its answer a consumer sees.
 
 As consumers do it (KIP-98): markers are never seen, and an aborted transaction's records are those
 of its producer between its first offset and the producer's next marker.

@@ -123,7 +123,7 @@ def committed(
 
 
 def offsets_in(topics: Iterable[Answer]) -> dict[Partition, int]:
-    """What was committed, by the topics of an answer."""
+    """Return the committed offset of each partition in the topics of an answer."""
     return {
         (topic.name, one.partition_index): one.committed_offset
         for topic in topics

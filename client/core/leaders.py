@@ -44,7 +44,7 @@ class Led(NamedTuple):
 
 
 class KnownLeaders:
-    """Who leads the partitions of the topics that a client has asked for."""
+    """The leaders of the partitions that a client has asked about."""
 
     def __init__(self) -> None:
         self._topics: dict[str, dict[int, Led]] = {}

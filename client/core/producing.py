@@ -23,7 +23,7 @@ _HEADER_OVERHEAD_BYTES = 10
 
 
 class Producer(NamedTuple):
-    """Who writes a batch, and the number of its first record."""
+    """The identity of a batch's producer, and the sequence number of its first record."""
 
     producer_id: int = -1
     epoch: int = -1
@@ -50,7 +50,7 @@ class NewRecord(NamedTuple):
 
     @property
     def size_max(self) -> int:
-        """What it takes in a batch, at most."""
+        """Return the largest size that the record can take in a batch, in bytes."""
         headers = sum(
             len(name.encode("utf-8", "surrogateescape"))
             + len(value or b"")
@@ -61,7 +61,7 @@ class NewRecord(NamedTuple):
 
 
 def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequence[NewRecord]]:
-    """Those that go into a batch each, in their order; one that is larger goes alone."""
+    """Split records into batches, in order; a record that is larger gets a batch of its own."""
     first, size = 0, 0
     for number, record in enumerate(records):
         more = record.size_max

@@ -49,4 +49,4 @@ ANY = (
     ErrorCode.NOT_CONTROLLER,
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 )
-"""What client libraries ask again after."""
+"""The errors after which client libraries retry."""

@@ -1,8 +1,7 @@
 """The texts of values inside a line of JSON, as they stand there.
 
-Python's reader makes numbers of numbers: it rounds long decimals, knows no 1e400, and of a key that
-stands twice in an object it keeps the last. A record's value that is no string is none of its
-business: the text is what was sent.
+Python's reader rounds long decimals, makes Infinity of 1e400, and keeps the last of two equal keys
+in an object. A record's value that is not a string is therefore sent as the text in its line.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ WAIT_MS = 500
 METADATA_EACH_S = 30.0
 """How often a topic that is followed is looked at for new partitions and another identity."""
 SAID_AFTER_S = 2.0
-"""A restart or an election that takes no longer is nobody's business."""
+"""A shorter wait, for a restart or an election, is not reported."""
 LONG_PAUSE_S = 0.5
 
 
@@ -102,7 +102,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """How topics are followed: brokers that are away are waited for, and so on."""
+    """Options of a reader without an end, which waits for brokers that are away."""
 
     say: Callable[[str], None]
     """Tells a person what the run goes on after."""

@@ -46,7 +46,7 @@ T = TypeVar("T")
 _TOPIC = METADATA_PARTITION.topic
 
 LAST_EPOCH = 2**31 - 1
-"""Of an int32: there is no next one, so a quorum that has reached it never has a leader again."""
+"""The largest int32: a quorum that has reached this epoch can never elect a leader again."""
 EPOCHS_AHEAD = 1_000_000
 """How far ahead of its own epoch a node follows a request: more elections than a quorum holds in
 weeks. A node that lags by more learns the epoch from the answers to its own requests, which come

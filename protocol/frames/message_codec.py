@@ -31,7 +31,7 @@ DECODE_ERRORS = (ProtocolError, IndexError, StructError, ValueError)
 
 
 class Request(Protocol):
-    """What every generated request is besides, for whoever sends one."""
+    """The attributes that every generated request class has, for its sender."""
 
     API_KEY: ClassVar[int]
     MIN_VERSION: ClassVar[int]

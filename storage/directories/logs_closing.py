@@ -29,8 +29,8 @@ from storage.log.log_environment import LogEnvironment
 from storage.log.unified_log import UnifiedLog
 
 VOLUME_FROM = 64
-"""Of so many logs on, one call for the volume: it also writes what other programs have left to be
-written there, which may take longer than some fsyncs."""
+"""The number of logs from which one call for the volume is made. It also writes the dirty pages of
+other programs, which may take longer than a few fsyncs."""
 
 _LOGS_A_SLICE = 4  # three small files each
 _ENDED_A_SLICE = 256
@@ -38,7 +38,7 @@ _ENDED_A_SLICE = 256
 
 @dataclass(frozen=True, slots=True)
 class _Flush:
-    """What makes one log durable, and its end."""
+    """The job that makes one log durable, and the callback for its end."""
 
     job: Callable[[], None]
     ended: Callable[[object, Exception | None], None]
@@ -75,7 +75,7 @@ class LogsClosing:
                 self._written(begun[0], None)
 
     def _write(self, lock: Lock | None, logs: Iterable[UnifiedLog]) -> Steps[list[_Flush]]:
-        """Write the last files of a directory's logs, and sync its volume where that is worth it;
+        """Write the last files of a directory's logs, and sync its volume if they are many;
         return what is left to be fsynced log by log."""
         flushes: list[_Flush] = []
         pace = Pace(_LOGS_A_SLICE)

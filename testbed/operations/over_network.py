@@ -68,7 +68,7 @@ class OverNetwork:
         self._channels.clear()
 
     async def _newest_version(self, node_id: int | None, message: Request) -> int:
-        """Of an API that not every broker has. Raises NotServed."""
+        """Return the version of an API that not every broker has. Raises NotServed."""
         served = await self(node_id, ApiVersionsRequest(CLIENT_ID, "1"), API_VERSIONS_VERSION)
         newest = {one.api_key: one.max_version for one in served.api_keys}
         if message.API_KEY not in newest:

@@ -270,6 +270,6 @@ async def _told_offsets(
     timestamp: int,
     isolation: int,
 ) -> dict[Partition, ListOffsetsPartitionResponse]:
-    """What the leader of each partition answers, where it has one."""
+    """Return the answer of each partition's leader; partitions without a leader are left out."""
     wanted = dict.fromkeys(partitions, timestamp)
     return await world.run(list_offsets(flat(leaders), wanted, isolation))

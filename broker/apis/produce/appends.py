@@ -35,7 +35,7 @@ _ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start doe
 
 
 class Appends:
-    """The station."""
+    """Appends each partition's batches to its leader's log."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
@@ -122,7 +122,8 @@ def _append(
 def _refusal(
     passage: Passage, partition: Partition, attributes: int
 ) -> tuple[ErrorCode, str | None] | None:
-    """What a batch with these flags is refused for, whatever its log thinks of it."""
+    """Return the error, and its message, of a batch whose flags the request may not have; None if
+    its log decides."""
     if attributes & CODEC_MASK == _ZSTD and passage.context.api_version < ZSTD_FROM:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, None
     if not attributes & TRANSACTIONAL_FLAG:

@@ -23,7 +23,7 @@ from protocol.messages.produce import (
 
 
 class ProduceInterception:
-    """The station."""
+    """Lets the node's interceptor refuse batches, before anything else looks at their records."""
 
     def __init__(self, replicas: ReplicaManager, interceptor: Interceptor) -> None:
         self._replicas = replicas

@@ -21,7 +21,7 @@ from storage.log.log_validator import Look, LookedAt
 
 
 class RecordLooks:
-    """The station."""
+    """Validates the records of batches whose topic needs more than a check of the header."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas

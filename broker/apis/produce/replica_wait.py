@@ -15,7 +15,7 @@ from protocol.messages.produce import ProduceResponse
 
 
 class ReplicaWait:
-    """The station."""
+    """Holds an acks=all request back until the in-sync replicas have its batches."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas

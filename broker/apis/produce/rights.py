@@ -28,7 +28,7 @@ NameOf = Callable[[TopicProduceData], str | None]
 
 
 class WriteRights:
-    """The station."""
+    """Refuses the topics, or the transactional id, that the client may not write to."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas

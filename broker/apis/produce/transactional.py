@@ -36,7 +36,7 @@ class _Batches(NamedTuple):
 
 
 class TransactionalProduce:
-    """The station, and the time that its attempts have."""
+    """Verifies a transaction's partitions with its coordinator, and retries for a limited time."""
 
     def __init__(
         self,

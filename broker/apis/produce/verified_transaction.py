@@ -1,4 +1,4 @@
-"""What is known of a transaction's partitions when a Produce goes on to their logs.
+"""The answer of a transaction's coordinator about the partitions of a Produce.
 
 Owns what was refused of them, and what the appends to the others take along (KIP-890). Never: asks
 (`broker.apis.produce.transactional`), or appends.
@@ -15,7 +15,7 @@ from storage.log.verification_state import VerificationGuard
 
 
 class VerifiedTransaction:
-    """What is known of a request's partitions when it goes on to their logs."""
+    """The partitions that the coordinator refused, and the guards of the others."""
 
     __slots__ = ("_errors", "_guards", "_operation")
 
@@ -27,10 +27,11 @@ class VerifiedTransaction:
         self._operation = operation
 
     def refusal(self, partition: Partition) -> tuple[ErrorCode, str | None] | None:
-        """Why nothing is to be appended to `partition`, with words where they are our own."""
+        """Return the error of a refused partition, with a message or None; None if the batch may be
+        appended."""
         error = self._errors.get(TopicPartition(partition.topic, partition.index))
         return None if error is None else produce_error(error, self._operation)
 
     def guard(self, partition: Partition) -> VerificationGuard | None:
-        """What the append brings along; None where the transaction has begun there."""
+        """Return the guard for the append; None if the transaction has begun in the partition."""
         return self._guards.get(TopicPartition(partition.topic, partition.index))

@@ -277,7 +277,7 @@ class Connection(asyncio.BufferedProtocol):
         return shown
 
     def logged_in(self, may_expire: bool) -> None:
-        """It is known who is there; `may_expire`: this login ends some time."""
+        """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
         self._may_expire = may_expire
         self._owner.connection_authenticated(self)
 

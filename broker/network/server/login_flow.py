@@ -28,7 +28,7 @@ class LoginConnection(Protocol):
         """Return what the peer has shown to the TLS layer, in DER."""
 
     def logged_in(self, may_expire: bool) -> None:
-        """It is known who is there; `may_expire`: this login ends some time."""
+        """Mark the connection as authenticated. `may_expire`: the session has an end (KIP-368)."""
 
     def login_renewed(self, may_expire: bool, answer: ResponseParts) -> None:
         """The client has logged in again, or goes on with it; `answer` is for its frame."""
@@ -38,7 +38,7 @@ class LoginConnection(Protocol):
 
 
 class LoginFlow:
-    """See the module. It knows its connection from `begin` until `close`."""
+    """The login of one connection, which it refers to from `begin` until `close`."""
 
     def __init__(self, login: Login, channel: RequestChannel, call_later: CallLater) -> None:
         self._login = login
@@ -95,7 +95,7 @@ class LoginFlow:
         self._refuse(self._login.refusal(reason, how))
 
     def _checked(self, said: Said) -> None:
-        """What a frame's answer had to wait for is known."""
+        """Go on with the result of a check that ran outside of the frame's turn."""
         if self._core.told():
             self._take_said(said)
             self._connection.login_went_on()
