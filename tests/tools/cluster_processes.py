@@ -388,7 +388,8 @@ class ClusterProcesses:
         node.paused = False
 
     def _ottla(self, node: NodeProcess) -> list[str]:
-        return [sys.executable, "-m", "command", "serve", "--config", str(node.config_file)]
+        launcher = self._checkout / "ottla" / "__main__.py"  # the one name that all checkouts share
+        return [sys.executable, str(launcher), "serve", "--config", str(node.config_file)]
 
     def _kafka(self, node: NodeProcess) -> list[str]:
         return [
