@@ -88,3 +88,10 @@ def test_a_log_from_a_snapshot_on_is_looked_at_from_there() -> None:
         check_whole(filesystem, FOLDER, 0)
     check_whole(MemoryFilesystem(), FOLDER, 0)
     assert isinstance(open_log(new_filesystem()), RaftLog)
+
+
+def test_what_a_metadata_snapshot_holds_is_not_called_lost() -> None:
+    filesystem = written(clean=True)
+    filesystem.remove(LOG)
+    with pytest.raises(MetadataRecordError, match="decided from offset 10 on cannot"):
+        check_whole(filesystem, FOLDER, 10)
