@@ -60,7 +60,8 @@ def check_whole(filesystem: Filesystem, directory: str, snapshot_end: int) -> No
         how += [f"rm {' '.join(files)}"] if files else []
         raise MetadataRecordError(
             f"{directory} is damaged: what was decided from offset {max(end, snapshot_end)} on "
-            "cannot be read, and no other node has it. Restore the folder from a backup; or, to go on without that: "
+            "cannot be read, and no other node has it. Restore the folder from a backup; or, to go "
+            "on without that: "
             + " && ".join(how)
         )
 

@@ -1,0 +1,94 @@
+"""Sentences and names that are understood at the first reading, in the rooms that are done."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from tests.architecture.sources import ROOT, relative, sources
+from tests.tools.plain_words import page_riddles, riddles
+from tests.tools.same_code import Changed, compare
+
+RUFF = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
+TO_DO = tuple(
+    place.rstrip("*")
+    for place, rules in RUFF["per-file-ignores"].items()
+    if "D401" in rules and not place.startswith("tests")
+)
+"""The rooms whose words were not gone through yet; ruff's own rule leaves them out as well."""
+
+
+def test_no_riddles_in_docstrings_comments_and_names() -> None:
+    places = [
+        f"{relative(path)}:{riddle.line}: {riddle.form}: {riddle.text}"
+        for path in sources()
+        if not relative(path).startswith(TO_DO)
+        for riddle in riddles(path.read_text())
+    ]
+    assert places == []
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ('class A:\n    """Of one broker."""', "a beginning without its noun"),
+        ('def f():\n    """The end of the log."""', "a function without a verb"),
+        ('class A:\n    x = 1\n    """Its name."""', "fewer than three words"),
+        ('"""A log that is opened anew."""', "a docstring's word"),
+        ("x = 1  # whoever asks", "a comment's word"),
+        ("def f(one):\n" + "    pass\n" * 12, "an empty name"),
+    ],
+)
+def test_the_forms_of_a_riddle(text: str, form: str) -> None:
+    assert form in [riddle.form for riddle in riddles(text)]
+
+
+def test_sentences_that_are_no_riddles() -> None:
+    text = (
+        'class A:\n    """A batch of records."""\n\n    @property\n    def end(self):\n'
+        '        """The offset behind the last record."""\n\n    def close(self):\n'
+        '        """Return the bytes that were left."""\n        one = 1\n        return one\n'
+    )
+    assert list(riddles(text)) == []
+    assert list(page_riddles("Who: a client. If a login is rejected, a line says why.")) == []
+
+
+OLD = """
+class Group:
+    "Of members."
+    __slots__ = ("_one",)
+    def expire(self, one: int) -> list[Told]:
+        "What is told."
+        self._one = one
+        return [found for found in one]
+"""
+NEW = """
+class Group:
+    __slots__ = ("_members",)
+    def expire(self, members: Members) -> list[Member]:
+        self._members = members
+        return [member for member in members]
+"""
+
+
+def test_other_words_are_the_same_code() -> None:
+    assert compare(OLD, NEW) == {
+        ("_one", "_members"): 1,
+        ("one", "members"): 1,
+        ("found", "member"): 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ("for member in members]", "for member in members if member]"),
+        ("member for member", "members for member"),
+        ("self, members", "self, *, members"),
+        ("self._members = members", "self._members = self"),
+    ],
+)
+def test_other_code_is_noticed(words: str, others: str) -> None:
+    with pytest.raises(Changed):
+        compare(OLD, NEW.replace(words, others))
