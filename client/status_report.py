@@ -105,7 +105,10 @@ def _quorum_rows(quorum: QuorumState) -> list[list[str]]:
         else:
             state = f"lagging for {one.behind_ms / 1000:.1f} s" if one.lagging else "follows"
             rows.append([str(one.node_id), "voter", f"{state}, lag {one.lag}"])
-    rows += [[str(one.node_id), "observer", f"lag {one.lag}"] for one in quorum.observers]
+    rows += [
+        [str(one.node_id), "observer", f"lag {one.lag if one.lag >= 0 else '-'}"]
+        for one in quorum.observers
+    ]
     return rows
 
 

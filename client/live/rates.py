@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from client.groups.total_lag import total_lag
 from client.tables import ByteCount, aligned, size_text
 from ground.printable import printable
 
@@ -44,12 +45,16 @@ class TopicRate(NamedTuple):
 
 
 class GroupRate(NamedTuple):
-    """A group: how far it is behind, how that changes a second, and how much it reads."""
+    """A group: how far it is behind, how that changes a second, and how much it reads.
+
+    `lag` is None where it is known of no partition; else it is the sum of those whose lag is known.
+    """
 
     group: str
-    lag: int
+    lag: int | None
     change_per_s: float | None
     read_per_s: float | None
+    partitions_without_lag: int = 0
 
 
 def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
@@ -75,16 +80,21 @@ def group_rates(before: Sample, now: Sample) -> list[GroupRate]:
     passed = max(now.at - before.at, 1e-9)
     rows = []
     for group, committed in now.committed.items():
-        lag = _lag(committed, now.ends)
-        if lag is None:
+        if not committed:
             continue
-        then = before.committed.get(group)
-        behind = None if then is None else _lag(then, before.ends)
-        if then is None or behind is None:
-            rows.append(GroupRate(group, lag, None, None))
-            continue
-        read = sum(max(offset - then.get(at, offset), 0) for at, offset in committed.items())
-        rows.append(GroupRate(group, lag, (lag - behind) / passed, read / passed))
+        lags = {at: _lag(offset, now.ends.get(at)) for at, offset in committed.items()}
+        lag = total_lag(lags.values())
+        then = before.committed.get(group, {})
+        changes = [
+            behind - was_behind
+            for at, offset in then.items()
+            if (behind := lags.get(at)) is not None
+            and (was_behind := _lag(offset, before.ends.get(at))) is not None
+        ]
+        read = [max(committed[at] - offset, 0) for at, offset in then.items() if at in committed]
+        change_per_s = sum(changes) / passed if changes else None
+        read_per_s = sum(read) / passed if read else None
+        rows.append(GroupRate(group, lag.records, change_per_s, read_per_s, lag.unknown))
     return sorted(rows, key=_furthest)
 
 
@@ -113,7 +123,7 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
         behind = [
             [
                 printable(one.group),
-                f"{one.lag:,}",
+                _lag_text(one),
                 _rate(one.change_per_s, signed=True),
                 _rate(one.read_per_s),
             ]
@@ -123,10 +133,14 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
     return lines[:height]
 
 
-def _lag(committed: Mapping[Partition, int], ends: Mapping[Partition, int]) -> int | None:
-    """How far behind the ends; None where none of its partitions is known."""
-    lags = [max(ends[at] - offset, 0) for at, offset in committed.items() if at in ends]
-    return sum(lags) if lags else None
+def _lag(committed: int, end: int | None) -> int | None:
+    return None if end is None else max(end - committed, 0)
+
+
+def _lag_text(one: GroupRate) -> str:
+    if one.lag is None:
+        return "-"
+    return f"at least {one.lag:,}" if one.partitions_without_lag else f"{one.lag:,}"
 
 
 def _count(number: int, what: str) -> str:
@@ -144,4 +158,4 @@ def _busiest(one: TopicRate) -> tuple[float, float, str]:
 
 
 def _furthest(one: GroupRate) -> tuple[int, str]:
-    return -one.lag, one.group
+    return -(one.lag or 0), one.group

@@ -26,6 +26,7 @@ from client.groups.groups import (
     standings,
 )
 from client.groups.moving import Moved, planned
+from client.groups.total_lag import TotalLag, total_lag
 from client.places import parse_place
 from client.tables import Cell
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
@@ -88,6 +89,7 @@ def describe_groups(
 
 
 def _as_object(found: Group, rows: Sequence[Standing]) -> dict[str, object]:
+    lag = _lag(rows)
     return {
         "group": found.name,
         "type": found.type,
@@ -97,7 +99,8 @@ def _as_object(found: Group, rows: Sequence[Standing]) -> dict[str, object]:
         "epoch": found.epoch,
         "target_epoch": found.target_epoch,
         "members": [_member_as_object(one) for one in found.members],
-        "lag": _lag(rows),
+        "lag": lag.records,
+        "partitions_without_lag": lag.unknown,
         "partitions": [one._asdict() for one in rows],
     }
 
@@ -166,8 +169,8 @@ def _in_words(partitions: Sequence[Partition]) -> str | None:
     )
 
 
-def _lag(rows: Sequence[Standing]) -> int:
-    return sum(one.lag or 0 for one in rows)
+def _lag(rows: Sequence[Standing]) -> TotalLag:
+    return total_lag(one.lag for one in rows)
 
 
 @group.command("reset")

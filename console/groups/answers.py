@@ -20,7 +20,10 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group of the list; `members` None: the login may not see them."""
+    """A group of the list; `members` None: the login may not see them.
+
+    `lag` is the sum of the partitions whose lag is known; None: it is known of none.
+    """
 
     group: str
     state: str
@@ -29,6 +32,7 @@ class GroupRow:
     coordinator: int
     members: int | None
     lag: int | None
+    partitions_without_lag: int
     spark: list[int | None]
     since_ms: int | None
     since: str
@@ -89,7 +93,8 @@ class GroupShown:
     coordinator: int | None | Absent = ABSENT
     epoch: int | None | Absent = ABSENT
     target_epoch: int | None | Absent = ABSENT
-    lag: int | Absent = ABSENT
+    lag: int | None | Absent = ABSENT
+    partitions_without_lag: int | Absent = ABSENT
     since: str | Absent = ABSENT
     watched: Watched | Absent = ABSENT
     unserved: str | Absent = ABSENT

@@ -24,6 +24,7 @@ from client.groups.groups import (
 )
 from client.groups.many import WITHOUT_OFFSETS, member_counts
 from client.groups.moving import planned
+from client.groups.total_lag import total_lag
 from client.groups.unread import written_at
 from client.places import Place, parse_place
 from console.endpoints import Ask, BadAsk, Console, get, post, wall_ms
@@ -73,7 +74,7 @@ def _list(console: Console, ask: Ask) -> GroupList:
         lags = sampler.read(lambda history: {name: history.lag(name) for name in every})
         names = [name for name in sorted(every) if wanted in name.lower()]
         if not by_name:
-            names.sort(key=lambda name: -(lags[name] or 0))
+            names.sort(key=lambda name: -(lags[name].records or 0))
         page = names[first : first + count]
         members = _members_of(cluster, [every[name] for name in page])
     now_ms = wall_ms()
@@ -87,7 +88,7 @@ def _list(console: Console, ask: Ask) -> GroupList:
         groups=rows,
         count=len(names),
         of=len(every),
-        lagging=sum(1 for lag in lags.values() if lag),
+        lagging=sum(1 for lag in lags.values() if lag.records),
         states=_counted(one.state for _, one in every.values()),
         watched=_watched(sampler),
     )
@@ -112,7 +113,8 @@ def _row(
         protocol=one.protocol,
         coordinator=node_id,
         members=members,
-        lag=None if one.type.lower() in WITHOUT_OFFSETS else lag,
+        lag=None if one.type.lower() in WITHOUT_OFFSETS else lag.records,
+        partitions_without_lag=lag.unknown,
         spark=history.spark(one.group, SPARK_POINTS),
         since_ms=None if worst is None else worst.since_ms,
         since=since(worst, now_ms),
@@ -154,6 +156,7 @@ def _show(console: Console, ask: Ask) -> GroupShown:
     behind = sampler.read(lambda history: history.behind(name))
     worst = sampler.read(lambda history: history.worst(name))
     readers = _readers(group)
+    lag = total_lag(one.lag for one in rows)
     now_ms = wall_ms()
     return GroupShown(
         group=group.name,
@@ -163,7 +166,8 @@ def _show(console: Console, ask: Ask) -> GroupShown:
         coordinator=group.coordinator,
         epoch=group.epoch,
         target_epoch=group.target_epoch,
-        lag=sum(one.lag or 0 for one in rows),
+        lag=lag.records,
+        partitions_without_lag=lag.unknown,
         since=_of_group(rows, worst, unread, now_ms),
         members=[_member(one) for one in group.members],
         partitions=[_partition(one, readers, behind, unread, now_ms) for one in rows],
@@ -202,13 +206,22 @@ def _of_group(
 ) -> str:
     """In words: what the whole group does, and how old the record is that waits for longest."""
     if not any(one.lag for one in rows):
-        return "has read everything" if rows else "has committed nothing"
+        return _of_no_lag(rows)
     said = since(worst, now_ms)
     oldest = min(unread.values(), default=None)
     if oldest is None or now_ms - oldest < FRESH_MS:
         return said
     waits = f"its oldest unread record was written {{{oldest}}}, {lasting(now_ms - oldest)} ago"
     return f"{said}; {waits}" if said else waits
+
+
+def _of_no_lag(rows: Sequence[Standing]) -> str:
+    """Return what a group does that is known to lag nowhere."""
+    if all(one.committed is None for one in rows):
+        return "has committed nothing"
+    if any(one.lag is None for one in rows):
+        return "has read everything where its lag is known"
+    return "has read everything"
 
 
 def _partition(

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from client.core.leaders import Partition
+from client.groups.total_lag import TotalLag, total_lag
 
 POINTS_MAX = 360
 GROUPS_MAX = 2_000
@@ -121,6 +122,8 @@ class _Series:
 class _Group:
     def __init__(self) -> None:
         self.total = array("q")
+        self.lag = total_lag([])
+        """At the last sample."""
         self.partitions: dict[Partition, _Series] = {}
 
 
@@ -147,10 +150,10 @@ class LagHistory:
         """Those that have samples, in order."""
         return list(self._groups)
 
-    def lag(self, group: str) -> int | None:
-        """The sum at the last sample; None where it is not known."""
+    def lag(self, group: str) -> TotalLag:
+        """The sum at the last sample, over the partitions that the group has committed."""
         found = self._groups.get(group)
-        return None if found is None else _known(found.total[-1])
+        return total_lag([]) if found is None else found.lag
 
     def spark(self, group: str, points: int) -> list[int | None]:
         """The sums over the time of memory, at most `points` of them: the highest of each part."""
@@ -200,8 +203,8 @@ class LagHistory:
         allowed: int,
     ) -> None:
         lags = {at: _lag(offset, ends.get(at, UNKNOWN)) for at, offset in committed.items()}
-        known = [one for one in lags.values() if one is not None]
-        _append(group.total, sum(known) if known or not lags else UNKNOWN)
+        group.lag = total_lag(lags.values())
+        _append(group.total, UNKNOWN if group.lag.records is None else group.lag.records)
         chosen = list(lags)
         if len(chosen) > allowed:
             chosen.sort(key=lambda at: (-(lags[at] or 0), at not in group.partitions, at))

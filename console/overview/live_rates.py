@@ -55,9 +55,10 @@ class LateGroup:
     """How far a group is behind, and how that changes."""
 
     group: str
-    lag: int
+    lag: int | None
     change_per_s: float | None
     read_per_s: float | None
+    partitions_without_lag: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from client.core.leaders import Partition
 from client.core.offsets import LATEST
 from client.groups.committed import committed_offsets
 from client.groups.groups import listed
+from client.groups.total_lag import TotalLag, total_lag
 from client.offsets import ends, list_offsets
 from client.refusals import Refused
 from client.topics import log_sizes
@@ -67,12 +68,16 @@ class TopicConfig:
 
 @dataclass(frozen=True, slots=True)
 class TopicReader:
-    """A group that has committed something of a topic; `lag` None: no end is known."""
+    """A group that has committed something of a topic.
+
+    `lag` is the sum of the partitions whose end is known; None: it is known of none.
+    """
 
     group: str
     state: str
     partitions: int
     lag: int | None
+    partitions_without_lag: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +156,14 @@ def readers(cluster: Cluster, name: str) -> TopicReaders:
         found = _standing(cluster, one.group, name)
         if found:
             behind = lag(found.items(), last)
-            rows.append(TopicReader(one.group, one.state, len(found), behind))
+            rows.append(TopicReader(one.group, one.state, len(found), *behind))
     rows.sort(key=_behind)
     return TopicReaders(rows, max(len(groups) - GROUPS_MAX, 0))
 
 
-def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int]) -> int | None:
-    """Records behind the ends, of the partitions whose end is known; None: of none."""
-    behind = [max(last[at] - offset, 0) for at, offset in committed if at in last]
-    return sum(behind) if behind else None
+def lag(committed: Iterable[tuple[Partition, int]], last: Mapping[Partition, int]) -> TotalLag:
+    """Records behind the ends."""
+    return total_lag(max(last[at] - offset, 0) if at in last else None for at, offset in committed)
 
 
 def _standing(cluster: Cluster, group: str, topic: str) -> dict[Partition, int]:

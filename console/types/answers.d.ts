@@ -430,7 +430,8 @@ declare namespace Answer {
     unread_ms: number | null;
   }
 
-  /** A group of the list; `members` None: the login may not see them. */
+  /** A group of the list; `members` None: the login may not see them. `lag` is the sum of the
+   * partitions whose lag is known; None: it is known of none. */
   interface GroupRow {
     group: string;
     state: string;
@@ -439,6 +440,7 @@ declare namespace Answer {
     coordinator: number;
     members: number | null;
     lag: number | null;
+    partitions_without_lag: number;
     spark: (number | null)[];
     since_ms: number | null;
     since: string;
@@ -455,7 +457,8 @@ declare namespace Answer {
     coordinator?: number | null;
     epoch?: number | null;
     target_epoch?: number | null;
-    lag?: number;
+    lag?: number | null;
+    partitions_without_lag?: number;
     since?: string;
     watched?: Watched;
     unserved?: string;
@@ -502,9 +505,10 @@ declare namespace Answer {
   /** How far a group is behind, and how that changes. */
   interface LateGroup {
     group: string;
-    lag: number;
+    lag: number | null;
     change_per_s: number | null;
     read_per_s: number | null;
+    partitions_without_lag: number;
   }
 
   /** What goes on. Rates are None until there are two looks. */
@@ -907,12 +911,14 @@ declare namespace Answer {
     all_bytes: number;
   }
 
-  /** A group that has committed something of a topic; `lag` None: no end is known. */
+  /** A group that has committed something of a topic. `lag` is the sum of the partitions whose end
+   * is known; None: it is known of none. */
   interface TopicReader {
     group: string;
     state: string;
     partitions: number;
     lag: number | null;
+    partitions_without_lag: number;
   }
 
   /** The groups that read a topic; so many were not asked. */

@@ -6,4 +6,4 @@ export { Button, Field, Check, Tabs, Confirm, Dialog, SearchBox } from "./contro
 export { Table } from "./table.js";
 export { Chart, Spark } from "./chart.js";
 export { JsonTree, Text } from "./text.js";
-export { count, bytes, rate, time, ago, duration, plural } from "./words.js";
+export { count, lagOf, bytes, rate, time, ago, duration, plural } from "./words.js";

@@ -13,6 +13,17 @@ export function count(value) {
 }
 
 /**
+ * A lag, which may not be known of some partitions: 5 → "5", "≥ 5", "–".
+ *
+ * @param {{ lag?: number | null, partitions_without_lag?: number }} of
+ */
+export function lagOf(of) {
+  return of.partitions_without_lag && typeof of.lag === "number"
+    ? `≥ ${count(of.lag)}`
+    : count(of.lag);
+}
+
+/**
  * 12_345 → "12.1 KiB".
  *
  * @param {number | null | undefined} value

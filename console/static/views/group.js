@@ -18,6 +18,7 @@ import {
   Waiting,
   ago,
   count,
+  lagOf,
   plural,
   rate,
   time,
@@ -74,16 +75,24 @@ function Actions({ data, onOpen }) {
   `;
 }
 
+/** @param {Answer.GroupShown} data */
+function lagBelow(data) {
+  const late = data.partitions.filter((one) => one.late).length;
+  const unknown = data.partitions_without_lag ?? 0;
+  const notKnown = unknown ? `not known of ${plural(unknown, "partition")}` : "";
+  if (late) return [`${plural(late, "partition")} behind`, notKnown].filter(Boolean).join(", ");
+  return notKnown || (typeof data.lag === "number" ? "keeps up" : "nothing is committed");
+}
+
 /** @param {{ data: Answer.GroupShown }} props */
 function Figures({ data }) {
-  const late = data.partitions.filter((one) => one.late).length;
   const oldest = Math.min(...data.partitions.map((one) => one.unread_ms ?? Infinity));
   return html`<div aria-live="polite">
     <${Tiles}>
       <${Tile} label="State" value=${html`<${State} name=${data.state} />`}
           below=${`${data.type}${data.assignor ? `, ${data.assignor}` : ""}`} />
-      <${Tile} label="Lag" value=${count(data.lag)} unit="records"
-          below=${late ? `${plural(late, "partition")} behind` : "keeps up"} />
+      <${Tile} label="Lag" value=${lagOf(data)} unit="records"
+          below=${lagBelow(data)} />
       <${Tile} label="Oldest unread record" value=${oldest === Infinity ? "–" : ago(oldest)}
           below=${
             oldest === Infinity

@@ -18,6 +18,7 @@ import {
   Tiles,
   Waiting,
   count,
+  lagOf,
   plural,
   time,
 } from "../parts/index.js";
@@ -88,7 +89,7 @@ function Figures({ data }) {
   return html`<${Tiles}>
     <${Tile} label="Groups" value=${count(data.of)} below=${states || "none"} />
     <${Tile} label="With lag" value=${count(data.lagging)}
-        below=${data.lagging ? "not all of them are late" : "all has been read"} />
+        below=${data.lagging ? "not all of them are late" : "no lag is known"} />
     <${Tile} label="Watched since" value=${since ? time(since, { day: false, millis: false }) : "–"}
         below=${`a look each ${Math.round(every)} s, an hour is kept`} />
   <//>`;
@@ -107,13 +108,13 @@ const COLUMNS = [
   {
     name: "Lag",
     number: true,
-    show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${count(row.lag)}</span>`,
+    show: (row) => html`<span class=${row.since_ms ? "late" : ""}>${lagOf(row)}</span>`,
   },
   {
     name: "Since when",
     show: (row) =>
       html`<span class="since ${row.since_ms ? "late" : "quiet"}">
-        <${When} words=${row.since || (row.lag === 0 ? "has read everything" : "")} />
+        <${When} words=${row.since || (row.lag === 0 && !row.partitions_without_lag ? "has read everything" : "")} />
       </span>`,
   },
   {

@@ -18,6 +18,7 @@ import {
   Waiting,
   bytes,
   count,
+  lagOf,
   plural,
   rate,
 } from "../parts/index.js";
@@ -140,7 +141,7 @@ function Behind({ groups }) {
           <${Text} value=${one.group} />
         </a>`,
     },
-    { name: "Lag", number: true, show: (one) => count(one.lag) },
+    { name: "Lag", number: true, show: (one) => lagOf(one) },
     {
       name: "Change/s",
       number: true,

@@ -9,6 +9,7 @@ import {
   bytes,
   Confirm,
   count,
+  lagOf,
   Empty,
   ErrorLine,
   Field,
@@ -209,8 +210,7 @@ function Readers({ topic }) {
       name: "Lag",
       number: true,
       value: (one) => one.lag,
-      show: (one) =>
-        one.lag ? count(one.lag) : html`<span class="quiet">${count(one.lag)}</span>`,
+      show: (one) => (one.lag ? lagOf(one) : html`<span class="quiet">${lagOf(one)}</span>`),
     },
   ];
   return html`<${Panel} title="Groups that read it" inside=${false}>

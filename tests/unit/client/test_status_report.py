@@ -103,8 +103,11 @@ def test_without_a_controller() -> None:
 
 
 def test_observers_are_told_apart() -> None:
-    quorum = QuorumState(1, 2, 5, [VoterState(1, 0, 0)], [VoterState(4, 2, 50)])
-    assert "  4  observer  lag 2" in report(replace(HEALTHY, quorum=quorum))
+    observers = [VoterState(4, 2, 50), VoterState(5, -1, -1)]
+    quorum = QuorumState(1, 2, 5, [VoterState(1, 0, 0)], observers)
+    lines = report(replace(HEALTHY, quorum=quorum))
+    assert "  4  observer  lag 2" in lines
+    assert "  5  observer  lag -" in lines and "lag -1" not in str(lines)
 
 
 def test_an_empty_cluster_has_no_replicas_to_speak_of() -> None:

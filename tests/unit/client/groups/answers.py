@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolAssignmentTopicPartition,
+)
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import (
     DescribedGroup,
@@ -22,6 +26,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from protocol.primitives import MessageBuffer
 
 Offsets = Mapping[str, Mapping[int, int]]
 """Topic → partition → committed offset."""
@@ -83,3 +88,11 @@ def taken(error_code: int = 0) -> OffsetCommitResponse:
 def deleted(group: str, error_code: int = 0) -> DeleteGroupsResponse:
     """An answer to DeleteGroups."""
     return DeleteGroupsResponse(results=[DeletableGroupResult(group, error_code)])
+
+
+def assignment(version: int, topic: str, partitions: list[int]) -> bytes:
+    """What the leader of a classic group has given a member."""
+    out = MessageBuffer(version.to_bytes(2, "big"))
+    given = ConsumerProtocolAssignmentTopicPartition(topic, partitions)
+    ConsumerProtocolAssignment([given]).write(out, min(version, 3))
+    return bytes(out)

@@ -17,17 +17,12 @@ from protocol.messages.consumer_group_describe import (
 )
 from protocol.messages.consumer_group_describe import DescribedGroup as NewGroup
 from protocol.messages.consumer_group_describe import Member as NewMember
-from protocol.messages.consumer_protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolAssignmentTopicPartition,
-)
 from protocol.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsResponse,
 )
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
-from protocol.primitives import MessageBuffer
 from tests.unit.client.groups import answers as answers_of
 from tests.unit.client.scripted import (
     ScriptedCluster,
@@ -37,13 +32,6 @@ from tests.unit.client.scripted import (
 )
 
 NOT_FOUND, DENIED, NON_EMPTY = 69, 30, 68
-
-
-def assignment(version: int, topic: str, partitions: list[int]) -> bytes:
-    out = MessageBuffer(version.to_bytes(2, "big"))
-    given = ConsumerProtocolAssignmentTopicPartition(topic, partitions)
-    ConsumerProtocolAssignment([given]).write(out, min(version, 3))
-    return bytes(out)
 
 
 def cluster_of(new_protocol: bool = False, **answers: Any) -> ScriptedCluster:
@@ -77,7 +65,7 @@ def test_each_broker_tells_of_its_own() -> None:
 
 @pytest.mark.parametrize("version", [0, 3, 9])
 def test_members_of_a_classic_group(version: int) -> None:
-    data = assignment(version, "t", [1, 2])
+    data = answers_of.assignment(version, "t", [1, 2])
     members = [
         DescribedGroupMember("2", None, "two", "/10.0.0.2"),
         DescribedGroupMember("1", None, "one", "/10.0.0.1", member_assignment=data),

@@ -37,14 +37,24 @@ def test_groups_by_how_far_they_are_behind() -> None:
     assert group_rates(BEFORE, NOW) == [
         GroupRate("g", 200, 95.0, 10.0),
         GroupRate("new", 3, None, None),
+        GroupRate("gone", None, None, 0.0, 1),
         GroupRate("h", 0, 0.0, 0.0),
     ]
+
+
+def test_a_partition_whose_end_is_not_known_changes_no_rate() -> None:
+    with_leader = Sample(10.0, {}, {("a", 0): 100, ("a", 1): 70}, {}, BEFORE.committed)
+    without = Sample(12.0, {}, {("a", 0): 300}, {}, NOW.committed)
+    ahead, *_ = group_rates(with_leader, without)
+    assert ahead == GroupRate("g", 200, 95.0, 10.0, 1)
+    row = screen([], [ahead], 40)[-1]
+    assert row.startswith("g      at least 200  +95")
 
 
 def test_one_screen() -> None:
     lines = screen(topic_rates(BEFORE, NOW), group_rates(BEFORE, NOW), 40)
     assert lines == [
-        "105 records/s, 1.1 kB/s written to 3 topics, 3 groups",
+        "105 records/s, 1.1 kB/s written to 3 topics, 4 groups",
         "TOPIC  RECORDS/S  BYTES/S  PARTITIONS  RECORDS  BYTES",
         "a      105        1.1 kB   2           360      3.6 kB",
         "b      0          0 B      1           2        300 B",
@@ -53,6 +63,7 @@ def test_one_screen() -> None:
         "GROUP  LAG  CHANGE/S  READ/S",
         "g      200  +95       10",
         "new    3    -         -",
+        "gone   -    -         0",
         "h      0    0         0",
     ]
 

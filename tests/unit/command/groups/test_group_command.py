@@ -15,6 +15,7 @@ from protocol.messages.consumer_group_describe import (
 )
 from protocol.messages.consumer_group_describe import DescribedGroup as NewGroup
 from protocol.messages.consumer_group_describe import Member as NewMember
+from protocol.messages.describe_groups import DescribedGroupMember
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from tests.unit.client.groups import answers
 from tests.unit.client.scripted import (
@@ -65,6 +66,22 @@ def test_describe(ottla: Ottla) -> None:
     found = json.loads(ottla("group", "describe", "g", "--json")[1])
     assert (found["lag"], found["partitions"][0]["committed"]) == (6, 4)
     assert (found["type"], found["epoch"], found["members"]) == ("classic", None, [])
+
+
+def test_a_lag_that_is_not_known_is_not_counted_as_none(
+    ottla: Ottla, cluster: ScriptedCluster
+) -> None:
+    given = answers.assignment(3, "t", [0, 1])
+    reader = DescribedGroupMember("m", None, "reader", "/h", member_assignment=given)
+    cluster.answers["DescribeGroupsRequest"] = answers.described({"g": [reader]})
+    heading = ottla("group", "describe", "g")[1].splitlines()[0]
+    assert heading.endswith("1 member, lag at least 6 (not known of 1 partition)")
+    found = json.loads(ottla("group", "describe", "g", "--json")[1])
+    assert (found["lag"], found["partitions_without_lag"]) == (6, 1)
+    cluster.answers["OffsetFetchRequest"] = answers.committed({})
+    heading, _, *rows = ottla("group", "describe", "g")[1].splitlines()
+    assert heading.endswith(", lag -") and len(rows) == 2
+    assert json.loads(ottla("group", "describe", "g", "--json")[1])["lag"] is None
 
 
 def test_what_a_client_named_steers_no_terminal(ottla: Ottla, cluster: ScriptedCluster) -> None:

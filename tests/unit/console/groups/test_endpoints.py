@@ -108,6 +108,24 @@ def test_one_group_has_its_partitions_and_who_reads_them() -> None:
     assert found["since"].startswith("behind since before {0}")
 
 
+def test_a_group_that_reads_and_has_committed_nothing_has_no_known_lag() -> None:
+    given = answers_of.assignment(3, "t", [0, 1])
+    reader = DescribedGroupMember("m", None, "reader", "/h", member_assignment=given)
+    cluster = cluster_of(
+        DescribeGroupsRequest=answers_of.described({"c": [reader]}),
+        OffsetFetchRequest=answers_of.committed({"t": {0: 10}}, c=answers_of.committed_by("c")),
+    )
+    found = called("/api/group", console(cluster), ask(group="c"))
+    assert (found["lag"], found["partitions_without_lag"]) == (None, 2)
+    assert found["since"] == "has committed nothing"
+    rows = called("/api/groups", console(cluster), ask())["groups"]
+    assert {one["group"]: one["lag"] for one in rows}["c"] is None
+    cluster.answers["OffsetFetchRequest"] = answers_of.committed({"t": {0: 10}})
+    found = called("/api/group", console(cluster), ask(group="c"))
+    assert (found["lag"], found["partitions_without_lag"]) == (0, 1)
+    assert found["since"] == "has read everything where its lag is known"
+
+
 def test_a_share_group_is_told_to_have_no_lag() -> None:
     assert "no lag" in called("/api/group", console(), ask(group="shared"))["unserved"]
 

@@ -51,7 +51,7 @@ def test_the_sampler_looks_at_once_and_then_rests() -> None:
     sampler = LagSampler(OneCluster(cluster_of()))
     try:
         sampler.wait_for_first(LIMIT_S)
-        assert sampler.read(lambda history: history.lag("g")) == 6
+        assert sampler.read(lambda history: history.lag("g")) == (6, 1)
         assert sampler.error is None
         assert sampler.every_s >= EVERY_S
     finally:

@@ -6,6 +6,7 @@ import {
   bytes,
   count,
   duration,
+  lagOf,
   plural,
   rate,
   time,
@@ -20,6 +21,12 @@ test("what is not known is a dash", () => {
 
 test("counts have their thousands apart", () => {
   assert.deepEqual([0, 999, 1234567, -1000].map(count), ["0", "999", "1,234,567", "-1,000"]);
+});
+
+test("a lag that is not known of all partitions is a lower bound", () => {
+  assert.equal(lagOf({ lag: 1200, partitions_without_lag: 0 }), "1,200");
+  assert.equal(lagOf({ lag: 0, partitions_without_lag: 3 }), "≥ 0");
+  assert.equal(lagOf({ lag: null, partitions_without_lag: 3 }), "–");
 });
 
 test("bytes have three digits and a unit", () => {

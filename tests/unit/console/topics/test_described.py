@@ -88,6 +88,6 @@ def test_its_readers_those_furthest_behind_first() -> None:
 
 
 def test_lag_of_what_is_known() -> None:
-    assert lag([(("t", 0), 4), (("t", 1), 4)], {("t", 0): 10}) == 6
-    assert lag([(("t", 1), 4)], {("t", 0): 10}) is None
-    assert lag([(("t", 0), 12)], {("t", 0): 10}) == 0
+    assert lag([(("t", 0), 4), (("t", 1), 4)], {("t", 0): 10}) == (6, 1)
+    assert lag([(("t", 1), 4)], {("t", 0): 10}) == (None, 1)
+    assert lag([(("t", 0), 12)], {("t", 0): 10}) == (0, 0)
