@@ -27,7 +27,8 @@ _CLEANUP = "cleanup.policy"
 
 class Listed(NamedTuple):
     """A line of `ottla topic list`. `records` are offsets between the first and the end: a
-    compacted topic has fewer, and markers of transactions count; `bytes` of all replicas."""
+    compacted topic has fewer, and markers of transactions count; `bytes` of all replicas, None where a partition's
+    are not known."""
 
     topic: str
     partitions: int
@@ -66,13 +67,14 @@ def listed(cluster: Cluster, names: Sequence[str]) -> list[Listed]:
         known = all(one in last for one in own)
         records = sum(last[one] - first[one] for one in own) if known else None
         held = [size for one in own for size in sizes.get(one, {}).values()]
+        sizes_known = all(one in sizes for one in own)
         rows.append(
             Listed(
                 name,
                 len(own),
                 max((len(one.replica_nodes) for one in topic.partitions), default=0),
                 records,
-                ByteCount(sum(held)) if held else None,
+                ByteCount(sum(held)) if sizes_known else None,
                 policies.get(name),
             )
         )

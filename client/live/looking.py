@@ -38,8 +38,9 @@ def look(
         for one in topic.partitions
     }
     sizes = {
-        place: by_broker.get(leaders.get(place, -1), 0)
+        place: by_broker[leaders[place]]
         for place, by_broker in log_sizes(cluster, topics).items()
+        if leaders.get(place) in by_broker
     }
     names = [one.group for one in listed(cluster)] if groups is None else groups
     return Sample(at, first, last, sizes, {name: _standing(cluster, name) for name in names})

@@ -34,14 +34,17 @@ class Sample:
 
 
 class TopicRate(NamedTuple):
-    """A topic: what came a second, and what is there."""
+    """A topic: what came a second, and what is there.
+
+    `bytes` is None for a login that may not see the sizes of logs.
+    """
 
     topic: str
     records_per_s: float | None
     bytes_per_s: float | None
     partitions: int
     records: int
-    bytes: ByteCount
+    bytes: ByteCount | None
 
 
 class GroupRate(NamedTuple):
@@ -67,11 +70,15 @@ def topic_rates(before: Sample, now: Sample) -> list[TopicRate]:
     for topic, own in by_topic.items():
         seen = [at for at in own if at in before.ends]
         records = sum(now.ends[at] - now.starts.get(at, 0) for at in own)
-        size = sum(now.sizes.get(at, 0) for at in own)
-        came = sum(max(now.ends[at] - before.ends[at], 0) for at in seen)
-        grown = sum(max(now.sizes.get(at, 0) - before.sizes.get(at, 0), 0) for at in seen)
-        of_records, of_bytes = (came / passed, grown / passed) if seen else (None, None)
-        rows.append(TopicRate(topic, of_records, of_bytes, len(own), records, ByteCount(size)))
+        came = [max(now.ends[at] - before.ends[at], 0) for at in seen]
+        sizes = {at: now.sizes[at] for at in own if at in now.sizes}
+        grown = [
+            max(size - before.sizes[at], 0) for at, size in sizes.items() if at in before.sizes
+        ]
+        held = ByteCount(sum(sizes.values())) if sizes else None
+        of_records = sum(came) / passed if came else None
+        of_bytes = sum(grown) / passed if grown else None
+        rows.append(TopicRate(topic, of_records, of_bytes, len(own), records, held))
     return sorted(rows, key=_busiest)
 
 
@@ -104,9 +111,10 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
     of_groups = min(len(groups), max(room // 2, room - len(topics)))
     of_topics = min(len(topics), room - of_groups)
     records = sum(one.records_per_s or 0 for one in topics)
-    size = sum(one.bytes_per_s or 0 for one in topics)
+    sizes = [one.bytes_per_s for one in topics if one.bytes_per_s is not None]
+    size = f", {size_text(sum(sizes))}/s" if sizes or not topics else ""
     counts = f"{_count(len(topics), 'topic')}, {_count(len(groups), 'group')}"
-    lines = [f"{records:,.0f} records/s, {size_text(size)}/s written to {counts}"]
+    lines = [f"{records:,.0f} records/s{size} written to {counts}"]
     rows = [
         [
             printable(one.topic),
@@ -114,7 +122,7 @@ def screen(topics: Sequence[TopicRate], groups: Sequence[GroupRate], height: int
             "-" if one.bytes_per_s is None else size_text(one.bytes_per_s),
             str(one.partitions),
             f"{one.records:,}",
-            size_text(one.bytes),
+            "-" if one.bytes is None else size_text(one.bytes),
         ]
         for one in topics[:of_topics]
     ]

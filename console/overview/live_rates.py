@@ -20,7 +20,7 @@ STALE_S = 30.0
 
 
 class _Point(NamedTuple):
-    """A moment (seconds since 1970); None: nobody looked just before."""
+    """A moment (seconds since 1970); None: not known, as where there was no look just before."""
 
     at: float
     records: float | None
@@ -46,7 +46,7 @@ class BusyTopic:
     bytes_per_s: float | None
     partitions: int
     records: int
-    bytes: int
+    bytes: int | None
     spark: list[float | None]
 
 
@@ -63,13 +63,16 @@ class LateGroup:
 
 @dataclass(frozen=True, slots=True)
 class LiveOverview:
-    """What goes on. Rates are None until there are two looks."""
+    """What goes on. Rates are None until there are two looks.
+
+    Bytes are None for a login that may not see the sizes of logs.
+    """
 
     at: float | None
     records_per_s: float | None
     bytes_per_s: float | None
     records: int
-    bytes: int
+    bytes: int | None
     points: RatePoints
     topics: list[BusyTopic]
     groups: list[LateGroup]
@@ -105,10 +108,11 @@ class LiveRates:
         if is_first:
             return _Point(at, None, None, {})
         own = self._own()
+        of_bytes = [one.bytes_per_s for one in own if one.bytes_per_s is not None]
         return _Point(
             at,
             sum(one.records_per_s or 0.0 for one in own),
-            sum(one.bytes_per_s or 0.0 for one in own),
+            sum(of_bytes) if of_bytes or not own else None,
             {one.topic: one.records_per_s or 0.0 for one in own[: 3 * BUSIEST]},
         )
 
@@ -118,13 +122,14 @@ class LiveRates:
     def shown(self, groups_left_out: int = 0) -> LiveOverview:
         """Return what the overview gets."""
         own = self._own()
+        held = [one.bytes for one in own if one.bytes is not None]
         last = self._points[-1] if self._points else None
         return LiveOverview(
             at=self.looked_at,
             records_per_s=None if last is None else last.records,
             bytes_per_s=None if last is None else last.bytes,
             records=sum(one.records for one in own),
-            bytes=sum(one.bytes for one in own),
+            bytes=None if own and not held else sum(held),
             points=RatePoints(
                 [one.at for one in self._points],
                 [one.records for one in self._points],

@@ -44,7 +44,7 @@ class LiveTopics:
     """Records, bytes of the leaders, records and bytes a second by topic; None: not yet known."""
 
     at: float | None
-    topics: dict[str, tuple[int, int, float | None, float | None]]
+    topics: dict[str, tuple[int, int | None, float | None, float | None]]
 
 
 def _list(console: Console, _ask: Ask) -> TopicList:

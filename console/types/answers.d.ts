@@ -142,7 +142,7 @@ declare namespace Answer {
     bytes_per_s: number | null;
     partitions: number;
     records: number;
-    bytes: number;
+    bytes: number | null;
     spark: (number | null)[];
   }
 
@@ -511,13 +511,14 @@ declare namespace Answer {
     partitions_without_lag: number;
   }
 
-  /** What goes on. Rates are None until there are two looks. */
+  /** What goes on. Rates are None until there are two looks. Bytes are None for a login that may
+   * not see the sizes of logs. */
   interface LiveOverview {
     at: number | null;
     records_per_s: number | null;
     bytes_per_s: number | null;
     records: number;
-    bytes: number;
+    bytes: number | null;
     points: RatePoints;
     topics: BusyTopic[];
     groups: LateGroup[];
@@ -528,7 +529,7 @@ declare namespace Answer {
   /** Records, bytes of the leaders, records and bytes a second by topic; None: not yet known. */
   interface LiveTopics {
     at: number | null;
-    topics: Record<string, [number, number, number | null, number | null]>;
+    topics: Record<string, [number, number | null, number | null, number | null]>;
   }
 
   /** The steps of a look-up of an offset or a time. */

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from client.live.rates import GroupRate, Sample, TopicRate, group_rates, screen, topic_rates
 
 BEFORE = Sample(
@@ -40,6 +42,15 @@ def test_groups_by_how_far_they_are_behind() -> None:
         GroupRate("gone", None, None, 0.0, 1),
         GroupRate("h", 0, 0.0, 0.0),
     ]
+
+
+def test_sizes_that_may_not_be_seen_are_not_shown_as_nothing() -> None:
+    before, now = replace(BEFORE, sizes={}), replace(NOW, sizes={})
+    (found, *_) = topic_rates(before, now)
+    assert found == TopicRate("a", 105.0, None, 2, 360, None)
+    heading, _, row = screen([found], [], 40)
+    assert heading == "105 records/s written to 1 topic, 0 groups"
+    assert row.split() == ["a", "105", "-", "2", "360", "-"]
 
 
 def test_a_partition_whose_end_is_not_known_changes_no_rate() -> None:

@@ -26,5 +26,5 @@ def test_sizes_and_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = ScriptedCluster([topic_of("t")], {"ListGroupsRequest": ListGroupsResponse()})
     console = OneCluster(cluster)
     live = answer_of(ENDPOINTS, "/api/live-topics")
-    assert live(console, ask())["topics"] == {"t": [5, 50, None, None], "u": [1, 0, None, None]}
+    assert live(console, ask())["topics"] == {"t": [5, 50, None, None], "u": [1, None, None, None]}
     assert live(console, ask(topic="t"))["topics"] == {"t": [5, 50, None, None]}
