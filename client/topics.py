@@ -27,8 +27,8 @@ _CLEANUP = "cleanup.policy"
 
 class Listed(NamedTuple):
     """A line of `ottla topic list`. `records` are offsets between the first and the end: a
-    compacted topic has fewer, and markers of transactions count; `bytes` of all replicas, None where a partition's
-    are not known."""
+    compacted topic has fewer, and markers of transactions count; `bytes` of all replicas, None
+    where a partition's are not known."""
 
     topic: str
     partitions: int

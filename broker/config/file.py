@@ -86,7 +86,7 @@ class Machine:
     def read(self, path: str) -> str:
         data = Path(path).read_bytes()
         try:
-            return data.decode("utf-8")
+            return data.decode("utf-8-sig")  # an editor's byte order mark is no part of the text
         except UnicodeDecodeError:
             return data.decode("latin-1")  # what Java writes
 

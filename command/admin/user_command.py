@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -27,6 +27,7 @@ from controller.metadata.scram_credential import (
 )
 
 DEFAULT_MECHANISM = "SCRAM-SHA-512"
+_PASSWORD_CHARACTERS_MAX = 65_536
 
 _mechanism_of = click.Choice(list(SCRAM_MECHANISMS))
 
@@ -157,18 +158,30 @@ def _password(given: str | None, file: str | None) -> str:
         raise StartError("--password and --password-file are both given: leave one out")
     password = given
     if file is not None:
-        password = _first_line(Path(file).read_text("utf-8"))
+        with open(file, encoding="utf-8-sig") as opened:
+            password = _first_line(file, opened)
     elif password is None and sys.stdin.isatty():
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     elif password is None:
-        password = _first_line(sys.stdin.readline())
+        password = _first_line("standard input", sys.stdin)
     if not password:
         raise StartError("the password is empty: nobody could log in with it")
     return password
 
 
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0].rstrip("\r")
+def _first_line(name: str, file: TextIO) -> str:
+    """Return the first line, without its end or a byte order mark. Raises StartError."""
+    try:
+        line = file.readline(_PASSWORD_CHARACTERS_MAX + 2)
+    except UnicodeDecodeError as error:
+        raise StartError(f"{name}: the password is not UTF-8") from error
+    password = line.removeprefix("\ufeff").rstrip("\r\n")
+    if len(password) > _PASSWORD_CHARACTERS_MAX:
+        raise StartError(
+            f"{name}: its first line is the password, of {_PASSWORD_CHARACTERS_MAX} characters at "
+            "most; this one is longer"
+        )
+    return password
 
 
 def _by(found: Sequence[Credential]) -> str:

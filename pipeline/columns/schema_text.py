@@ -73,7 +73,7 @@ def text_of(option: str, given: str) -> str:
     try:
         if is_text and not named.is_file():
             return given
-        return named.read_text("utf-8")
+        return named.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise PipelineError(f"--{option} {given}: {why}") from error

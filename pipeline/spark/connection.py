@@ -118,7 +118,7 @@ def connection_of(options: argparse.Namespace) -> Connection:
     found: dict[str, str] = {}
     if options.command_config:
         try:
-            text = Path(options.command_config).read_text("utf-8")
+            text = Path(options.command_config).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is no text"
             raise PipelineError(f"--command-config {options.command_config}: {why}") from error

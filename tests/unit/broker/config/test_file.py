@@ -57,7 +57,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_files_in_utf_8_and_latin_1(tmp_path: Path) -> None:
-    for encoding in ("utf-8", "latin-1"):
+    for encoding in ("utf-8", "utf-8-sig", "latin-1"):
         file = tmp_path / encoding
         file.write_text(WHOLE + "log.dirs=/données\n", encoding=encoding)
         assert load_config(str(file), []).log_dirs == ("/données",)

@@ -103,6 +103,27 @@ def test_two_mechanisms_and_a_password_from_a_file(
     assert "of a file" not in out
 
 
+def test_a_byte_order_mark_is_no_part_of_a_password(
+    users: Users, ottla: Ottla, tmp_path: Path
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text("of a file\r\n", "utf-8-sig")
+    assert ottla("add", "alice", "--password-file", str(file))[0] == 0
+    assert ottla("add", "bob", stdin="\ufeffpiped\r\n")[0] == 0
+    assert set(users.values()) == {"4096 of a file", "4096 piped"}
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfes\0", b"x" * 10_000_000])
+def test_a_file_that_is_no_password(
+    users: Users, ottla: Ottla, tmp_path: Path, data: bytes
+) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(data)
+    code, out, error = ottla("add", "alice", "--password-file", str(file))
+    assert (code, out, error.count("\n")) == (2, "", 1) and f"{file}: " in error
+    assert users == {}
+
+
 def test_a_terminal_is_asked_twice_without_an_echo(
     users: Users, ottla: Ottla, monkeypatch: pytest.MonkeyPatch
 ) -> None:

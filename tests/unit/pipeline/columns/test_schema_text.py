@@ -99,7 +99,7 @@ def test_text_or_the_file_that_it_names(tmp_path: Path) -> None:
     ddl, spark_json = tmp_path / "a b.ddl", tmp_path / "schema.json"
     ddl.write_text("id BIGINT,\n  name STRING\n")
     schema = read_schema("schema", "id BIGINT, name STRING")
-    spark_json.write_text(json.dumps(schema.jsonValue(), indent=2))
+    spark_json.write_text(json.dumps(schema.jsonValue(), indent=2), "utf-8-sig")
     assert read_schema("schema", str(ddl)) == schema == read_schema("schema", str(spark_json))
     with pytest.raises(PipelineError, match="^--schema nofile.json: No such file"):
         read_schema("schema", "nofile.json")

@@ -45,10 +45,10 @@ def test_spark_gets_what_was_given_and_the_sink_the_clients_alone() -> None:
 def test_a_properties_file_as_kafkas_tools_take_it(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text(
+        "\ufeffsasl.mechanism:SCRAM-SHA-512\n"
         "# of the operator\n"
         "bootstrap.servers=elsewhere:1\n"
         "security.protocol = SASL_SSL\n"
-        "sasl.mechanism:SCRAM-SHA-512\n"
         "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule \\\n"
         '    required username="ann" \\\n'
         '    password="secret";\n'
