@@ -18,6 +18,7 @@ from client.core.producing import NewRecord, Producer, batch_of, in_batches
 from client.records.encoding import RECORDS_MAX, build_batch, headers_of, records_of
 from client.records.json_texts import item_texts, member_texts
 from client.records.partitioning import Partitioner
+from client.records.separators import separator_of
 from protocol.record_batch import HEADER_SIZE
 from protocol.records import Headers
 
@@ -53,6 +54,7 @@ class Settings:
     def of(cls, said: Mapping[str, object], *, whole: bool, codec: int) -> Settings:
         """From a command's options. Raises StartError for those that do not go together."""
         key, separator = said["key"], said["key_separator"]
+        assert separator is None or isinstance(separator, str)
         as_json = bool(said["as_json"])
         texts = said["headers"]
         assert isinstance(texts, tuple)
@@ -65,7 +67,7 @@ class Settings:
         number = said["partition"]
         return cls(
             key=_bytes_of(key),
-            separator=_bytes_of(separator),
+            separator=None if separator is None else separator_of("--key-separator", separator),
             headers=tuple(_header_of(one) for one in texts),
             as_json=as_json,
             whole=whole,

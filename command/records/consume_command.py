@@ -25,6 +25,7 @@ from client.place_offsets import offsets_at, spans
 from client.places import END, LAST, Place, parse_place
 from client.records.reading import Follow, Position, Reader
 from client.records.rendering import View, render
+from client.records.separators import separator_of
 from command.admin.options import with_bootstrap_server, with_command_config, with_json
 from command.completion.completing import complete_groups, complete_topics
 from command.output import note
@@ -53,7 +54,7 @@ Commits = Callable[[Mapping[Partition, int]], None]
 @click.option("-k", "--keys", is_flag=True, help="The key before the value.")
 @click.option("-H", "--headers", is_flag=True, help="NAME=VALUE,… before the value.")
 @click.option("-w", "--where", is_flag=True, help="Topic, partition, offset and time (ms).")
-@click.option("--separator", default="\t", metavar="TEXT", help="Between them. [default: a tab]")
+@click.option("--separator", default=r"\t", show_default=True, metavar="TEXT", help="Between them.")
 @click.option(
     "--group",
     metavar="NAME",
@@ -146,7 +147,7 @@ def _view(*, as_json: bool, looks: Mapping[str, object]) -> View:
         keys=bool(looks["keys"]),
         headers=bool(looks["headers"]),
         where=bool(looks["where"]),
-        separator=os.fsencode(str(looks["separator"])),
+        separator=separator_of("--separator", str(looks["separator"])),
         matches=matches,
         for_terminal=sys.stdout.isatty(),
     )

@@ -42,7 +42,12 @@ _CODECS = {one.name.lower(): one for one in Codec}
 @click.argument("topic", shell_complete=complete_topics)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("-k", "--key", metavar="TEXT", help="One key for all.")
-@click.option("-K", "--key-separator", metavar="TEXT", help="What stands behind a line's key.")
+@click.option(
+    "-K",
+    "--key-separator",
+    metavar="TEXT",
+    help=r"What stands behind a line's key, such as : or \t.",
+)
 @click.option("-H", "--header", "headers", multiple=True, metavar="NAME=VALUE")
 @click.option("--json", "as_json", is_flag=True, help="Lines are objects as consume --json has.")
 @click.option("--whole", is_flag=True, help="Each file is one record, not its lines.")
@@ -68,7 +73,8 @@ def produce(
     ottla produce orders -K : orders.txt          lines such as 4711:shipped
     ottla consume orders --json | ottla produce copy --json
 
-    A key decides the partition, as in Kafka's own clients. All replicas in sync have what is
+    A line is written as it is, up to its \\n: the \\r of a file with CRLF, and a byte order mark,
+    stay. A key decides the partition, as in Kafka's own clients. All replicas in sync have what is
     written when the command ends.
     """
     settings = Settings.of(said, whole=whole, codec=int(_CODECS[compression]))

@@ -117,6 +117,12 @@ def test_a_record_that_is_too_large() -> None:
     assert len(sent.pairs) == 1
 
 
+def test_carriage_returns_and_a_byte_order_mark_are_of_the_record() -> None:
+    one, sent = batching()
+    one.lines("\ufeffa\r\nb\r\n".encode())
+    assert [value for _, value in sent.pairs] == [b"\xef\xbb\xbfa\r", b"b\r"]
+
+
 def test_whole_files_and_tombstones() -> None:
     one, sent = batching(whole=True, key=b"k")
     one.whole("f", b"a\nb\n")

@@ -85,6 +85,7 @@ def test_the_topics_limit_is_asked_for(ottla: Ottla, tmp_path: Path) -> None:
     ("words", "lines", "said"),
     [
         (["-K", ":"], b"k:a\nj:b\nno separator\nk:c\n", "line 3: there is no ':' behind a key"),
+        (["-K", r"\t"], b"k\ta\nj\tb\nnone\n", r"line 3: there is no '\t' behind a key"),
         (["--json"], b'{"value": "a"}\n{"value": "b"}\n{broken\n', "line 3: this is not JSON"),
         ([], b"a\nb\n" + b"x" * 9_000_000, "line 3: a record of more than"),
     ],
@@ -126,6 +127,7 @@ def test_a_second_file_that_cannot_be_read_is_named_and_the_first_is_written(
         (["--tombstone"], "--tombstone needs a --key"),
         (["-K", ":", "-k", "x"], "--key-separator finds a key in each line"),
         (["-H", "x"], "NAME=VALUE"),
+        (["-K", r"a\q"], r"--key-separator a\q: write a backslash as \\"),
         (["-p", "9"], "topic t has partitions 0 to 1, and no 9"),
         (["--compression", "zip"], "'zip' is not one of"),
     ],
