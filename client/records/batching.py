@@ -76,9 +76,8 @@ class Settings:
         )
 
 
-_LINES_KEPT = 4
-"""A line without an end is refused when it is longer than so many of the largest records: JSON
-needs more bytes than what it stands for, and what comes is copied behind what is kept."""
+_JSON_BYTES_A_BYTE = 6
+"""So many bytes of JSON, at most, stand for one of a record: `\\u001b`."""
 
 
 class NoRecord(StartError):
@@ -104,7 +103,9 @@ class Batching:
         self._now_ms = now_ms
         self._partitioner = Partitioner(to.partitions, now_ms())
         self._headers = headers_of(settings.headers)
-        self._rest = b""
+        self._rest: list[bytes] = []
+        """Parts of a line that does not end yet."""
+        self._rest_bytes = 0
         self._name, self._line = "", 0
         self.records = 0
         self.bytes_read = 0
@@ -114,35 +115,58 @@ class Batching:
 
     def begin(self, name: str) -> None:
         """What follows is of the file `name`."""
-        self._name, self._line, self._rest = name, 0, b""
+        self._name, self._line = name, 0
+        self._take_rest()
 
     def lines(self, data: bytes) -> None:
         """Take what comes next of the file; a line that does not end yet is kept."""
         self.bytes_read += len(data)
         lines = data.split(b"\n")
-        lines[0] = self._rest + lines[0]
-        self._rest = lines.pop()
-        self._send_lines(lines)
-        if len(self._rest) > _LINES_KEPT * self._record_bytes_max:
-            raise self._too_large(f"more than {len(self._rest)}", self._line)
+        last = lines.pop()
+        if lines:
+            lines[0] = self._take_rest() + lines[0]
+            self._send_lines(lines)
+        self._rest.append(last)
+        self._rest_bytes += len(last)
+        if self._rest_bytes > self._line_bytes_max:
+            raise self._too_large(f"more than {self.record_bytes_max}", self._line)
 
     def end(self) -> None:
         """The file is over: what is left of it is a line, too."""
-        if self._rest:
-            self._send_lines([self._rest])
-            self._rest = b""
+        if self._rest_bytes:
+            self._send_lines([self._take_rest()])
 
     def whole(self, name: str, data: bytes) -> None:
-        """A file that is one record."""
+        """A file that is one record; of one with more than `record_bytes_max` the begin is enough,
+        which is refused."""
         self.begin(name)
         self.bytes_read += len(data)
+        if len(data) > self.record_bytes_max:
+            raise self._too_large(f"more than {self.record_bytes_max}", self._line)
         self._send_lines([data])
+
+    @property
+    def record_bytes_max(self) -> int:
+        """What is longer is no record of the topic."""
+        return max(self._bytes_max, BATCH_BYTES)
 
     def tombstone(self) -> None:
         """A record that has the key and no value."""
         assert self.settings.key is not None
         record = NewRecord(self.settings.key, None, self.settings.headers, None)
         self._send_parsed({self._partition_of(record.key): [record]})
+
+    @property
+    def _line_bytes_max(self) -> int:
+        if self.settings.as_json:
+            return _JSON_BYTES_A_BYTE * self.record_bytes_max
+        return self.record_bytes_max + len(self.settings.separator or b"")
+
+    def _take_rest(self) -> bytes:
+        rest = b"".join(self._rest)
+        self._rest.clear()
+        self._rest_bytes = 0
+        return rest
 
     # --- lines ------------------------------------------------------------------------------------
 
@@ -173,7 +197,7 @@ class Batching:
         size = HEADER_SIZE + sum(map(len, values)) + overhead * count
         size += sum(map(len, keys)) if keys is not None else 0
         limit = min(self._bytes_max, BATCH_BYTES) if count > 1 else self._bytes_max
-        if count == 1 and size > self._record_bytes_max:
+        if count == 1 and size > self.record_bytes_max:
             raise self._too_large(str(len(values[0])), line)
         if count > 1 and (size > limit or count > RECORDS_MAX):
             half = min(count // 2, RECORDS_MAX)
@@ -186,10 +210,6 @@ class Batching:
         build = partial(build_batch, body, count, self._now_ms(), self.settings.codec)
         self.records += count
         self._to.send(self._batch_partition() if partition is None else partition, count, build)
-
-    @property
-    def _record_bytes_max(self) -> int:
-        return max(self._bytes_max, BATCH_BYTES)
 
     def _too_large(self, size: str, line: int) -> NoRecord:
         return NoRecord(

@@ -122,7 +122,7 @@ def _send_all(
 def _send_file(batching: Batching, writer: Writer, name: str, progress: _Shown) -> None:
     if batching.settings.whole:
         with open(name, "rb") as file:
-            batching.whole(name, file.read())
+            batching.whole(name, file.read(batching.record_bytes_max + 1))
         return
     descriptor = _STDIN if name == "-" else os.open(name, os.O_RDONLY)
     try:

@@ -117,6 +117,27 @@ def test_a_record_that_is_too_large() -> None:
     assert len(sent.pairs) == 1
 
 
+@pytest.mark.parametrize(("settings", "most"), [({}, 1), ({"as_json": True}, 6)])
+def test_a_line_without_an_end_is_refused_when_it_is_too_long(
+    settings: dict[str, Any], most: int
+) -> None:
+    one, sent = batching(2000, **settings)
+    one.begin("f")
+    with pytest.raises(StartError, match=rf"f, line 1: a record of more than {BATCH_BYTES} bytes"):
+        while one.bytes_read < 2 * most * BATCH_BYTES:
+            one.lines(b"x" * 1000)
+    assert one.bytes_read <= most * BATCH_BYTES + 1000
+    assert sent.batches == []
+
+
+def test_a_long_line_in_pieces_is_put_together_once() -> None:
+    one, sent = batching(separator=b":")
+    for piece in (b"k", b":", *[b"v" * 100] * 1000, b"\nl:w"):
+        one.lines(piece)
+    one.end()
+    assert sent.pairs == [(b"k", b"v" * 100_000), (b"l", b"w")]
+
+
 def test_carriage_returns_and_a_byte_order_mark_are_of_the_record() -> None:
     one, sent = batching()
     one.lines("\ufeffa\r\nb\r\n".encode())

@@ -78,7 +78,19 @@ def test_the_topics_limit_is_asked_for(ottla: Ottla, tmp_path: Path) -> None:
     file = tmp_path / "large"
     file.write_bytes(b"x" * 1_000_000)
     code, _, error = ottla("produce", "t", str(file))
-    assert code == 2 and "line 1: a record of 1000000 bytes is larger" in error and "2000" in error
+    assert (
+        code == 2
+        and "line 1: a record of more than 524288 bytes is larger" in error
+        and "2000" in error
+    )
+
+
+def test_a_whole_file_is_read_as_far_as_a_record_can_reach(ottla: Ottla, tmp_path: Path) -> None:
+    file = tmp_path / "large"
+    with file.open("wb") as opened:
+        opened.truncate(1 << 42)
+    code, _, error = ottla("produce", "t", "--whole", str(file))
+    assert code == 2 and "line 1: a record of more than 524288 bytes is larger" in error
 
 
 @pytest.mark.parametrize(
