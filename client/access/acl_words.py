@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from broker.config.start_error import StartError
 from controller.authorization.rights import OPERATIONS_OF
-from controller.metadata.acl import ALL, ANY_HOST, Acl, PatternType, Permission
+from controller.metadata.acl import ALL, ANY_HOST, WILDCARD, Acl, PatternType, Permission
+from controller.metadata.topic_names import MAX_NAME_LENGTH, topic_name_fault
 from ottla.plugins.authorizer import CLUSTER_NAME, Operation, Resource
 from protocol.ip_address import bytes_of_address, one_spelling
 
@@ -118,12 +119,17 @@ def entries_by_pattern(words: Words) -> dict[Pattern, list[Acl]]:
 
 
 def doubts(acls: Sequence[Acl]) -> list[str]:
-    """Lines about entries that are stored and will never match anything."""
+    """Lines about entries that are stored and never match, or match less than it seems."""
     lines = []
+    for resource, name, pattern in dict.fromkeys(acl[:3] for acl in acls):
+        doubt = _doubt_of_name(Resource(resource), name, pattern)
+        lines += [] if doubt is None else [doubt]
     for principal in dict.fromkeys(acl.principal for acl in acls):
-        kind = principal.partition(":")[0]
+        kind, _, user = principal.partition(":")
         if kind != "User":
             lines.append(f"{principal} never matches: principals are User:NAME, in this spelling")
+        elif user.endswith("*") and user != "*":
+            lines.append(f"{principal} is the user of that very name: * alone is everybody")
     for host in dict.fromkeys(acl.host for acl in acls):
         if host != ANY_HOST and bytes_of_address(one_spelling(host)) is None:
             lines.append(f"host {host} never matches: ACLs know addresses, no names or networks")
@@ -136,6 +142,27 @@ def doubts(acls: Sequence[Acl]) -> list[str]:
                 f"as in {address}%2; without a zone it stands for all of them"
             )
     return lines
+
+
+def _doubt_of_name(resource: Resource, name: str, pattern: int) -> str | None:
+    kind = resource.name.lower().replace("_", " ")
+    begin = name.removesuffix(WILDCARD)
+    if pattern == PatternType.PREFIXED and name == WILDCARD:
+        return f"{kind} * as a prefix is no wildcard: every {kind} is * with the pattern literal"
+    if pattern == PatternType.PREFIXED and begin != name:
+        return (
+            f"{kind} {name} as a prefix is names that begin so, with the *: {begin} is all of them"
+        )
+    if begin not in ("", name):
+        return (
+            f"{kind} {name} is the name itself, with the *: all that begin so are {begin} with the "
+            "pattern prefixed"
+        )
+    begins = pattern == PatternType.PREFIXED and len(name) < MAX_NAME_LENGTH
+    fault = topic_name_fault(f"{name}a" if begins else name)
+    if resource == Resource.TOPIC and name != WILDCARD and fault is not None:
+        return f"topic {name} never matches: no topic can be called so"
+    return None
 
 
 def _operations_by_pattern(words: Words, operations: list[int]) -> dict[Pattern, list[int]]:

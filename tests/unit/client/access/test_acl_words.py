@@ -140,6 +140,48 @@ def test_what_never_matches_is_told() -> None:
         assert line.startswith(f"host {host} never matches: ACLs know addresses")
 
 
+@pytest.mark.parametrize(
+    ("resource", "name", "pattern", "said"),
+    [
+        (2, "*", "prefixed", "topic * as a prefix is no wildcard: every topic is * with the"),
+        (3, "*", "prefixed", "group * as a prefix is no wildcard: every group is * with the"),
+        (
+            2,
+            "team.*",
+            "prefixed",
+            "topic team.* as a prefix is names that begin so, with the *: te",
+        ),
+        (
+            5,
+            "team.*",
+            "literal",
+            "transactional id team.* is the name itself, with the *: all that",
+        ),
+        (2, "a b", "literal", "topic a b never matches: no topic can be called so"),
+        (2, "a/", "prefixed", "topic a/ never matches: no topic can be called so"),
+        (2, ".", "literal", "topic . never matches: no topic can be called so"),
+        (2, "*", "literal", None),
+        (2, ".", "prefixed", None),
+        (2, "a" * 249, "prefixed", None),
+        (3, "a b", "literal", None),
+        (4, CLUSTER_NAME, "literal", None),
+    ],
+)
+def test_names_that_match_less_than_it_seems(
+    resource: int, name: str, pattern: str, said: str | None
+) -> None:
+    words = Words({Resource(resource): (name,)}, pattern, ALICE, operations=("Describe",))
+    lines = doubts(entries_to_add(words))
+    assert len(lines) == (said is not None)
+    assert all(line.startswith(said or "") for line in lines)
+
+
+def test_a_wildcard_within_a_user_s_name_is_none() -> None:
+    (line,) = doubts([Acl(2, "t", LITERAL, "User:team*", "*", 3, ALLOW)])
+    assert line == "User:team* is the user of that very name: * alone is everybody"
+    assert doubts([Acl(2, "t", LITERAL, "User:*", "*", 3, ALLOW)]) == []
+
+
 def test_an_interfaces_name_allows_nobody_and_denies() -> None:
     allowing = Acl(2, "t", LITERAL, "User:alice", "fe80::1%eth0", 3, ALLOW)
     (line,) = doubts([allowing])

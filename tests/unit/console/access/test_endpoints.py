@@ -11,6 +11,7 @@ from console.access.endpoints import ENDPOINTS
 from protocol.api_keys import ApiKey
 from protocol.messages.alter_client_quotas import AlterClientQuotasResponse
 from protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
+from protocol.messages.create_acls import AclCreationResult, CreateAclsResponse
 from protocol.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -127,3 +128,15 @@ def test_a_quota_is_set() -> None:
         ("request_percentage", False),
         ("producer_byte_rate", True),
     ]
+
+
+def test_an_acl_that_matches_nothing_is_added_with_a_warning() -> None:
+    cluster = cluster_of()
+    cluster.answers["CreateAclsRequest"] = CreateAclsResponse(results=[AclCreationResult()])
+    add = answer_of(ENDPOINTS, "/api/access/acls", writes=True)
+    done = add(OneCluster(cluster), ask(ACL | {"name": "*"}))["done"]
+    assert done.startswith("added: ALLOW READ for User:alice")
+    assert done.endswith(
+        "; topic * as a prefix is no wildcard: every topic is * with the pattern literal"
+    )
+    assert ";" not in add(OneCluster(cluster), ask(ACL))["done"]
