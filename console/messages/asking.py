@@ -21,6 +21,7 @@ from protocol.messages.metadata import MetadataResponseTopic
 
 LATEST = -1
 PARTITIONS_MAX = 1_000
+"""Of a topic with more, the first ones are meant where none is named."""
 
 
 class Part(NamedTuple):
@@ -84,14 +85,19 @@ def matcher_asked(ask: Ask) -> Matcher:
         raise BadAsk(str(error)) from None
 
 
+def left_out(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> int:
+    """How many partitions, the last ones, are not meant because the topic has many."""
+    if ask.text("partition", ""):
+        return 0
+    return len(partitions_of(topics)) - len(_chosen(ask, topics))
+
+
 def _chosen(ask: Ask, topics: Mapping[str, MetadataResponseTopic]) -> Sequence[int]:
-    """Partitions: those of `partition`, or all."""
+    """Partitions: those of `partition`, or all, as far as so many are read at once."""
     every = [index for _, index in partitions_of(topics)]
     text = ask.text("partition", "")
     if not text:
-        if len(every) > PARTITIONS_MAX:
-            raise BadAsk(f"the topic has {len(every)} partitions: choose some, such as 0,1,2")
-        return every
+        return sorted(every)[:PARTITIONS_MAX]
     try:
         chosen = list(dict.fromkeys(int(one) for one in text.split(",")))
     except ValueError:

@@ -15,7 +15,7 @@ from client.cluster import Cluster
 from client.place_offsets import Span
 from client.refusals import Refused
 from console.endpoints import Ask, Console, Download, NotHere, get, post, stream, wall_ms
-from console.messages.asking import ends_of, level_of, matcher_asked, part_of
+from console.messages.asking import ends_of, left_out, level_of, matcher_asked, part_of
 from console.messages.decoding.decoding import Decoding
 from console.messages.paging import RECORDS_MAX, cursor_text, page_of
 from console.messages.producing import WrittenRecord, produce, record_asked
@@ -44,12 +44,18 @@ class HeldOffsets:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """Records; `cursor` leads to the next page. `partial`: it ends early, the records are large."""
+    """Records; `cursor` leads to the next page. `partial`: it ends early, the records are large.
+
+    The topic has `topic_partitions`; the last `left_out` of them were not read, since none was
+    chosen and they are many.
+    """
 
     records: list[RecordShown]
     cursor: str | None
     partial: bool
     partitions: list[HeldOffsets]
+    topic_partitions: int
+    left_out: int
 
 
 def _page(console: Console, ask: Ask) -> RecordPage:
@@ -66,6 +72,8 @@ def _page(console: Console, ask: Ask) -> RecordPage:
         cursor=None if page.is_last else cursor_text(page.cursor),
         partial=page.is_partial,
         partitions=[HeldOffsets(index, *span) for index, span in sorted(part.held.items())],
+        topic_partitions=len(part.topics[topic].partitions),
+        left_out=left_out(ask, part.topics),
     )
 
 

@@ -757,12 +757,16 @@ declare namespace Answer {
     bytes: (number | null)[];
   }
 
-  /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. */
+  /** Records; `cursor` leads to the next page. `partial`: it ends early, the records are large. The
+   * topic has `topic_partitions`; the last `left_out` of them were not read, since none was chosen
+   * and they are many. */
   interface RecordPage {
     records: RecordShown[];
     cursor: string | null;
     partial: boolean;
     partitions: HeldOffsets[];
+    topic_partitions: number;
+    left_out: number;
   }
 
   /** A record; `size` is that of key, value and headers together. */

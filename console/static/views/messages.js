@@ -13,6 +13,17 @@ import { Search } from "./messages/search.js";
 import { List } from "./messages/list.js";
 import { Choices } from "./messages/choices.js";
 
+/**
+ * The partitions that are not read unless they are chosen: the last ones of very many.
+ *
+ * @param {Answer.RecordPage | null | undefined} page
+ */
+function notRead(page) {
+  if (!page) return [];
+  const first = page.topic_partitions - page.left_out;
+  return Array.from({ length: page.left_out }, (_, index) => first + index);
+}
+
 /** @param {{ params: Params, about: Partial<Answer.About> }} props */
 export function Messages({ params, about }) {
   const { topic, q } = params;
@@ -22,7 +33,8 @@ export function Messages({ params, about }) {
   const [again, setAgain] = useState(undefined);
   const [written, setWritten] = useState(null);
   const ends = useGet(path("/api/topics/{}/messages", topic, { count: 1 }));
-  const partitions = (ends.data?.partitions ?? []).map((one) => one.partition);
+  const leftOut = notRead(ends.data);
+  const partitions = (ends.data?.partitions ?? []).map((one) => one.partition).concat(leftOut);
 
   function go(change) {
     const next = { ...form, ...change };
@@ -49,9 +61,17 @@ export function Messages({ params, about }) {
     <${Tabs} items=${topicTabs(topic)} current="messages" />
     <${Panel} label="What is shown">
       <${Choices} form=${form} setForm=${setForm} go=${go}
-          partitions=${ends.data?.partitions ?? []} />
+          partitions=${ends.data?.partitions ?? []} leftOut=${leftOut} />
     <//>
     <${ErrorLine} error=${ends.error} />
+    ${
+      leftOut.length > 0 &&
+      !q.partition &&
+      html`<${Note}>
+        The topic has ${count(ends.data?.topic_partitions)} partitions: these are the records of the
+        first ${count(leftOut[0])}. Choose another one above.
+      <//>`
+    }
     ${
       written &&
       html`<${Note}>

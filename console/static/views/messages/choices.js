@@ -5,8 +5,12 @@ import { html } from "../../vendor/preact.js";
 import { Button, Check, count, Field, SearchBox } from "../../parts/index.js";
 import { PLACES } from "./query.js";
 
-/** @param {{ form: any, setForm: Call, go: Call, partitions: Answer.HeldOffsets[] }} props */
-export function Choices({ form, setForm, go, partitions }) {
+/**
+ * @param {{
+ *   form: any, setForm: Call, go: Call, partitions: Answer.HeldOffsets[], leftOut: number[]
+ * }} props `leftOut`: partitions that are read if they are chosen
+ */
+export function Choices({ form, setForm, go, partitions, leftOut }) {
   const set = (change) => setForm({ ...form, ...change });
   const needsMore = form.place === "offset" || form.place === "time";
   return html`<form class="choices" onSubmit=${(event) => {
@@ -48,13 +52,16 @@ export function Choices({ form, setForm, go, partitions }) {
       <${Field} label="Partition">
         <select value=${form.partition}
             onChange=${(event) => go({ partition: event.target.value })}>
-          <option value="">all ${partitions.length || ""}</option>
+          <option value="">
+            ${leftOut.length ? "the first" : "all"} ${partitions.length || ""}
+          </option>
           ${partitions.map(
             (one) =>
               html`<option value=${one.partition}>
                 ${one.partition} · ${count(one.first)} to ${count(one.end)}
               </option>`,
           )}
+          ${leftOut.map((one) => html`<option value=${one}>${one}</option>`)}
         </select>
       <//>
       ${needsMore && html`<${Button} type="submit" kind="primary">Show<//>`}

@@ -8,7 +8,8 @@ import pytest
 
 from client.place_offsets import Span
 from console.endpoints import BadAsk
-from console.messages.asking import Part, ends_of, level_of, matcher_asked, part_of
+from console.messages import asking
+from console.messages.asking import Part, ends_of, left_out, level_of, matcher_asked, part_of
 from protocol.messages.list_offsets import ListOffsetsResponse
 from tests.unit.client.scripted import ScriptedCluster, offsets_of, topic_of
 from tests.unit.console.one_console import ask
@@ -79,6 +80,14 @@ def test_partitions_and_ends() -> None:
     assert list(part(partition="1").meant) == [1]
     assert ends_of(cluster(), part().topics, ask(topic="t")) == {0: 10, 1: 11}
     assert ends_of(cluster(), part().topics, ask(topic="t", partition="1,1")) == {1: 11}
+
+
+def test_of_very_many_partitions_the_first_are_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "PARTITIONS_MAX", 1)
+    assert list(part().meant) == [0]
+    assert left_out(ask(topic="t"), part().topics) == 1
+    assert list(part(partition="1,0").meant) == [1, 0]
+    assert left_out(ask(topic="t", partition="1"), part().topics) == 0
 
 
 @pytest.mark.parametrize(
