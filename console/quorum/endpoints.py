@@ -7,7 +7,6 @@ epochs are shown to who may describe it.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from console.endpoints import Ask, Console, get, stream
 from console.quorum.metadata_fetching import Leader, LeaderTail, leader_of
 from console.quorum.metadata_folder import (
     MetadataTail,
-    Shown,
     epochs,
     folders,
 )
@@ -38,9 +36,7 @@ from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsRespon
 from protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.describe_quorum import DescribeQuorumResponse
 
-RECORDS_MAX = 200
 EVERY_S = 0.5
-NO_OP = "NO_OP_RECORD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +135,12 @@ def _records(console: Console, ask: Ask) -> Iterator[MetadataRecords | None]:
 
 
 def _told(tail: MetadataTail | LeaderTail, *, with_noops: bool) -> Iterator[MetadataRecords | None]:
-    shown = deque(_wanted(tail.read(), with_noops=with_noops), maxlen=RECORDS_MAX)
-    source = tail.source
+    shown, source = tail.read(with_noops=with_noops), tail.source
     yield MetadataRecords([MetadataRecord(*one) for one in shown], source)
     while True:
         time.sleep(EVERY_S)
-        rows = _wanted(tail.read(), with_noops=with_noops)
-        records = [MetadataRecord(*one) for one in rows[-RECORDS_MAX:]] or ABSENT
+        rows = tail.read(with_noops=with_noops)
+        records = [MetadataRecord(*one) for one in rows] or ABSENT
         moved = tail.source if tail.source != source else ABSENT
         source = tail.source
         has_news = records is not ABSENT or moved is not ABSENT
@@ -172,10 +167,6 @@ def _fetching(console: Console) -> LeaderTail:
             ) from error
 
     return LeaderTail(find, connect)
-
-
-def _wanted(rows: list[Shown], *, with_noops: bool) -> list[Shown]:
-    return rows if with_noops else [one for one in rows if one.type != NO_OP]
 
 
 def _described(cluster: Cluster) -> DescribeClusterResponse:

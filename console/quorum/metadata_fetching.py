@@ -15,7 +15,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from broker.config.start_error import StartError
 from client.cluster_status import METADATA_TOPIC
 from client.refusals import Refused, why
-from console.quorum.metadata_folder import STEP_BYTES, Shown, shown_of
+from console.quorum.metadata_folder import STEP_BYTES
+from console.quorum.metadata_shown import Batch, Shown, newest_of
 from controller.raft.raft_log import METADATA_TOPIC_ID
 from protocol.errors import ErrorCode, ProtocolError
 from protocol.frames.message_codec import Request
@@ -104,10 +105,10 @@ class LeaderTail:
         host, port = self._leader.address or ("", 0)
         return f"node {self._leader.node_id}, which leads, at {host}:{port}"
 
-    def read(self) -> list[Shown]:
-        """What was agreed on and not read yet; nothing while there is no leader. Raises Refused,
-        StartError."""
-        found: list[Shown] = []
+    def read(self, *, with_noops: bool = True) -> list[Shown]:
+        """The newest of what was agreed on and not read yet; nothing while there is no leader.
+        Raises Refused, StartError."""
+        found: list[Batch] = []
         for _ in range(STEPS_MAX):
             before = self._offset
             data = self._fetched()
@@ -118,7 +119,7 @@ class LeaderTail:
             found += self._taken(data)
             if self._offset == before:
                 break
-        return found
+        return newest_of(found, with_noops=with_noops)
 
     def close(self) -> None:
         """Hang up."""
@@ -174,20 +175,18 @@ class LeaderTail:
         topic = FetchTopic(METADATA_TOPIC, METADATA_TOPIC_ID, [partition])
         return FetchRequest(max_bytes=STEP_BYTES, topics=[topic])
 
-    def _taken(self, data: PartitionData) -> list[Shown]:
+    def _taken(self, data: PartitionData) -> list[Batch]:
         assert self._offset is not None, "the leader was reached"
         snapshot, diverging = data.snapshot_id, data.diverging_epoch
         if snapshot is not None and snapshot.end_offset >= 0:
             self._offset = snapshot.end_offset  # what lay before is in it
         elif diverging is not None and diverging.end_offset >= 0:
             self._offset = min(self._offset, diverging.end_offset)
-        found: list[Shown] = []
+        found: list[Batch] = []
         records = bytes(data.records) if isinstance(data.records, memoryview) else b""
         for position, header in iterate_batches(records, allow_partial_tail=True):
             if header.next_offset > data.high_watermark:
                 break
-            found += [
-                one for one in shown_of(records, position, header) if one.offset >= self._offset
-            ]
+            found.append(Batch(records, position, header, self._offset))
             self._offset = header.next_offset
         return found

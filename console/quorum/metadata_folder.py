@@ -1,22 +1,23 @@
 """The metadata log of a node on this machine: its newest records decoded, and who led when.
 
-Reads files that a running node writes: what is whole is shown. Owns where it has read to. Secrets
-are hidden by the decoder. Asks nobody whether the records may be seen: `endpoints` does.
+Reads files that a running node writes: what is whole is shown. Owns where it has read to. Asks
+nobody whether the records may be seen: `endpoints` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from client.cluster_status import METADATA_TOPIC
-from client.records.decoders import METADATA, decode_by, fields_of, kafka_name
+from console.quorum.metadata_shown import Batch, Shown, newest_of
 from controller.metadata.control_records import decode_control_record
 from controller.metadata.records import MetadataRecordError
 from protocol.control_records import ControlRecordType
-from protocol.record_batch import CorruptBatch, RecordBatchHeader, iterate_batches
-from protocol.records import Record, iterate_records
+from protocol.record_batch import CorruptBatch, crc_is_valid, iterate_batches
+from protocol.records import iterate_records
 from storage.log.checkpoints import META_PROPERTIES, decode_leader_epochs
 from storage.log.indexes import OFFSET_ENTRY
 
@@ -26,17 +27,6 @@ STEP_BYTES = 4 * 1024 * 1024
 EPOCHS_MAX = 100
 _INDEX_INTERVAL_BYTES = 64 * 1024
 """More than what lies between two entries of an index, unless a batch is larger."""
-
-
-class Shown(NamedTuple):
-    """A record: `type` as Kafka names it, and its fields, or the words that stand for them."""
-
-    offset: int
-    epoch: int
-    time_ms: int
-    type: str
-    version: int | None
-    data: object
 
 
 class Epoch(NamedTuple):
@@ -53,7 +43,10 @@ def folders(data: Sequence[Path], cluster_id: str) -> list[Path]:
     cluster's folder; that which was written last comes first."""
     found: dict[Path, None] = {}
     for one in data:
-        for form in (FOLDER, f"*/{FOLDER}", f"*/*/{FOLDER}"):
+        if (one / FOLDER).is_dir():
+            found[one / FOLDER] = None
+            continue  # deeper lie the partitions, which are many
+        for form in (f"*/{FOLDER}", f"*/*/{FOLDER}"):
             found.update(dict.fromkeys(sorted(one.glob(form))))
     own = [one for one in found if segments(one) and _cluster_of(one.parent) == cluster_id]
     return sorted(own, key=_written, reverse=True)
@@ -99,29 +92,35 @@ class MetadataTail:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def read(self) -> list[Shown]:
-        """What is whole and was not read yet. Raises OSError."""
-        found: list[Shown] = []
+    def read(self, *, with_noops: bool = True) -> list[Shown]:
+        """The newest of what is whole and was not read yet. Raises OSError."""
+        found: list[Batch] = []
         while True:
             with self._segment.open("rb") as opened:
                 opened.seek(self._position)
-                data = opened.read(STEP_BYTES)
-            end = 0
-            try:
-                for position, header in iterate_batches(data, allow_partial_tail=True):
-                    found += shown_of(data, position, header)
-                    end = position + header.size_in_bytes
-            except CorruptBatch:
-                pass  # room that the node keeps for what comes
-            self._position += end
-            if not end and not self._next_segment():
-                return found
+                batches = _whole_batches(opened.read(STEP_BYTES))
+            if batches:
+                found += batches
+                self._position += batches[-1].position + batches[-1].header.size_in_bytes
+            elif not self._next_segment():
+                return newest_of(found, with_noops=with_noops)
 
     def _next_segment(self) -> bool:
         later = [one for one in segments(self._folder) if one.name > self._segment.name]
         if later:
             self._segment, self._position = later[0], 0
         return bool(later)
+
+
+def _whole_batches(data: bytes) -> list[Batch]:
+    """Return the batches of a step, without a last one that is being written."""
+    found: list[Batch] = []
+    with suppress(CorruptBatch):  # room that the node keeps for what comes
+        for position, header in iterate_batches(data, allow_partial_tail=True):
+            found.append(Batch(data, position, header))
+    if found and not crc_is_valid(*found[-1][:3]):
+        found.pop()
+    return found
 
 
 def position_before(segment: Path, wanted: int) -> int:
@@ -173,41 +172,3 @@ def _epoch(folder: Path, epoch: int, start: int) -> Epoch:
     except (CorruptBatch, MetadataRecordError):
         pass
     return Epoch(epoch, start, None, None)
-
-
-def shown_of(data: bytes, position: int, header: RecordBatchHeader) -> list[Shown]:
-    """The records of the batch there. Raises CorruptBatch."""
-    records = iterate_records(data, position)
-    of = _control if header.is_control else _record
-    return [of(header.partition_leader_epoch, record) for record in records]
-
-
-def _control(epoch: int, record: Record) -> Shown:
-    try:
-        kind, message = decode_control_record(record)
-        name, fields = kind.name, fields_of(message)
-    except (MetadataRecordError, CorruptBatch):
-        name, fields = "CONTROL_RECORD", {}
-    return Shown(record.offset, epoch, record.timestamp, name, None, fields)
-
-
-_decode = decode_by(METADATA)
-
-
-def _record(epoch: int, record: Record) -> Shown:
-    decoded = _decode(record)
-    value: Any = None if decoded is None else decoded.value
-    if isinstance(value, dict):
-        return Shown(
-            record.offset,
-            epoch,
-            record.timestamp,
-            str(value["type"]),
-            value["version"],
-            value["data"],
-        )
-    if isinstance(value, str):  # hidden: what stands for it begins with its name
-        name, _, words = value.partition(" ")
-        return Shown(record.offset, epoch, record.timestamp, kafka_name(name), None, words)
-    size = len(record.value or b"")
-    return Shown(record.offset, epoch, record.timestamp, "UNKNOWN", None, f"{size} bytes")

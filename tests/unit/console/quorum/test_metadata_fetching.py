@@ -10,7 +10,7 @@ from broker.config.start_error import StartError
 from client.refusals import Refused
 from console.quorum import metadata_fetching
 from console.quorum.metadata_fetching import TAIL_OFFSETS, Leader, LeaderTail, leader_of
-from console.quorum.metadata_folder import Shown
+from console.quorum.metadata_shown import Shown
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import EpochEndOffset, SnapshotId
 from protocol.messages.metadata_records import NoOpRecord

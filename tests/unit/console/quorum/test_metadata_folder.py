@@ -47,6 +47,17 @@ def test_the_records_in_words_and_those_that_come_later(tmp_path: Path) -> None:
     assert [one.offset for one in tail.read()] == [4]
 
 
+def test_a_batch_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
+    start, added = batch(0, TopicRecord("orders", b"t" * 16)), batch(1, TopicRecord("p", b"p" * 16))
+    half = added[:70] + bytes(len(added) - 70)
+    folder = log_in(tmp_path, start, half, bytes(100))
+    tail = MetadataTail(folder)
+    assert [one.offset for one in tail.read()] == [0]
+    assert tail.read() == []
+    (folder / f"{0:020d}.log").write_bytes(start + added + bytes(100))
+    assert [one.offset for one in tail.read()] == [1]
+
+
 def test_secrets_stay_hidden(tmp_path: Path) -> None:
     secret = UserScramCredentialRecord("alice", 2, b"saltsalt", b"storedkey", b"serverkey", 4096)
     (shown,) = MetadataTail(log_in(tmp_path, batch(0, secret))).read()
