@@ -29,7 +29,8 @@ def parse_addresses(text: str) -> list[Address]:
         host, colon, port = entry.rpartition(":")
         if not colon or entry.endswith("]"):
             host, port = entry, str(DEFAULT_PORT)
-        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        is_host = host and "/" not in host and not host.isdecimal()
+        if not is_host or not port.isdecimal() or not 0 < int(port) < 65536:
             raise StartError(f"--bootstrap-server {text}: write it as host:port,host:port")
         addresses.append((host.strip("[]"), int(port)))
     if not addresses:
@@ -82,6 +83,8 @@ class Unanswered:
         """That one did not answer."""
         host, port = address
         reason = explain(error, self._timeout_s, self._guard, host)
+        if isinstance(error, TimeoutError):
+            reason += ": is a Kafka broker there?"
         self._refusals.append(f"{host}:{port}: {reason}")
         if isinstance(error, ConnectionRefusedError) and host in _THIS_MACHINE:
             self._ports.append(port)

@@ -31,6 +31,8 @@ class Place(NamedTuple):
 
 START, END = Place("start"), Place("end")
 OFFSET, LAST, TIME = "offset", "last", "time"
+_LARGEST = 2**63 - 1
+_DIGITS_MAX = 1_000
 
 
 def parse_place(text: str, now_ms: int, option: str) -> Place:
@@ -40,19 +42,25 @@ def parse_place(text: str, now_ms: int, option: str) -> Place:
     if text in ("end", "latest"):
         return END
     if text.startswith("@"):
-        return Place(TIME, _time_of(text[1:], now_ms, f"{option} {text}"))
+        time_ms = _time_of(text[1:], now_ms, f"{option} {text}")
+        return Place(TIME, min(max(time_ms, 0), _LARGEST))  # below 0 Kafka has other meanings
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdecimal():
-        return Place(LAST if text.startswith("-") else OFFSET, int(digits))
+        return Place(LAST if text.startswith("-") else OFFSET, _number(digits))
     raise StartError(f"{option} {text}: give {FORMS}")
+
+
+def _number(digits: str) -> int:
+    """Return a number of digits, of which Kafka's have 19 at most."""
+    return min(int(digits), _LARGEST) if len(digits) <= _DIGITS_MAX else _LARGEST
 
 
 def _time_of(text: str, now_ms: int, shown: str) -> int:
     if text.isascii() and text.isdecimal():
-        return int(text)
+        return _number(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:
-        return max(now_ms - int(ago[1]) * _UNITS_MS[ago[2]], 0)
+        return now_ms - _number(ago[1]) * _UNITS_MS[ago[2]]
     moment = _MOMENT.fullmatch(text)
     if moment is None:
         raise StartError(f"{shown}: a time is {FORMS.partition('@TIME: ')[2]}")

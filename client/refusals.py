@@ -30,6 +30,10 @@ _ADVICE = {
         "no active controller answered in time: ottla status tells whether there is one"
     ),
     ErrorCode.UNSUPPORTED_VERSION: "the cluster is too old for this",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: (
+        "no topic can be called so, and names are no patterns (ottla topic list shows all)"
+    ),
+    ErrorCode.INVALID_GROUP_ID: "no group can be called so (ottla group list shows all)",
 }
 
 

@@ -24,6 +24,7 @@ from command.command_list import Commands
 from command.completion import VARIABLE
 from command.output import echo
 from ground.config_def import ConfigError
+from protocol.primitives import StringTooLong
 
 if TYPE_CHECKING:
     from broker.config.endpoints import EndPoint
@@ -73,7 +74,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         if error.ctx is not None and _wants_a_command(error):
             echo(error.ctx.get_help(), to_stderr=True)
             return EXIT_REFUSED
-        return _refused(_usage(error))
+        return _refused(_usage(error, arguments))
     except Refused as error:
         _refused(str(error))
         return EXIT_REFUSED_BY_CLUSTER
@@ -84,7 +85,14 @@ def run_cli(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0  # click gives the code of an Exit back
 
 
-_STOPS = (click.ClickException, StartError, ConfigError, UnicodeEncodeError, OSError)
+_STOPS = (
+    click.ClickException,
+    StartError,
+    ConfigError,
+    StringTooLong,
+    UnicodeEncodeError,
+    OSError,
+)
 
 
 def _reasons(error: Exception) -> tuple[str, ...]:
@@ -101,9 +109,31 @@ def _reasons(error: Exception) -> tuple[str, ...]:
     return (str(error),)
 
 
-def _usage(error: click.UsageError) -> str:
-    command = error.ctx.command_path if error.ctx is not None else "ottla"
-    return f"{error.format_message()} (see: {command} --help)"
+def _usage(error: click.UsageError, arguments: Sequence[str]) -> str:
+    command = error.ctx.command_path if error.ctx is not None else _command_of(arguments)
+    message = error.format_message()
+    for words, plain in _PLAIN_WORDS.items():
+        message = message.replace(words, plain)
+    return f"{message} (see: {command} --help)"
+
+
+_PLAIN_WORDS = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float range": "is not a number",
+}
+
+
+def _command_of(arguments: Sequence[str]) -> str:
+    """Return the command that was typed; where click names none with an error."""
+    context = click.Context(ottla, info_name="ottla")
+    for word in arguments:
+        group = context.command
+        found = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if found is None:
+            break
+        context = click.Context(found, context, word)
+    return context.command_path
 
 
 def _wants_a_command(error: click.UsageError) -> bool:

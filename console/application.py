@@ -44,6 +44,7 @@ from console.endpoints import (
 )
 from console.events import STREAMS_MAX, Streams
 from console.gate import TOKEN, Asked, Gate
+from protocol.primitives import StringTooLong
 
 THREADS = 16
 BODY_BYTES_MAX = 16 * 1024 * 1024
@@ -58,7 +59,13 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-_STATUS: dict[type[Exception], int] = {BadAsk: 400, NotHere: 404, Refused: 409, StartError: 502}
+_STATUS: dict[type[Exception], int] = {
+    BadAsk: 400,
+    StringTooLong: 400,
+    NotHere: 404,
+    Refused: 409,
+    StartError: 502,
+}
 
 _log = logging.getLogger(f"ottla.{__name__}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from math import isnan
 
 import click
 
@@ -20,10 +21,17 @@ from command.admin.options import with_bootstrap_server, with_command_config, wi
 from command.output import clear, echo, echo_json, note
 
 _LINES_IN_A_PIPE = 60
+_INTERVAL_MAX_S = 86_400
 
 
 @click.command()
-@click.option("--interval", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="S")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.1, _INTERVAL_MAX_S),
+    default=2.0,
+    show_default=True,
+    metavar="S",
+)
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many times, then end.")
 @click.option("--internal", is_flag=True, help="Also topics that the cluster keeps for itself.")
 @with_bootstrap_server
@@ -41,6 +49,8 @@ def top(
 
     Refreshes every two seconds, until Ctrl-C. Works with Apache Kafka too.
     """
+    if isnan(interval):
+        raise click.UsageError("--interval nan: give a number of seconds")
     with Cluster(bootstrap_server, command_config) as cluster:
         before = _look(cluster, internal=internal)
         shown = 0

@@ -77,9 +77,12 @@ def list_topics(
         note("no topics that you may see: ottla topic create NAME makes one")
 
 
+_partitions = click.IntRange(1, 2**31 - 1)
+
+
 @topic.command("create")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("-p", "--partitions", type=click.IntRange(1), metavar="N")
+@click.option("-p", "--partitions", type=_partitions, metavar="N")
 @click.option("-r", "--replicas", type=click.IntRange(1, 32767), metavar="N")
 @_with_configs
 @click.option("--if-not-exists", is_flag=True, help="Let topics be that exist already.")
@@ -189,7 +192,7 @@ def _topic_id(topic: MetadataResponseTopic) -> str:
 @topic.command("alter")
 @click.argument("name", shell_complete=complete_topics)
 @click.argument("configs", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("-p", "--partitions", type=click.IntRange(1), metavar="N", help="More than it has.")
+@click.option("-p", "--partitions", type=_partitions, metavar="N", help="More than it has.")
 @click.option("--unset", "removed", multiple=True, metavar="KEY", help="Back to the default.")
 @click.option("--dry-run", is_flag=True, help="Check it and change nothing.")
 @with_bootstrap_server

@@ -64,6 +64,9 @@ _OTHERS = (
     "socket.connection.setup.timeout.ms",
 )
 
+_NAMED_MAX = 3
+"""Of keys that no client has; more of them are rather a file that is something else."""
+
 
 def client_security(texts: Mapping[str, str]) -> ClientSecurity:
     """Whom to trust and how to log in. Raises ConfigError with one line that names the key."""
@@ -85,11 +88,18 @@ def client_security(texts: Mapping[str, str]) -> ClientSecurity:
 
 
 def client_warnings(texts: Mapping[str, str]) -> Iterator[str]:
-    """One line for each key that is ignored and should perhaps not be."""
+    """One line for each key that is ignored and should perhaps not be; one for many that are no
+    client's."""
+    strange: list[str] = []
     for name in texts:
         if name in _READ or name in _OTHERS or name.startswith("config.providers."):
             continue
         if name in BROKER_CONFIG_DEF and name.startswith(("ssl.", "sasl.", "security.")):
             yield f"{name} is ignored: Ottla does not support this key in a client"
         else:
-            yield f"{name} is ignored: it is not a key of a client"
+            strange.append(name)
+    if len(strange) > _NAMED_MAX:
+        some = ", ".join(strange[:_NAMED_MAX])
+        yield f"{some} and {len(strange) - _NAMED_MAX} more are ignored: are they keys of a client?"
+    else:
+        yield from (f"{name} is ignored: it is not a key of a client" for name in strange)

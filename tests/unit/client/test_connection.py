@@ -30,7 +30,10 @@ def test_who_answered_is_asked_first_then_those_named_then_the_others() -> None:
     assert in_turn(named, known[1:]) == [("b", 1), ("a", 1), ("d", 1)]
 
 
-@pytest.mark.parametrize("text", ["", ",", "a:", "a:port", ":9092", "a:0", "a:65536", "a:-1"])
+@pytest.mark.parametrize(
+    "text",
+    ["", ",", "a:", "a:port", ":9092", "a:0", "a:65536", "a:-1", "http://a:1", "a:1/x", "9092"],
+)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(StartError, match=r"^--bootstrap-server"):
         parse_addresses(text)
@@ -57,5 +60,5 @@ def test_where_nobody_listens_on_this_machine_it_says_how_to_start_one(
 def test_one_that_listens_and_does_not_answer_is_not_to_be_started() -> None:
     unanswered = Unanswered(5.0, PLAINTEXT_GUARD)
     unanswered.add(("localhost", 9092), TimeoutError())
-    text = "no broker says it (localhost:9092: no answer within 5 s)"
+    text = "no broker says it (localhost:9092: no answer within 5 s: is a Kafka broker there?)"
     assert str(unanswered.error("no broker says it")) == text

@@ -16,6 +16,8 @@ NEEDS = "Alter on the cluster"
         (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "no", f"this takes {NEEDS}"),
         (ErrorCode.SECURITY_DISABLED, "No Authorizer", "set authorizer.class.name="),
         (ErrorCode.INVALID_REQUEST, "Invalid empty resource name", "INVALID_REQUEST: Invalid"),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, None, "names are no patterns (ottla topic list"),
+        (ErrorCode.INVALID_GROUP_ID, None, "no group can be called so (ottla group list"),
         (ErrorCode.UNKNOWN_SERVER_ERROR, None, "UNKNOWN_SERVER_ERROR"),
         (1234, "odd", "UNKNOWN_SERVER_ERROR: odd"),
     ],

@@ -20,6 +20,7 @@ from controller.metadata.acl import Acl
 from controller.metadata.snapshot import acl_record
 from controller.storage_format import encode_bootstrap
 from protocol.messages.metadata_records import UserScramCredentialRecord
+from protocol.primitives import StringTooLong
 
 Run = Callable[..., None]
 ROOT = Path(__file__).resolve().parents[3]
@@ -137,6 +138,16 @@ def test_serve_from_a_file_with_overrides_and_warnings(
         (["serve", "--registry", "http://r"], "--registry is about the page of --console: name"),
         (["fly"], "No such command 'fly'"),
         (["--fly"], "No such option"),
+        (
+            ["topic", "create", "t", "-p", "x"],
+            "'x' is not a whole number. (see: ottla",
+        ),
+        (["topic", "create", "t", "-p", "9999999999"], "is not in the range 1<=x<=2147483647"),
+        (["top", "--interval", "x"], "'x' is not a number."),
+        (["top", "--interval", "nan"], "--interval nan: give a number of seconds"),
+        (["top", "--interval", "1e400"], "inf is not in the range 0.1<=x<=86400"),
+        (["cluster", "--brokers", "x"], "'x' is not a whole number."),
+        (["produce", "t", "-H"], "requires an argument. (see: ottla produce --help)"),
         (["dump-log", "/no/such/file"], "/no/such/file: No such file"),
         (["dump-log"], "Missing argument 'PATH..."),
         (["dump-log", __file__], "dump-log cannot read 'test_cli.py': expected .log"),
@@ -163,6 +174,7 @@ def test_a_line_of_the_file_is_named_with_the_file(
         (StartError("port 9092 is taken"), "port 9092 is taken"),
         (OSError(98, "Address already in use"), "Address already in use"),
         (PermissionError(13, "Permission denied", "/var/x"), "/var/x: Permission denied"),
+        (StringTooLong(40_000), "a string of 40000 bytes is too long: at most 32767"),
     ],
 )
 def test_a_start_that_fails_is_one_line(

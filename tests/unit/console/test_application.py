@@ -26,6 +26,7 @@ from console.endpoints import (
 )
 from console.gate import Gate
 from console.options import ConsoleOptions
+from protocol.primitives import StringTooLong
 
 HOST = "http://localhost:8080"
 
@@ -82,7 +83,13 @@ def test_the_page_and_its_headers() -> None:
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(BadAsk("b"), 400), (NotHere("n"), 404), (Refused("r"), 409), (StartError("s"), 502)],
+    [
+        (BadAsk("b"), 400),
+        (StringTooLong(40_000), 400),
+        (NotHere("n"), 404),
+        (Refused("r"), 409),
+        (StartError("s"), 502),
+    ],
 )
 def test_what_goes_wrong_is_one_line(error: Exception, status: int) -> None:
     answer = client_of(answering(error)).get("/api/it")

@@ -181,6 +181,7 @@ def test_json_batches_are_not_too_large_either() -> None:
         (b"[]", 'an object with a "value"'),
         (b'{"key": "x"}', 'an object with a "value"'),
         (b'{"value": 1, "timestamp": "now"}', "milliseconds"),
+        (b'{"value": 1, "timestamp": 9223372036854775808}', "milliseconds"),
         (b'{"value": 1, "headers": [1]}', "a header is"),
         (b'{"value_base64": "???"}', "(?i)base64"),
     ],

@@ -77,3 +77,9 @@ def test_keys_that_are_ignored_are_named() -> None:
         "sasl.kerberos.service.name is ignored: Ottla does not support this key in a client",
         "security.protocl is ignored: it is not a key of a client",
     ]
+
+
+def test_a_file_that_is_something_else_is_warned_of_in_one_line() -> None:
+    assert list(client_warnings(dict.fromkeys(("root", "daemon", "bin", "sys", "sync"), ""))) == [
+        "root, daemon, bin and 2 more are ignored: are they keys of a client?"
+    ]
