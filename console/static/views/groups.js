@@ -95,6 +95,11 @@ function Figures({ data }) {
   <//>`;
 }
 
+/** @param {Answer.GroupRow} row */
+function hasReadAll(row) {
+  return row.lag === 0 && !row.partitions_without_lag;
+}
+
 /** @type {Column<Answer.GroupRow>[]} */
 const COLUMNS = [
   {
@@ -114,7 +119,7 @@ const COLUMNS = [
     name: "Since when",
     show: (row) =>
       html`<span class="since ${row.since_ms ? "late" : "quiet"}">
-        <${When} words=${row.since || (row.lag === 0 && !row.partitions_without_lag ? "has read everything" : "")} />
+        <${When} words=${row.since || (hasReadAll(row) ? "has read everything" : "")} />
       </span>`,
   },
   {
