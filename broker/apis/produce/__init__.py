@@ -1,1 +1,1 @@
-"""Produce: how it is handled, and what is prepared for the next one."""
+"""Produce: the handler, its stations, and the answers prepared for a producer's next request."""

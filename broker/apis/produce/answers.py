@@ -1,8 +1,8 @@
-"""What a Produce is answered: partition by partition, whole, or not at all.
+"""Answers to a Produce: for one partition, for the whole request, or none with acks=0.
 
-With acks=0 nobody reads a response. So there is one rule about it, here: nothing is sent where all
-was appended, and an error of any partition closes the connection, whenever it is known. The client
-then asks for the metadata again. Follows `handleProduceRequest` of Kafka's `KafkaApis` 4.3.
+With acks=0 the client reads no response. If all partitions were appended, nothing is sent. An error
+of any partition closes the connection, as soon as it is known. The client then asks for the
+metadata again. Follows `handleProduceRequest` of Kafka's `KafkaApis` 4.3.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from storage.log.log_append_info import LogAppendInfo
 
 
 def end_without_answer(respond: Respond, response: ProduceResponse) -> None:
-    """End an acks=0 request that has come to `response`."""
+    """End an acks=0 request: send nothing, or close the connection if `response` has an error."""
     for topic in response.responses:
         for partition in topic.partition_responses:
             if partition.error_code:
@@ -30,7 +30,9 @@ def end_without_answer(respond: Respond, response: ProduceResponse) -> None:
 
 
 def refuse_produce(request: ProduceRequest, error: ErrorCode) -> ProduceResponse | ProtocolError:
-    """Return what says `error` for every partition, which closes the connection with acks=0."""
+    """Return a response with `error` for every partition, or with acks=0 the error that closes the
+    connection.
+    """
     return refused_whole(request, error) if request.acks else _closed_for(error)
 
 
@@ -39,7 +41,7 @@ def _closed_for(error: int) -> ProtocolError:
 
 
 def refused_whole(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    """Return the response that says `error` for every partition."""
+    """Return a response with `error` for every partition of the request."""
     return ProduceResponse(
         [
             TopicProduceResponse(
@@ -55,12 +57,12 @@ def refused_whole(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
 def not_appended(
     index: int, error: ErrorCode, message: str | None = None
 ) -> PartitionProduceResponse:
-    """Return the answer for a partition whose log was not asked."""
+    """Return the answer for a partition whose log was not asked to append."""
     return PartitionProduceResponse(index, int(error), -1, -1, -1, error_message=message)
 
 
 def refused_by_log(index: int, info: LogAppendInfo) -> PartitionProduceResponse:
-    """Return the answer for a partition whose log refused a batch."""
+    """Return the answer for a partition whose log rejected a batch."""
     return PartitionProduceResponse(
         index,
         int(info.error),
@@ -73,7 +75,7 @@ def refused_by_log(index: int, info: LogAppendInfo) -> PartitionProduceResponse:
 
 
 def add_beside(refused: list[TopicProduceResponse], response: ProduceResponse) -> None:
-    """Add answers for partitions to a response, each beside the others of its topic."""
+    """Add the answers of rejected partitions to a response, within the topics that it has."""
     for answer in refused:
         for topic in response.responses:
             if (topic.name, topic.topic_id) == (answer.name, answer.topic_id):

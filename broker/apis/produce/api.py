@@ -1,21 +1,22 @@
-"""Produce: v3-13 (v0-2 are named in ApiVersions for old librdkafka only, and refused; KAFKA-18659).
+"""Produce: v3-13 (ApiVersions names v0-2 only for old librdkafka; they are rejected; KAFKA-18659).
 
-A request passes a line of stations, each a file beside this one: rights, interceptor, transaction,
-looks at records, appends, replicas, answer (`ProduceApi`).
+A request passes a fixed sequence of stations, each in its own file of this folder: rights,
+interceptor, transaction, validation of records, appends, replicas, answer (`ProduceApi`).
 
 Behaviour: each partition's batches are appended to its leader's log, and each partition has its
 own error. acks=0 has no response: an error closes the connection, as in Kafka. acks=1 answers after
-the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`. To internal
-topics only clients that call themselves `__admin_client` may write (INVALID_TOPIC_EXCEPTION). The
-batches of a transaction are appended once its coordinator knows of their partitions: until v11 it
-is asked, from v12 on they are added (`broker.apis.produce.transactional`).
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED for such a batch in a request without a transactional id.
+the append, acks=all (-1) when every in-sync replica has it, or after `timeout_ms`. Only a client
+whose client id is `__admin_client` may write to internal topics; for others the error is
+INVALID_TOPIC_EXCEPTION. A transaction's batches are appended after its coordinator has confirmed
+that their partitions belong to it. Up to v11 the coordinator verifies them, from v12 on it adds
+them (`broker.apis.produce.transactional`). A transactional batch in a request without a
+transactional id fails with TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 
-Needs WRITE on the transactional id where records are transactional: else
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all; then WRITE on each topic: TOPIC_AUTHORIZATION_FAILED
-per partition.
+Rights: transactional records need WRITE on the transactional id, otherwise the whole request fails
+with TRANSACTIONAL_ID_AUTHORIZATION_FAILED. Each topic needs WRITE, otherwise its partitions fail
+with TOPIC_AUTHORIZATION_FAILED.
 
-Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with words (KIP-467), v9
+Versions: v5 log start offset, v7 zstd (KIP-110), v8 record errors with messages (KIP-467), v9
 flexible, v10 the new leader's address (KIP-951), v11 TRANSACTION_ABORTABLE and v12 implicit
 partitions in transactions (KIP-890), v13 topic ids.
 """
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class ProduceApi:
-    """The line of stations, and what goes along it."""
+    """The handler of Produce: it sends each request through the stations in order."""
 
     def __init__(
         self,
@@ -63,7 +64,9 @@ class ProduceApi:
         answers: SlicedAnswers,
         interception: ProduceInterception | None = None,
     ) -> None:
-        """`answers` handles long requests; `interception`: who looks at the records first."""
+        """`answers` runs long requests in slices. `interception`, if set, checks the records before
+        any other station reads them.
+        """
         self._replicas = replicas
         self._answers = answers
         self._prepares = interception is None
@@ -98,13 +101,13 @@ class ProduceApi:
         self, context: RequestContext, request: ProduceRequest, answer: Answer
     ) -> Steps[None]:
         request.topic_data = yield from each_once(request.topic_data, Pace())
-        if not may_use_transaction(context.rights, request):  # all of it, for a part that may not
+        if not may_use_transaction(context.rights, request):  # one part without rights: all fails
             answer(refused_whole(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
             return
         yield from in_parts(request, partial(self._pass, context), answer)
 
     def _answer(self, passage: Passage) -> bool:
-        """The last station: the answer leaves, and then who waits for the appends is told."""
+        """Send the answer, then wake the requests that wait for these appends. The last station."""
         if passage.names_leaders:
             self._name_leaders(passage.context, passage.response)
         passage.end(passage.response)
@@ -118,7 +121,11 @@ class ProduceApi:
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ProduceRequest
     ) -> PreparedProduce | None:
-        """How requests are answered that are like this one but for their records."""
+        """Return a shortcut for requests that differ from this one in their records only.
+
+        None if the request has several partitions, is transactional or has an unusual frame, or if
+        an interceptor must see the records.
+        """
         if not self._prepares:
             return None
 
@@ -134,4 +141,4 @@ class ProduceApi:
 
 
 def _is_passed(_nothing: None) -> None:
-    """The parts of a long request have gone their way, and their answers are gathered."""
+    """Accept the end of a long request. Its answer was sent when its last part was answered."""

@@ -1,7 +1,7 @@
 """The station of appends: each partition's batches go into its leader's log.
 
-Owns: the answer for each partition, and whose log has something new. Never: waits for replicas
-(`broker.apis.produce.replica_wait`), or sends the answer.
+Owns: the answer for each partition, and the list of partitions whose logs have grown. Never waits
+for replicas (`broker.apis.produce.replica_wait`) or sends the answer.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
 from storage.log.verification_state import VerificationGuard
 
-LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: 4 is in zstd's codec
+LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: zstd's codec number is 4
 ALL_REPLICAS = -1
 ZSTD_FROM = 7
-_ZSTD = 4  # Codec.ZSTD; its module brings the codecs with it, which a start does not need
+_ZSTD = 4  # Codec.ZSTD; its module imports all codecs, which would slow the broker's start
 
 
 class Appends:
-    """Appends each partition's batches to its leader's log."""
+    """The station that appends each partition's batches to its leader's log."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
 
     def append(self, passage: Passage) -> bool:
-        """Append what is left of the request, and write down the answer for each partition."""
+        """Append what is left of the request. Add each partition's answer to the response."""
         now_ms = self._replicas.scheduler.wall_ms()
         topics = passage.response.responses
         for topic in passage.request.topic_data:
@@ -122,8 +122,10 @@ def _append(
 def _refusal(
     passage: Passage, partition: Partition, attributes: int
 ) -> tuple[ErrorCode, str | None] | None:
-    """Return the error, and its message, of a batch whose flags the request may not have; None if
-    its log decides."""
+    """Return the error and its message if the request may not contain a batch with these flags.
+
+    None if it may; the log then decides about the batch.
+    """
     if attributes & CODEC_MASK == _ZSTD and passage.context.api_version < ZSTD_FROM:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, None
     if not attributes & TRANSACTIONAL_FLAG:
@@ -139,7 +141,10 @@ def _refusal(
 def _not_tried(
     partition: Partition, index: int, records: memoryview, error: ErrorCode
 ) -> PartitionProduceResponse:
-    """No log was asked to append; what is no batch is said to be none before all else."""
+    """Return the answer for a partition whose log was not asked to append.
+
+    Records that are no valid batch are reported as such, before any other error.
+    """
     batches = split_batches(records, AppendOrigin.CLIENT)
     if isinstance(batches, Refusal) and batches.is_no_batch:
         return not_appended(index, batches.error, batches.message)
@@ -150,7 +155,10 @@ def _not_tried(
 
 
 def _settle(answer: PartitionProduceResponse, verdict: ErrorCode) -> None:
-    """An append stays where it is: its offset is told also where it was not replicated in time."""
+    """Put the verdict of the replicas into the answer.
+
+    The records stay in the log, so the answer keeps their offset also if the wait timed out.
+    """
     answer.error_code = int(verdict)
 
 

@@ -1,8 +1,8 @@
-"""The station of an interceptor: it looks at the records before all else of them is looked at.
+"""The station of the interceptor: it checks records before any other station reads them.
 
-Owns: which partitions' records are looked at, and the answers for those that are refused. That
-takes as many slices of the loop's time as it needs, so the records are copied out of the frame
-first. Never: asks the interceptor itself (`broker.plugins.interception`), or appends.
+Owns: which partitions' records are checked, and the answers for batches that the interceptor
+rejects. The check may take many slices of the loop's time, so the records are copied out of the
+frame first. Never runs the interceptor itself (`broker.plugins.interception`), or appends.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from protocol.messages.produce import (
 
 
 class ProduceInterception:
-    """Lets the node's interceptor refuse batches, before anything else looks at their records."""
+    """The station that lets the node's interceptor reject batches because of their records."""
 
     def __init__(self, replicas: ReplicaManager, interceptor: Interceptor) -> None:
         self._replicas = replicas
         self._interceptor = interceptor
 
     def look(self, passage: Passage) -> bool:
-        """Take from the passage what the interceptor refuses."""
+        """Remove from the passage the batches that the interceptor rejects.
+
+        Return False if the passage continues later.
+        """
         keep_records(passage.request)
         sliced = self._replicas.log_manager.sliced
         return bool(sliced.begin(self._look_at_all(passage), passage.after_slices))
@@ -57,7 +60,10 @@ class ProduceInterception:
         request.topic_data = [topic for topic in request.topic_data if topic.partition_data]
 
     def _partition(self, passage: Passage, topic: TopicProduceData, index: int) -> Partition | None:
-        """Where the records would be appended, unless nobody's business is what they say."""
+        """Return the partition that the records would be appended to.
+
+        None if its records are not checked: another broker leads it, or it is internal.
+        """
         partition = partition_of(self._replicas, passage, topic, index)
         if partition is None or not partition.is_leader or partition.is_internal:
             return None
@@ -66,6 +72,6 @@ class ProduceInterception:
 
 def _refused(index: int, errors: RecordErrors) -> PartitionProduceResponse:
     code = int(ErrorCode.INVALID_RECORD)
-    told = [BatchIndexAndErrorMessage(*one) for one in errors]
+    record_errors = [BatchIndexAndErrorMessage(*error) for error in errors]
     text = f"Record {errors[0][0]} of the batch is refused: {errors[0][1]}"
-    return PartitionProduceResponse(index, code, -1, -1, -1, told, text)
+    return PartitionProduceResponse(index, code, -1, -1, -1, record_errors, text)

@@ -1,4 +1,4 @@
-"""Where the leader is of each partition that is not led here, told beside its error (KIP-951)."""
+"""The leader of each partition that another broker leads, named next to its error (KIP-951)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ CURRENT_LEADER_FROM = 10
 def name_leaders(
     replicas: ReplicaManager, version: int, listener_name: str, response: ProduceResponse
 ) -> None:
-    """Name the leader for each NOT_LEADER_OR_FOLLOWER, and each such broker's address once, if
-    the version has room for it."""
+    """Add the leader to each answer with NOT_LEADER_OR_FOLLOWER, and each such broker's address
+    once.
+
+    Does nothing before v10, which has no fields for it.
+    """
     if version < CURRENT_LEADER_FROM:
         return
     image = replicas.image

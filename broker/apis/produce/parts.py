@@ -1,11 +1,11 @@
 """A Produce of very many partitions, handled in parts.
 
-Partitions of one request have nothing to do with each other: each is appended to, or refused, by
-itself. So a request that is too long for one turn of the loop is cut into parts of
-PARTITIONS_AT_ONCE, each of which is handled as a request of its own, with other requests in
-between; the answer has all partitions, and leaves when the last part is answered.
+The partitions of one request are independent: each is appended to, or rejected, by itself. So a
+request that is too long for one turn of the loop is cut into parts of PARTITIONS_AT_ONCE. Each part
+is handled as a request of its own, with other requests in between. The answer names all partitions
+and is sent after the last part is answered.
 
-Owns the answers of the parts until then. Never: what a part means (`broker.apis.produce.api`).
+Owns the answers of the parts until then. Never handles a part itself (`broker.apis.produce.api`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from protocol.messages.produce import (
 PARTITIONS_AT_ONCE = 256
 
 Answer = Callable[[ProduceResponse], None]
-"""Takes the response, also of a request that wants none (acks=0)."""
+"""Takes the response; also called for a request with acks=0, which is sent no response."""
 
 
 def each_once_in_one_go(topics: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Return what `each_once` does, of a request that is short."""
+    """Return what `each_once` returns, without slices, for a short request."""
     for topic in topics:
         count = len(topic.partition_data)
         if count != 1 and (
@@ -44,8 +44,10 @@ def each_once_in_one_go(topics: list[TopicProduceData]) -> list[TopicProduceData
 
 
 def each_once(topics: list[TopicProduceData], pace: Pace) -> Steps[list[TopicProduceData]]:
-    """Return each partition once, with the last batch that is sent for it, and no topic without
-    partitions. So Kafka reads a request, into a map."""
+    """Return each partition once, with the last batch sent for it, and no topic without partitions.
+
+    Kafka reads a request in the same way, into a map.
+    """
     once: dict[str | bytes, tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
     for topic in topics:
         _, last = once.setdefault(topic.name or topic.topic_id, (topic, {}))
@@ -65,7 +67,9 @@ def each_once(topics: list[TopicProduceData], pace: Pace) -> Steps[list[TopicPro
 def in_parts(
     request: ProduceRequest, handle: Callable[[ProduceRequest, Answer], None], respond: Answer
 ) -> Steps[None]:
-    """Have `handle` answer each part, and `respond` with all answers."""
+    """Call `handle` for each part of the request, then `respond` once with the answers of all
+    parts.
+    """
     gathered = _Gathered(respond)
     for part in _parts(request):
         handle(part, gathered.expect())
@@ -74,7 +78,7 @@ def in_parts(
 
 
 def _parts(request: ProduceRequest) -> Iterator[ProduceRequest]:
-    what = request.transactional_id, request.acks, request.timeout_ms
+    fields = request.transactional_id, request.acks, request.timeout_ms
     topics: list[TopicProduceData] = []
     count = 0
     for topic in request.topic_data:
@@ -86,10 +90,10 @@ def _parts(request: ProduceRequest) -> Iterator[ProduceRequest]:
             count += len(topics[-1].partition_data)
             start = end
             if count == PARTITIONS_AT_ONCE:
-                yield ProduceRequest(*what, topics)
+                yield ProduceRequest(*fields, topics)
                 topics, count = [], 0
     if topics:
-        yield ProduceRequest(*what, topics)
+        yield ProduceRequest(*fields, topics)
 
 
 class _Gathered:

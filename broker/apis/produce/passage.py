@@ -1,15 +1,15 @@
-"""One Produce on its way along the stations, and the runner that takes it from one to the next.
+"""One Produce request on its way through the stations, with what they found out so far.
 
-A station is a function that does one thing to a passage, at once or later:
+A station is a function that does one step of the work for a passage, and returns:
 
-* True: it is done, and the next one follows at once.
-* False: the passage goes on later, when somebody calls `go_on_later`, or `fail`; or it is over.
+* True: the step is done, and the next station follows at once.
+* False: the passage has ended, or the station calls `go_on_later` or `fail` at a later time.
 
-So a passage is always at one station, and a connection has one passage. What the stations find out
-lies in the passage, for those behind them. Whatever fails after a wait is answered here; what fails
-before is the request handler's, as for any API.
+So a passage is always at one station, and a connection has one passage at a time. Stations leave
+their results in the passage for the stations after them. An exception after a wait is answered
+here; an exception before that is answered by the request handler, as for any API.
 
-Never knows what a station does, or the order of them (`broker.apis.produce.api`).
+Never knows what a station does, or their order (`broker.apis.produce.api`).
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from storage.log.log_validator import LookedAt
 _log = logging.getLogger(f"ottla.{__name__}")
 
 ADMIN_CLIENT_ID = "__admin_client"
-"""Of those who may write to internal topics (Kafka's `AdminUtils`)."""
+"""The client id that may write to internal topics (Kafka's `AdminUtils`)."""
 TOPIC_IDS_FROM = 13
 
 Looked: TypeAlias = dict[int, LookedAt]
-"""By the identity of the partition's part of the request."""
+"""Results of the validation before the append, by `id()` of the partition's data in the request."""
 
 
 class Passage:
-    """A request under way, and what is known of it so far."""
+    """A Produce request in progress: its context, the results so far, and the stations left."""
 
     __slots__ = ("_respond", "_stations", "appended", "by_topic_id", "context", "denied",
                  "internal_allowed", "looked", "names_leaders", "pending", "refused", "request",
@@ -56,56 +56,58 @@ class Passage:
         request: ProduceRequest,
         respond: Callable[[ProduceResponse], None],
     ) -> None:
-        """`respond` takes the errors of an acks=0 request, too."""
+        """`respond` also takes the errors of an acks=0 request."""
         self._stations = iter(stations)
         self._respond = respond
         self.context = context
         self.by_topic_id = context.api_version >= TOPIC_IDS_FROM
         self.internal_allowed = context.client_id == ADMIN_CLIENT_ID
         self.request = request
-        """What is left to be appended. The request that came stays as its frame has it: by that,
-        others are prepared."""
+        """The part of the request that may still be appended. `deny` replaces this object and
+        leaves the decoded request as it was, because a shortcut is prepared from that."""
         self.denied: list[TopicProduceResponse] = []
         self.refused: list[TopicProduceResponse] = []
-        """By an interceptor."""
+        """Answers for the partitions whose records the interceptor rejected."""
         self.verified: VerifiedTransaction | None = None
         self.looked: Looked = {}
         self.response = ProduceResponse()
-        """For each partition that the logs were asked about."""
+        """An answer for each partition that the station of appends handled."""
         self.appended: list[Partition] = []
-        """Whose waiting requests have not been told yet."""
+        """Partitions that were appended to, and whose waiting requests are not woken yet."""
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
-        """With acks=all."""
+        """Appends that wait for the in-sync replicas; empty unless acks=all."""
         self.names_leaders = False
-        """Whether some partition may be led elsewhere."""
+        """Whether some partition may be led by another broker."""
 
-    # --- what stations find out ------------------------------------------------------------------
+    # --- results of the stations -----------------------------------------------------------------
 
     def deny(self, denied: list[TopicProduceResponse], allowed: list[TopicProduceData]) -> None:
-        """Note that the sender may write to these topics alone."""
+        """Keep only the `allowed` topics in the request, and `denied` as the answers for the
+        others.
+        """
         request = self.request
-        what = request.transactional_id, request.acks, request.timeout_ms
-        self.request = ProduceRequest(*what, allowed)
+        fields = request.transactional_id, request.acks, request.timeout_ms
+        self.request = ProduceRequest(*fields, allowed)
         self.denied = denied
 
     def verify(self, verified: VerifiedTransaction) -> None:
-        """Note what is known of the partitions' transaction."""
+        """Store what the coordinator answered about the partitions of the transaction."""
         self.verified = verified
 
     def name_leaders(self) -> None:
-        """Have the answer say where a partition is led, if not here."""
+        """Have the response name the leader of each partition that is led by another broker."""
         self.names_leaders = True
 
-    # --- the way ---------------------------------------------------------------------------------
+    # --- from station to station -----------------------------------------------------------------
 
     def go_on(self) -> None:
-        """Pass the stations that are left, until one of them takes longer."""
+        """Run the stations that are left, until one of them has to wait or ends the passage."""
         for station in self._stations:
             if not station(self):
                 return
 
     def go_on_later(self) -> None:
-        """Go on from a station that has taken longer."""
+        """Continue after a station that had to wait. An exception is answered by `fail`."""
         try:
             self.go_on()
         except AssertionError:
@@ -114,24 +116,28 @@ class Passage:
             self.fail(error)
 
     def after_slices(self, _nothing: None, error: Exception | None) -> None:
-        """Go on from a station whose work took several turns of the loop; `error`: it failed."""
+        """Continue after a station's work in slices. `error` is its exception, None if it
+        succeeded.
+        """
         if error is None:
             self.go_on_later()
         else:
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """End with UNKNOWN_SERVER_ERROR for all partitions that are left."""
+        """Log the error and answer UNKNOWN_SERVER_ERROR for all partitions that are left."""
         _log.error("PRODUCE v%d failed: %s", self.context.api_version, error, exc_info=error)
         self.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def refuse(self, error: ErrorCode) -> Literal[False]:
-        """End with `error` for all partitions that are left."""
+        """Answer `error` for all partitions that are left, and return False."""
         self.end(refused_whole(self.request, error))
         return False
 
     def end(self, response: ProduceResponse) -> None:
-        """Answer what is left with `response`, and all else as it was refused on the way."""
+        """Send `response` for the partitions that are left, with the answers for those rejected
+        before.
+        """
         if self.refused:
             add_beside(self.refused, response)
         response.responses += self.denied
@@ -139,3 +145,4 @@ class Passage:
 
 
 Station: TypeAlias = Callable[[Passage], bool]
+"""Does one step of the work for a passage; returns whether the next station follows at once."""

@@ -1,11 +1,12 @@
-"""A Produce of one plain batch that begins with the bytes of one before it.
+"""A shortcut for a Produce of one plain batch that repeats an earlier request but for its records.
 
-A producer that sends a batch a request sends the same client id, topic and partition again and
-again. So the batch goes from the frame to the log, and its offset into a copy of the answer. What
-is remembered are names, never a partition, so it cannot go stale.
+A producer that sends one batch per request sends the same client id, topic and partition each time.
+So the batch goes from the frame to the log without decoding the request, and its offset into a copy
+of the encoded answer. Only the topic's name or id and the index are kept, never a partition, so
+nothing here can become stale.
 
-Never decides what is right: what the log does not take as it stands goes the way of
-`broker.apis.produce.api`, which knows all cases and has the words.
+Never rejects a request: if the log does not accept the batch as it is, the request is handled by
+`broker.apis.produce.api`, which knows all cases and their errors.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from protocol.frames.produce_codec import ProduceReply, produce_reply, produce_s
 from protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
 
 _ALL_REPLICAS = -1
-_NOBODY = 0
+_NO_ACKS = 0
 
 Refuse = Callable[[int, PartitionProduceResponse], bytes]
-"""Correlation id, and what is said of the partition → the whole answer."""
+"""Takes a correlation id and a partition's answer with an error; returns the encoded response."""
 
 
 def prepare_produce(
@@ -38,8 +39,11 @@ def prepare_produce(
     request: ProduceRequest,
     refuse: Refuse,
 ) -> PreparedProduce | None:
-    """For a request of one partition, which is handled; None for a transaction's, and where its
-    frame is odd."""
+    """Return a shortcut for requests like this one, which was just handled.
+
+    `request` has one partition. None if it is transactional, has no records, or if its frame has
+    another layout than expected.
+    """
     (topic,) = request.topic_data
     (data,) = topic.partition_data
     if request.transactional_id is not None or not isinstance(data.records, memoryview):
@@ -55,7 +59,7 @@ def prepare_produce(
 
 
 class PreparedProduce:
-    """Batches of one partition from one client."""
+    """A shortcut for the repeated requests of one client to one partition."""
 
     __slots__ = ("_acks", "_find", "_index", "_refuse", "_replicas", "_timeout_ms",
                  "reply", "shape")  # fmt: skip
@@ -69,7 +73,7 @@ class PreparedProduce:
         reply: ProduceReply,
         refuse: Refuse,
     ) -> None:
-        """`place`: a topic's name or id, and a partition's index."""
+        """`place` is the topic's name or id, and the partition's index."""
         self.shape = shape
         self.reply = reply
         self._replicas = replicas
@@ -79,13 +83,19 @@ class PreparedProduce:
         self._refuse = refuse
 
     def follows(self, response: ProduceResponse | None) -> bool:
-        """Whether the batch was appended."""
+        """Return whether the first request's batch was appended; more like it may then follow."""
         return response is None or not any(
-            one.error_code for topic in response.responses for one in topic.partition_responses
+            partition.error_code
+            for topic in response.responses
+            for partition in topic.partition_responses
         )
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """Append and answer; see `PreparedRequest`."""
+        """Append the batch and return the answer; None, with nothing done, if the log did not
+        accept it.
+
+        See `PreparedRequest`.
+        """
         correlation_id, start, end = values
         acks, partition = self._acks, self._find()
         if partition is None:
@@ -94,7 +104,7 @@ class PreparedProduce:
         if offset < 0:
             return None
         log = partition.log
-        # Without followers, acks=all is as soon answered as acks=1.
+        # Without followers, acks=all is answered as soon as acks=1.
         if acks == _ALL_REPLICAS and partition.followers is not None:
             append = _Append(self, correlation_id, offset, log.log_start_offset)
             ack = PendingAck(log.log_end_offset, append.settle)
@@ -103,7 +113,7 @@ class PreparedProduce:
                 append.reply = later()
                 return b""
             answer = append.answer()
-        elif acks == _NOBODY:
+        elif acks == _NO_ACKS:
             answer = b""
         else:
             answer = self.reply.fill(correlation_id, offset, log.log_start_offset)
@@ -111,14 +121,17 @@ class PreparedProduce:
         return answer
 
     def refuse(self, correlation_id: int, offset: int, log_start: int, error: ErrorCode) -> bytes:
-        """What is said of an append that was not replicated."""
-        one = PartitionProduceResponse(self._index, int(error), offset, -1, log_start)
-        return self._refuse(correlation_id, one)
+        """Return the response to an append that was not replicated in time."""
+        answer = PartitionProduceResponse(self._index, int(error), offset, -1, log_start)
+        return self._refuse(correlation_id, answer)
 
     def expect(self, message: memoryview, values: Values) -> ExpectedProduce | None:
-        """See `PreparedRequest`. Only where the answer does not wait for others."""
+        """Prepare the answer to the next request before it arrives; see `PreparedRequest`.
+
+        None if the answer may have to wait for replicas, or if acks=0.
+        """
         partition = self._find()
-        if self._acks == _NOBODY or partition is None or not partition.is_leader:
+        if self._acks == _NO_ACKS or partition is None or not partition.is_leader:
             return None
         if partition.followers is not None:
             return None
@@ -129,7 +142,7 @@ class PreparedProduce:
 
 
 class _Append:
-    """One append that waits until all in sync have it."""
+    """An acks=all append that waits until every in-sync replica has it."""
 
     __slots__ = ("_correlation_id", "_error", "_log_start", "_offset", "_prepared", "reply")
 
@@ -148,22 +161,23 @@ class _Append:
         self._error = verdict
 
     def answer(self) -> bytes:
-        what = self._correlation_id, self._offset
+        correlation_id_and_offset = self._correlation_id, self._offset
         if self._error:
-            return self._prepared.refuse(*what, self._log_start, self._error)
-        return self._prepared.reply.fill(*what, self._log_start)
+            return self._prepared.refuse(*correlation_id_and_offset, self._log_start, self._error)
+        return self._prepared.reply.fill(*correlation_id_and_offset, self._log_start)
 
     def respond(self) -> None:
         self.reply(self.answer())
 
 
 class ExpectedProduce:
-    """The next request of a client that always asks again at once, before it is there.
+    """The next request of a client that always sends the next one at once, before it has arrived.
 
-    Where the broker looks for it instead of sleeping (`broker.network.server.busy_poll`), it has
-    time until the request comes, and little after that: the client's core is at rest a few
-    microseconds after its send, and to wake it takes longer than all else. So where its batch goes
-    is looked up while nobody waits, and who waits for the append is woken behind its answer.
+    If the broker polls for the request instead of sleeping (`broker.network.server.busy_poll`), it
+    has time before the request arrives, and little after that. The client's core goes idle a few
+    microseconds after its send, and waking it takes longer than all else. So the partition is
+    looked up before the request arrives, and the requests that wait for the append are woken after
+    the answer is sent.
     """
 
     __slots__ = ("_acks", "_log_start", "_message", "_partition", "_records", "_replicas", "_reply",
@@ -178,15 +192,15 @@ class ExpectedProduce:
         records: tuple[int, int],
         reply: ProduceReply,
     ) -> None:
-        """`message` holds the last request of the same kind, and will hold the next one: a frame's
-        size, and the frame. `records`: from where to where they lie in the frame."""
+        """`message` is the buffer (a frame's size, and the frame) that holds the last request and
+        will hold the next one. `records` is the start and end of the records in the frame."""
         start, end = (SIZE_BYTES + at for at in records)
         self._replicas = replicas
         self._partition = partition
         self._acks = acks
         self._message = message
         self._records = message[start:end]
-        # Size, API key and version; correlation id; all up to the records; what is behind them.
+        # Size, API key and version; correlation id; fields before the records; fields after them.
         form = f">8si{start - 12}s{end - start}x{len(message) - end}s"
         self._unpack = Struct(form).unpack_from
         head, _, before, after = self._unpack(message)
@@ -195,7 +209,11 @@ class ExpectedProduce:
         self._log_start = partition.log.log_start_offset
 
     def answer(self) -> bytes | None:
-        """The answer to the request that has come; None: nothing was done."""
+        """Append the request that has arrived and return its answer.
+
+        None, with nothing done, if it is another kind of request or the log did not accept the
+        batch.
+        """
         head, correlation_id, before, after = self._unpack(self._message)
         if (head, before, after) != self._same:
             return None
@@ -205,5 +223,5 @@ class ExpectedProduce:
         return self._reply.fill(correlation_id, offset, self._log_start)
 
     def settle(self) -> None:
-        """The answer is on its way: who waits for the append hears of it."""
+        """Wake the requests that wait for this append. Called after the answer was sent."""
         self._replicas.partition_changed(self._partition)

@@ -1,11 +1,12 @@
-"""The station of looks at records before they are appended, where a topic asks for one.
+"""The station that validates records before the append, if the topic's config requires it.
 
-Most topics ask for none, and most looks are over with their first slice. Else the request waits,
-with its records copied out of the frame, and the loop goes on with others between the slices. What
-came of it is good for the config by which it was taken; all else (who leads, sequences, the size)
-is asked at the append. A connection has one request under way, so the order of its appends stays.
+Most topics do not require it, and most validations end within their first slice. Otherwise the
+request waits, with its records copied out of the frame, and the loop handles other requests between
+the slices. The result is valid for the config with which it was made. All else (the leader, the
+sequences, the size) is checked at the append. A connection has one request in progress, so the
+order of its appends is kept.
 
-Never: appends, or answers.
+Never appends or answers.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from storage.log.log_validator import Look, LookedAt
 
 
 class RecordLooks:
-    """Validates the records of batches whose topic needs more than a check of the header."""
+    """The station that validates the records of batches for which the header is not enough."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
 
     def look(self, passage: Passage) -> bool:
-        """Look at all records that are to be looked at; what came of it is in `passage.looked`."""
+        """Validate the records that need it, and leave the results in `passage.looked`.
+
+        Return False if that takes several slices; the passage then continues later.
+        """
         for data, look in self._looks(passage):
             outcome = first_slice(look.steps) if len(passage.looked) < LOOKS_AT_ONCE else []
             if not outcome:

@@ -1,4 +1,7 @@
-"""The records of a Produce under way: where they go, and where they lie meanwhile."""
+"""The partition that records of a Produce go to, and the copy of records while a request waits.
+
+Owns nothing. Never appends (`broker.apis.produce.appends`).
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,18 @@ from protocol.messages.produce import ProduceRequest, TopicProduceData
 def partition_of(
     replicas: ReplicaManager, passage: Passage, topic: TopicProduceData, index: int
 ) -> Partition | None:
-    """Return the replica that is meant, if it is here."""
+    """Return this broker's replica of a partition in the request; None if it has none."""
     if passage.by_topic_id:
         return replicas.partition_by_id(topic.topic_id, index)
     return replicas.partition(topic.name, index)
 
 
 def keep_records(request: ProduceRequest) -> None:
-    """Copy the records: they lie in a buffer that is used for the next request. A large one is not
-    (`protocol.frames.framing`), and to copy it would take long."""
+    """Copy the records out of the connection's buffer, which the next request overwrites.
+
+    Records in a large buffer are not copied: it is not used again (`protocol.frames.framing`), and
+    copying would take long.
+    """
     for topic in request.topic_data:
         for data in topic.partition_data:
             if isinstance(data.records, memoryview):

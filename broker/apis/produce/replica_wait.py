@@ -1,6 +1,6 @@
 """The station of acks=all: a Produce waits until every in-sync replica has what was appended.
 
-Owns the wait, `timeout_ms` at most. Never knows what "replicated" means: the partition does.
+Owns the wait, `timeout_ms` at most. Never decides what counts as replicated: the partition does.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from protocol.messages.produce import ProduceResponse
 
 
 class ReplicaWait:
-    """Holds an acks=all request back until the in-sync replicas have its batches."""
+    """The station that holds an acks=all request until the in-sync replicas have its batches."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
 
     def wait(self, passage: Passage) -> bool:
-        """Wait for the replicas of what was appended, where some of them miss it."""
+        """Wait for the in-sync replicas if some of them have not fetched the batches yet."""
         if not passage.pending:
             return True
         waiting = DelayedProduce(passage.pending, partial(_replicated, passage))
         timeout_ms = passage.request.timeout_ms
         if not self._replicas.wait_for_replicas(waiting, passage.appended, timeout_ms):
             return True
-        passage.appended.clear()  # their followers and readers have been told of them
-        passage.name_leaders()  # they may be led elsewhere by then
+        passage.appended.clear()  # the wait has woken their followers and readers already
+        passage.name_leaders()  # another broker may lead them by the end of the wait
         if passage.context.trace is not None:
             passage.context.trace.waits("Produce", timeout_ms)
         return False
@@ -42,7 +42,7 @@ def _replicated(passage: Passage) -> None:
 
 
 def _has_timed_out(response: ProduceResponse) -> bool:
-    """Whether some partition was not replicated in time."""
+    """Return whether some partition was not replicated in time."""
     timed_out = ErrorCode.REQUEST_TIMED_OUT
     return any(
         partition.error_code == timed_out

@@ -1,6 +1,6 @@
-"""The station of rights: a Produce may use its transactional id, and write to each topic.
+"""The station of rights: may the client use the transactional id and write to each topic?
 
-Owns: which parts of a request are refused before anything else is looked at. Follows
+Owns: which parts of a request are rejected before anything else is checked. Follows
 `handleProduceRequest` of Kafka's `KafkaApis` 4.3.
 """
 
@@ -24,31 +24,34 @@ from protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG
 LOW_ATTRIBUTES = 22  # the byte of a batch header that holds the flags
 
 NameOf = Callable[[TopicProduceData], str | None]
-"""Of a topic, also where the request has its id alone; None: there is no such topic."""
+"""Returns a topic's name, also if the request has only its id; None if there is no such topic."""
 
 
 class WriteRights:
-    """Refuses the topics, or the transactional id, that the client may not write to."""
+    """The station that rejects topics, or a transactional id, that the client may not write to."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
 
     def judge(self, passage: Passage) -> bool:
-        """Take from the passage what its sender may not write."""
+        """Remove from the passage the topics that the client may not write to.
+
+        Without the right to the transactional id, the whole request is rejected.
+        """
         rights, request = passage.context.rights, passage.request
         if rights.unlimited:
             return True
         if not may_use_transaction(rights, request):
             return passage.refuse(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         name_of = self._name_by_id if passage.by_topic_id else _name
-        allowed, denied = parted(rights, request.topic_data, name_of)
+        allowed, denied = split_by_rights(rights, request.topic_data, name_of)
         if denied:
             passage.deny(denied, allowed)
         return True
 
     def _name_by_id(self, topic: TopicProduceData) -> str | None:
-        known = self._replicas.image.topics.get_by_id(topic.topic_id)
-        return None if known is None else known.name
+        topic_image = self._replicas.image.topics.get_by_id(topic.topic_id)
+        return None if topic_image is None else topic_image.name
 
 
 def _name(topic: TopicProduceData) -> str:
@@ -56,8 +59,10 @@ def _name(topic: TopicProduceData) -> str:
 
 
 def may_use_transaction(rights: Rights, request: ProduceRequest) -> bool:
-    """Whether it may use its transactional id, if it writes as a transaction. Records of none may
-    come with any id."""
+    """Return whether the client may write with the request's transactional id.
+
+    Always True if no batch is transactional: such a request may have any transactional id.
+    """
     if rights.unlimited or not _is_transactional(request):
         return True
     name = request.transactional_id
@@ -74,19 +79,21 @@ def _is_transactional(request: ProduceRequest) -> bool:
     )
 
 
-def parted(
+def split_by_rights(
     rights: Rights, topics: list[TopicProduceData], name_of: NameOf
 ) -> tuple[list[TopicProduceData], list[TopicProduceResponse]]:
-    """Those that it may write to, and the answers for the others. A topic id that nobody has is
-    nobody's to refuse."""
+    """Return the topics that the client may write to, and the answers for the other topics.
+
+    A topic id that no topic has counts as allowed here; the station of appends answers for it.
+    """
     names = [name_of(topic) for topic in topics]
-    asked = [
+    names_of_partitions = [
         name
         for name, topic in zip(names, topics, strict=True)
         if name is not None
         for _ in topic.partition_data
     ]
-    may_write = rights.allowed(Operation.WRITE, Resource.TOPIC, asked)
+    may_write = rights.allowed(Operation.WRITE, Resource.TOPIC, names_of_partitions)
     allowed, denied = [], []
     for topic, name in zip(topics, names, strict=True):
         if name is None or name in may_write:

@@ -1,8 +1,8 @@
-"""The station of transactions: does the coordinator of one know of the partitions?
+"""The station of transactions: are the partitions in the transaction, according to its coordinator?
 
-Owns: which batches of a request begin a transaction in their partition, and how long an addition is
-tried again while the transaction before it is being completed (`add.partitions.to.txn.retry.*`).
-Never: appends (`broker.apis.produce.appends`).
+Owns: which transactional batches of a request the coordinator is asked about, and how long an
+addition is retried while the previous transaction is being completed
+(`add.partitions.to.txn.retry.*`). Never appends (`broker.apis.produce.appends`).
 
 Follows `handleProduceAppend` of Kafka's `ReplicaManager` 4.3 (KIP-890).
 """
@@ -29,14 +29,18 @@ _FIRST_RETRY_MS = 1
 
 
 class _Batches(NamedTuple):
-    """The transactional batches of a request: their producers, and the first sequence of each."""
+    """The transactional batches of a request: producers, and each partition's first sequence."""
 
     producers: dict[tuple[int, int], None]
     first_sequences: dict[Partition, int]
 
 
 class TransactionalProduce:
-    """Verifies a transaction's partitions with its coordinator, and retries for a limited time."""
+    """The station that verifies a transaction's partitions, or adds them, at its coordinator.
+
+    An addition is retried, for `retry_max_ms` at most, while the previous transaction is being
+    completed.
+    """
 
     def __init__(
         self,
@@ -52,7 +56,9 @@ class TransactionalProduce:
         self._retry_max_ms = retry_max_ms
 
     def verify(self, passage: Passage) -> bool:
-        """Ask the coordinator of the request's transaction about its partitions, if need be."""
+        """Ask the transaction's coordinator about the partitions, if the request has transactional
+        batches.
+        """
         if passage.request.transactional_id is None:
             return True
         operation = produce_operation(passage.context.api_version)
@@ -66,7 +72,11 @@ class TransactionalProduce:
         return _Attempt(self, passage, first_sequences, producer, operation).begin()
 
     def _batches(self, passage: Passage) -> _Batches:
-        """Of partitions that exist here; the others have an error of their own."""
+        """Return the transactional batches, with the first sequences of partitions that this broker
+        has.
+
+        The station of appends answers for other partitions.
+        """
         batches = _Batches({}, {})
         for topic in passage.request.topic_data:
             for data in topic.partition_data:
@@ -85,7 +95,7 @@ class TransactionalProduce:
         return batches
 
     def ask(self, attempt: _Attempt) -> None:
-        """Ask once more."""
+        """Send the attempt's question to the coordinator."""
         transactional_id = attempt.passage.request.transactional_id
         assert transactional_id is not None, "only transactions are verified"
         self._verification.verify(
@@ -97,10 +107,10 @@ class TransactionalProduce:
         )
 
     def later(self, attempt: _Attempt) -> bool:
-        """Whether there is time to try again; then it will be.
+        """Schedule a retry of the attempt. Return False if its time is over.
 
         Markers are written within a few milliseconds, so the first waits are short: each is twice
-        the one before, up to the configured one.
+        the wait before it, up to the configured backoff.
         """
         if self._scheduler.monotonic_ms() - attempt.began_ms >= self._retry_max_ms:
             return False
@@ -110,12 +120,12 @@ class TransactionalProduce:
         return True
 
     def now_ms(self) -> float:
-        """Monotonic."""
+        """Return the monotonic time in milliseconds."""
         return self._scheduler.monotonic_ms()
 
 
 class _Attempt:
-    """One request that asks, maybe several times."""
+    """The verification of one request, with the retries that it needs."""
 
     __slots__ = ("_station", "_waits", "began_ms", "first_sequences", "operation", "passage",
                  "producer", "retries")  # fmt: skip
@@ -138,9 +148,11 @@ class _Attempt:
         self.retries = 0
 
     def begin(self) -> bool:
-        """Ask; whether the answer is there at once, as it is for every batch but the first of a
-        transaction. Where it is not, the records are copied: they lie in a buffer that is used for
-        the next request."""
+        """Ask the coordinator. Return whether the answer is there at once.
+
+        It is for every batch but a transaction's first. If it is not, the records are copied,
+        because the next request overwrites their buffer.
+        """
         self.ask()
         self._waits = self.passage.verified is None
         if self._waits:
@@ -148,15 +160,15 @@ class _Attempt:
         return not self._waits
 
     def ask(self) -> None:
-        """Ask once, now or when it is time to try again."""
+        """Ask the coordinator, for the first time or as a retry."""
         self._station.ask(self)
 
     def answered(self, errors: Errors, guards: Guards) -> None:
-        """Let the passage go on with what the coordinator has said."""
-        # The transaction before is not complete yet, which takes a moment. The producer's own way
-        # to try again is longer, and sends all its records once more.
-        busy = ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
-        if busy and self.operation.supports_epoch_bump and self._station.later(self):
+        """Let the passage continue with the coordinator's answer, or schedule a retry."""
+        # The previous transaction is not complete yet; that takes a few milliseconds. A retry by
+        # the producer would take longer, and would send all its records again.
+        is_concurrent = ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
+        if is_concurrent and self.operation.supports_epoch_bump and self._station.later(self):
             return
         self.passage.verify(VerifiedTransaction(errors, guards, self.operation))
         if self._waits:

@@ -1,7 +1,7 @@
 """The answer of a transaction's coordinator about the partitions of a Produce.
 
-Owns what was refused of them, and what the appends to the others take along (KIP-890). Never: asks
-(`broker.apis.produce.transactional`), or appends.
+Owns the errors of rejected partitions, and the verification guards for appends to the others
+(KIP-890). Never asks the coordinator (`broker.apis.produce.transactional`) or appends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from storage.log.verification_state import VerificationGuard
 
 
 class VerifiedTransaction:
-    """The partitions that the coordinator refused, and the guards of the others."""
+    """The coordinator's errors for rejected partitions, and the guards for the others."""
 
     __slots__ = ("_errors", "_guards", "_operation")
 
@@ -27,11 +27,15 @@ class VerifiedTransaction:
         self._operation = operation
 
     def refusal(self, partition: Partition) -> tuple[ErrorCode, str | None] | None:
-        """Return the error of a refused partition, with a message or None; None if the batch may be
-        appended."""
+        """Return the error of a rejected partition, with its message or None.
+
+        None if the batch may be appended.
+        """
         error = self._errors.get(TopicPartition(partition.topic, partition.index))
         return None if error is None else produce_error(error, self._operation)
 
     def guard(self, partition: Partition) -> VerificationGuard | None:
-        """Return the guard for the append; None if the transaction has begun in the partition."""
+        """Return the guard for the append; None if the transaction has already begun in the
+        partition.
+        """
         return self._guards.get(TopicPartition(partition.topic, partition.index))

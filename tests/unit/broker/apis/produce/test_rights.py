@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker.apis.produce.rights import may_use_transaction, parted
+from broker.apis.produce.rights import may_use_transaction, split_by_rights
 from controller.authorization.rights import UNLIMITED
 from ottla.plugins.authorizer import Operation, Resource
 from protocol.errors import ErrorCode
@@ -39,7 +39,7 @@ def told(response: Any) -> dict[str, list[tuple[int, int]]]:
 
 def test_each_topic_is_judged_once_by_its_name() -> None:
     judge = ListJudge(on_topic(Operation.WRITE, "a"))
-    allowed, denied = parted(
+    allowed, denied = split_by_rights(
         judge.rights(), [topic("b", 0, 7), topic("a", 1), topic("c", 2)], lambda one: one.name
     )
     assert [one.name for one in allowed] == ["a"]
@@ -53,7 +53,7 @@ def test_an_empty_name_is_judged_and_an_id_of_nobody_is_not() -> None:
     judge = ListJudge()
     unknown, empty = TopicProduceData("", NO_SUCH_ID), topic("", 0)
     names = {id(unknown): None, id(empty): ""}
-    allowed, denied = parted(judge.rights(), [unknown, empty], lambda one: names[id(one)])
+    allowed, denied = split_by_rights(judge.rights(), [unknown, empty], lambda one: names[id(one)])
     assert allowed == [unknown]
     assert [one.topic_id for one in denied] == [empty.topic_id]
     assert [one.name for one in judge.asked] == [""]
