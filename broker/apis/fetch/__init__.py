@@ -1,1 +1,1 @@
-"""Fetch: how it is handled, and what is prepared for the next one."""
+"""Fetch: the handler, and the shortcuts for readers that repeat their requests."""

@@ -1,19 +1,19 @@
 """Fetch: v4-18.
 
-Behaviour: reads from the position of each partition up to `max_bytes` in all, the first non-empty
-partition at least one batch (KIP-74). Fewer than `min_bytes` wait up to `max_wait_ms` in the
-purgatory. A client over its quota gets an empty answer, and what
-it may have at once is cut to what fits the quota's window (`broker.quotas`); followers have none.
-With a session (v7, KIP-227) only what changed is looked at and answered; a request
-without one looks at all that it names. Records are slices of segment files, never copied here.
+Behaviour: reads from the position of each partition up to `max_bytes` in all, but at least one
+batch of the first non-empty partition (KIP-74). If there are fewer than `min_bytes`, the fetch
+waits up to `max_wait_ms` in the purgatory. A client over its quota gets an empty answer, and one
+answer is limited to the bytes that fit the quota's window (`broker.quotas`). Quotas do not apply to
+followers. With a session (v7, KIP-227) only changed partitions are read and answered. Without a
+session all partitions in the request are. Records are slices of segment files, never copied here.
 
-A fetch in a broker's name is a follower's: it reads to the log's end, and its position moves the
-high watermark. Without an authorizer it is taken on the listener between brokers only.
+A fetch with a broker's id is a follower's: it reads to the log's end, and its position moves the
+high watermark. Without an authorizer it is accepted on the inter-broker listener only.
 
-Needs READ on each topic, in a broker's name CLUSTER_ACTION on the cluster instead:
-TOPIC_AUTHORIZATION_FAILED per partition, also for what a session knows from before. A topic id that
-nobody has is UNKNOWN_TOPIC_ID for everybody. A fetch that waits is judged anew before it tells
-anything (`broker.apis.fetch.rights`).
+Rights: a consumer needs READ on each topic, a follower CLUSTER_ACTION on the cluster. Without it,
+each partition fails with TOPIC_AUTHORIZATION_FAILED, also those that a session had before. An
+unknown topic id is UNKNOWN_TOPIC_ID, whatever the client's rights. After a wait, the rights are
+checked again before the answer (`broker.apis.fetch.rights`).
 
 Versions: v5 log start offset, v7 sessions, v9 leader epochs (KIP-320), v11 rack and followers that
 answer (KIP-392), v12 flexible and diverging epochs (KIP-595), v13 topic ids, v15 replica state
@@ -58,11 +58,11 @@ from protocol.primitives import ZERO_UUID
 REPLICA_STATE_FROM = 15
 
 PARTITIONS_AT_ONCE = 512
-"""Partitions that are looked up, judged, read or told of in one slice."""
+"""The most partitions that one slice handles, in each step of a fetch."""
 
 
 class FetchApi:
-    """Reads for consumers and followers."""
+    """The handler of Fetch, for consumers and followers."""
 
     def __init__(
         self, config: BrokerConfig, replicas: ReplicaManager, answers: SlicedAnswers
@@ -80,10 +80,14 @@ class FetchApi:
     def prepare(
         self, context: RequestContext, frame: memoryview, request: FetchRequest
     ) -> PreparedFetch | PreparedFollowerFetch | None:
-        """How requests are answered that are like this one but for where the reader is."""
+        """Return a shortcut for requests that differ from this one in their offset and session
+        epoch only.
+
+        None if there is none for such a request.
+        """
         has_session = request.session_id != NO_SESSION
         if has_session == (request.session_epoch == FINAL_EPOCH) or request.rack_id:
-            return None  # it opens or closes a session, or another broker may be nearer
+            return None  # the request opens or closes a session, or has a rack to read near
         if request.forgotten_topics_data:
             return None
         version = context.api_version
@@ -114,7 +118,7 @@ class FetchApi:
         steps = self._steps(context, request, respond)
 
         def answer(response: FetchResponse | None) -> None:
-            if response is not None:  # else it waits
+            if response is not None:  # otherwise the fetch waits
                 respond(response)
 
         self._answers.judge(context, request, steps, answer, respond, refuse_fetch)
@@ -122,7 +126,7 @@ class FetchApi:
     def _steps(
         self, context: RequestContext, request: FetchRequest, respond: Respond
     ) -> Steps[FetchResponse | None]:
-        """The answer; None where the fetch waits for more, and answers by `respond` later."""
+        """Return the response; None if the fetch waits and calls `respond` later."""
         pace = Pace(PARTITIONS_AT_ONCE)
         session = yield from self._session(context, request, pace)
         if isinstance(session, ErrorCode):
@@ -160,7 +164,10 @@ class FetchApi:
     def _session(
         self, context: RequestContext, request: FetchRequest, pace: Pace
     ) -> Steps[FetchSession | None | ErrorCode]:
-        """The session that this request goes on with or opens; None where it has none."""
+        """Return the session that this request continues or opens; None if it has none.
+
+        Return an error code if the session cannot be continued.
+        """
         replica_id = max(_replica(context, request)[0], NO_REPLICA)
         sessions = self._replicas.sessions
         now_ms = self._scheduler.monotonic_ms()
@@ -186,7 +193,10 @@ class FetchApi:
 
 
 def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
-    """Who fetches: a broker, or a negative number for a consumer; and its broker epoch, or -1."""
+    """Return the id and the broker epoch of the follower that fetches.
+
+    For a consumer the id is negative. The epoch is -1 if the request has none.
+    """
     if context.api_version < REPLICA_STATE_FROM:
         return request.replica_id, -1
     state = request.replica_state
@@ -194,7 +204,7 @@ def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
 
 
 def _limited(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchResponse]:
-    """To a client over its quota, one without records."""
+    """Return the response; one without records if the client is over its quota."""
     quota = fetch.context.quota
     if quota is None or not quota.fetched(fetch.size()):
         return (yield from fetch.response(pace))
@@ -207,8 +217,11 @@ def _answer_limited(fetch: ConsumerFetch, respond: Respond) -> None:
 
 
 def refuse_fetch(request: FetchRequest, error: ErrorCode) -> FetchResponse:
-    """The response that says `error`: at the top, and for every partition that has a name (before
-    v7 only they can say it; topics known by their ids are not repeated, as in Kafka)."""
+    """Return a response with `error` at the top, and for every partition whose topic has a name.
+
+    Before v7 only the partitions can carry an error. Topics given by id are not repeated, as in
+    Kafka.
+    """
     topics = [
         FetchableTopicResponse(
             topic.topic,

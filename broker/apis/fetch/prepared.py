@@ -1,12 +1,12 @@
-"""A reader's Fetch of one partition that begins with the bytes of one before it.
+"""A shortcut for a consumer's Fetch of one partition that repeats an earlier request.
 
-Where a consumer asks for one partition, without a session or with one in which nothing else
-changed, the request goes from the frame to the log and back with no messages in between. What is
-remembered are names, never a partition, so it cannot go stale.
+The consumer has no session, or one in which no other partition changed. Then the frame leads to the
+log and to encoded bytes, without decoding the request. Only the topic's name or id and the index
+are kept, never a partition, so nothing here can become stale.
 
-Everything else is left to `broker.apis.fetch.api`, which says how Fetch behaves: waiting, what is
-refused, a reader's rack, aborted transactions. Until it is sure that there is an answer, nothing
-changes here. Followers: `broker.apis.fetch.prepared_follower`.
+Everything else is left to `broker.apis.fetch.api`: waits, rejections, racks, aborted transactions.
+No state is changed before it is certain that the shortcut can answer. Followers:
+`broker.apis.fetch.prepared_follower`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from storage.log.file_records import FileRecords
 
 
 def went_well(response: FetchResponse) -> bool:
-    """Whether a response says of no error."""
+    """Return whether a response has no error."""
     return not response.error_code and not any(
-        one.error_code for topic in response.responses for one in topic.partitions
+        partition.error_code for topic in response.responses for partition in topic.partitions
     )
 
 
 class PreparedFetch:
-    """What one consumer asks again and again, going on with the offset."""
+    """A shortcut for one consumer's repeated fetches of one partition, with growing offsets."""
 
     __slots__ = (
         "_find",
@@ -43,7 +43,7 @@ class PreparedFetch:
         "_position",
         "_replicas",
         "_reply",
-        "_room",
+        "_read_max_bytes",
         "_session_id",
         "_topic",
         "_uses_topic_ids",
@@ -59,34 +59,37 @@ class PreparedFetch:
         fetch_max_bytes: int,
     ) -> None:
         (topic,) = request.topics
-        (asked,) = topic.partitions
+        (requested,) = topic.partitions
         by_id = version >= TOPIC_IDS_FROM
         self.shape = shape
         self._replicas = replicas
         self._find: Any = replicas.partition_by_id if by_id else replicas.partition
         self._topic: bytes | str = topic.topic_id if by_id else topic.topic
-        self._index = asked.partition
+        self._index = requested.partition
         max_bytes = min(request.max_bytes, fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, max_bytes)
-        self._room = max(min(asked.partition_max_bytes, max_bytes), 0)
-        self._position = position_of(asked)
+        self._read_max_bytes = max(min(requested.partition_max_bytes, max_bytes), 0)
+        self._position = position_of(requested)
         self._isolation = request.isolation_level
         self._session_id = request.session_id
         self._uses_topic_ids = by_id
         committed = request.isolation_level == READ_COMMITTED
         self._reply = FetchReply(
-            version, request.session_id, topic.topic, topic.topic_id, asked.partition, committed
+            version, request.session_id, topic.topic, topic.topic_id, requested.partition, committed
         )
 
     def follows(self, response: FetchResponse) -> bool:
-        """Whether it was told of no error."""
+        """Return whether the first request was answered without an error."""
         return went_well(response)
 
     def expect(self, message: memoryview, values: Values) -> None:
-        """Nothing is looked up before such a request comes."""
+        """Prepare nothing: what a read returns is known only after the request has arrived."""
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """The answer in parts; see `PreparedRequest`."""
+        """Return the response in parts; None, with nothing done, if the shortcut does not apply.
+
+        See `PreparedRequest`.
+        """
         correlation_id, session_epoch, offset = values
         partition: Partition | None = self._find(self._topic, self._index)
         if partition is None or offset >= partition.log.high_watermark:
@@ -101,7 +104,7 @@ class PreparedFetch:
         partition_max_bytes, leader_epoch, fetched_epoch = self._position
         # Not only from the leader: since v11 a follower answers, too.
         read = partition.read(
-            offset, self._room, self._isolation, True, leader_epoch, fetched_epoch, False
+            offset, self._read_max_bytes, self._isolation, True, leader_epoch, fetched_epoch, False
         )
         records, size = read.records, read.size
         if not isinstance(records, FileRecords) or size < self._min_bytes or read.aborted:

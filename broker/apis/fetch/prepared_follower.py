@@ -1,12 +1,13 @@
-"""A follower's Fetch of one partition within its session that begins as one before it.
+"""A shortcut for a follower's Fetch of one partition in its session that repeats an earlier one.
 
-While one partition is written to, each batch costs a leader such a Fetch of every follower, first
-to wait and then to be answered. So this goes from the frame to the log and back with no messages in
-between, as `broker.apis.fetch.prepared` does for consumers. What is not plainly so is left to
-`broker.apis.fetch.api`: several partitions, what is refused, another history, a quota. Until it is
-sure that this is none of it, nothing changes here. Where something of it comes up while a fetch
-waits, the rest of its way is the general one. So it is where what a follower may do is judged by
-others meanwhile: until then, nobody is asked.
+While one partition is written to, each batch costs the leader one such Fetch per follower, which
+first waits and is then answered. So the frame leads to the log and to encoded bytes, without
+decoding the request, as in `broker.apis.fetch.prepared` for consumers. All other cases are left to
+`broker.apis.fetch.api`: several partitions, rejections, a diverging log, a quota. No state is
+changed before it is certain that the shortcut applies.
+
+If such a case comes up while a fetch waits, the general code (`FollowerFetch`) continues it. The
+same holds if the follower's rights may have changed meanwhile; before that, they are not checked.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from protocol.messages.fetch import FetchRequest, FetchResponse
 
 
 class PreparedFollowerFetch:
-    """What one follower asks of one partition again and again, going on with the offset."""
+    """A shortcut for one follower's repeated fetches of one partition, with growing offsets."""
 
     def __init__(
         self,
@@ -42,38 +43,42 @@ class PreparedFollowerFetch:
         fetch_max_bytes: int,
         replica: tuple[int, int],
     ) -> None:
-        """`replica`: the follower, and its broker epoch."""
+        """`replica` is the follower's id and broker epoch."""
         (topic,) = request.topics
-        (asked,) = topic.partitions
+        (requested,) = topic.partitions
         self.replicas = replicas
         self.context = context
         self.rights = None if context.rights.unlimited else context.rights
-        """By which it is judged, if it is."""
+        """The follower's rights; None if they are unlimited."""
         self.shape = shape
         self.session_id = request.session_id
         self.max_wait_ms = request.max_wait_ms
         self.replica = replica
-        self.topic_id, self.index = topic.topic_id, asked.partition
-        self.log_start_offset = asked.log_start_offset
-        self.position = position_of(asked)
+        self.topic_id, self.index = topic.topic_id, requested.partition
+        self.log_start_offset = requested.log_start_offset
+        self.position = position_of(requested)
         self.max_bytes = min(request.max_bytes, fetch_max_bytes)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
         self.at_once = request.max_wait_ms <= 0 or self.min_bytes <= 0
-        """Whether it is answered with what there is."""
-        self.room = max(min(asked.partition_max_bytes, self.max_bytes), 0)
+        """Whether the request never waits for more records."""
+        self.read_max_bytes = max(min(requested.partition_max_bytes, self.max_bytes), 0)
         self.reply = FetchReply(
             context.api_version, self.session_id, "", self.topic_id, self.index, False
         )
 
     def follows(self, response: FetchResponse) -> bool:
-        """Whether it was told of no error."""
+        """Return whether the first request was answered without an error."""
         return went_well(response)
 
     def expect(self, message: memoryview, values: Values) -> None:
-        """Nothing is looked up before such a request comes."""
+        """Prepare nothing: what a read returns is known only after the request has arrived."""
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """See `PreparedRequest`."""
+        """Return the response, empty if the fetch waits; None, with nothing done, if the shortcut
+        does not apply.
+
+        See `PreparedRequest`.
+        """
         correlation_id, session_epoch, offset = values
         replicas, (replica_id, broker_epoch) = self.replicas, self.replica
         partition = replicas.partition_by_id(self.topic_id, self.index)
@@ -111,16 +116,19 @@ class PreparedFollowerFetch:
                 replicas.partition_changed(partition)
 
     def read(self, partition: Partition, offset: int) -> PartitionRead:
-        """What there is from `offset` on."""
+        """Return what a follower's read from `offset` on gets."""
         return partition.read_for_follower(
-            *self.replica, offset, self.room, True, *self.position[1:]
+            *self.replica, offset, self.read_max_bytes, True, *self.position[1:]
         )
 
-    def general(
+    def general_fetch(
         self, session: FetchSession, session_epoch: int, allowed_as_of: int
     ) -> FollowerFetch:
-        """What goes on with a fetch that waits, and is no plain one any more. It names no
-        partition: what the session knows of them is as of that fetch."""
+        """Return the general fetch that continues a waiting one to which the shortcut no longer
+        applies.
+
+        Its request names no partition: the session has their positions as of the waiting fetch.
+        """
         request = FetchRequest(min_bytes=self.min_bytes, session_epoch=session.epoch)
         fetch = FollowerFetch(
             self.replicas,
@@ -132,12 +140,12 @@ class PreparedFollowerFetch:
             allowed_as_of,
         )
         in_one_go(fetch.begin(request, Pace(sys.maxsize)))
-        fetch.goes_on(session_epoch)
+        fetch.continue_from(session_epoch)
         return fetch
 
 
 class _Fetch(DelayedOperation):
-    """One request on its way."""
+    """A follower's fetch in progress, answered at once or after a wait."""
 
     __slots__ = (
         "_allowed_as_of",
@@ -153,7 +161,7 @@ class _Fetch(DelayedOperation):
     )
 
     reply: Callable[[Any], None]
-    """The way back, where it waits."""
+    """Sends the response of a fetch that has waited."""
 
     def __init__(
         self,
@@ -173,11 +181,11 @@ class _Fetch(DelayedOperation):
         self._allowed_as_of = 0 if followed.rights is None else followed.rights.epoch
         self._read: PartitionRead | None = None
         self._general: FollowerFetch | None = None
-        """What goes on with this fetch, once it is no plain one any more."""
+        """The general fetch that continues this one, after the shortcut no longer applies."""
 
     @property
     def is_urgent(self) -> bool:
-        """Whether there is something to say besides records; see `FollowerFetch` for what."""
+        """Whether the log start or the high watermark must be answered even without records."""
         wanted, log = self._wanted, self._partition.log
         return log.log_start_offset != wanted.told_log_start_offset or (
             self._followed.replicas.sessions.serves_consumers_from_followers
@@ -185,27 +193,27 @@ class _Fetch(DelayedOperation):
         )
 
     def take(self, read: PartitionRead) -> bool:
-        """Answer with `read`; whether that is enough."""
+        """Keep `read` for the response, and return whether it is enough to answer."""
         self._read = read
         return read.size >= self._followed.min_bytes or self.is_urgent
 
     def try_complete(self, key: Hashable) -> bool:
-        """Read again, for something has changed; whether that is enough."""
+        """Read again after a change, and return whether that is enough to answer."""
         if self._general is None:
             read = self._read_plainly()
             if read is not None:
                 return self.take(read)
-        return self._the_general_one().read_again()
+        return self._general_fetch().read_again()
 
     def on_expiration(self) -> None:
         self.try_complete(self._session)
 
     def on_complete(self) -> None:
-        """Answer with what was read last."""
+        """Send what was read last."""
         self.reply(self.response())
 
     def response(self) -> Answer:
-        """What was read last, as a whole frame."""
+        """Return the response with what was read last, as a whole frame."""
         read, wanted, followed = self._read, self._wanted, self._followed
         plain = self._general is None and self._session.epoch == self._session_epoch
         if plain and read is not None and read.size:
@@ -221,14 +229,14 @@ class _Fetch(DelayedOperation):
                 records,
             )
             return b"".join(parts) if isinstance(records, bytes) else parts  # type: ignore[arg-type]
-        fetch = self._the_general_one()
+        fetch = self._general_fetch()
         fetch.read_again()
         version = followed.context.api_version
         response = in_one_go(fetch.response(Pace(sys.maxsize)))
         return encode_response(response, version, self._correlation_id).parts()
 
     def _read_plainly(self) -> PartitionRead | None:
-        """None where there is more to look at than records of this partition."""
+        """Return a read of the partition; None if the response needs more than its records."""
         partition, session, followed = self._partition, self._session, self._followed
         if (
             session.by_partition.get(partition) is not self._wanted
@@ -240,9 +248,9 @@ class _Fetch(DelayedOperation):
         read = followed.read(partition, self._wanted.fetch_offset)
         return None if read.error or read.diverging_epoch is not None else read
 
-    def _the_general_one(self) -> FollowerFetch:
+    def _general_fetch(self) -> FollowerFetch:
         if self._general is None:
-            self._general = self._followed.general(
+            self._general = self._followed.general_fetch(
                 self._session, self._session_epoch, self._allowed_as_of
             )
         return self._general

@@ -1,9 +1,10 @@
-"""One Fetch request on its way: what it looks at, what it last read, and its answer.
+"""One Fetch request in progress: the partitions that it reads, its last reads, and its response.
 
-A consumer's reads up to the high watermark, a follower's up to the log's end. A follower's fetch
-also tells how far the follower is, which is noted once, when it comes, and only for partitions
-that it read well: after the epochs were checked and no other history was found (KAFKA-13141).
-What its sender may not read (`broker.apis.fetch.rights`) is told as an error and nothing more.
+A consumer's fetch reads up to the high watermark, a follower's up to the log's end. A follower's
+fetch offset also says how much the follower has. That is noted once, when the request arrives, and
+only for partitions that were read successfully: the epochs were checked, and the follower's log
+does not diverge (KAFKA-13141). A partition that the sender may not read
+(`broker.apis.fetch.rights`) is answered with an error and nothing else.
 """
 
 from __future__ import annotations
@@ -40,34 +41,36 @@ from protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from protocol.messages.fetch import FetchPartition as AskedPartition
+from protocol.messages.fetch import FetchPartition as RequestedPartition
 from protocol.primitives import ZERO_UUID
 
 RACK_FROM = 11  # and from here on a follower may answer (KIP-392)
 CURRENT_LEADER_FROM = 16
 
-# After these a client looks for the leader elsewhere (KIP-951).
+# With these errors the response names the current leader (KIP-951).
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-# Kafka sorts these out before it reads: they come last, with a list of aborted transactions.
+# Kafka rejects these before it reads: they come last, with a list of aborted transactions.
 _UNKNOWN_ERRORS = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-_SORTED_OUT_FIRST = (ErrorCode.UNKNOWN_TOPIC_ID,)
-_SORTED_OUT_NEXT = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_AFTER_READS = (ErrorCode.UNKNOWN_TOPIC_ID,)
+_AT_THE_END = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 _DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 PARTITION_BYTES = 40
-"""What a partition takes in a response beside its records: about that much."""
+"""The approximate bytes of a partition in a response, without its records."""
 
 Reads = dict[FetchKey, tuple[FetchPartition, PartitionRead]]
 
 
-def position_of(asked: AskedPartition) -> tuple[int, int, int]:
-    """Of a partition in a request: its most bytes, leader epoch and last fetched epoch. Any
-    negative epoch is none."""
+def position_of(requested: RequestedPartition) -> tuple[int, int, int]:
+    """Return a requested partition's max bytes, leader epoch and last fetched epoch.
+
+    Any negative epoch becomes NO_EPOCH.
+    """
     return (
-        asked.partition_max_bytes,
-        max(asked.current_leader_epoch, NO_EPOCH),
-        max(asked.last_fetched_epoch, NO_EPOCH),
+        requested.partition_max_bytes,
+        max(requested.current_leader_epoch, NO_EPOCH),
+        max(requested.last_fetched_epoch, NO_EPOCH),
     )
 
 
@@ -76,16 +79,16 @@ def _denied() -> PartitionRead:
 
 
 class ConsumerFetch:
-    """A consumer's request."""
+    """A consumer's fetch in progress."""
 
     has_errors = False
-    """Whether the last read met an error, or another history."""
+    """Whether the last read returned an error or a diverging epoch."""
     looks_at_all = False
-    """Whether a partition may have something to say though its offsets and its leader stand."""
+    """Whether a partition must be read even if its offsets and its leader have not changed."""
     is_urgent = False
-    """Whether there is something to say besides records and errors."""
+    """Whether the response is due at once for another reason than records or errors."""
     moved: Sequence[Partition] = ()
-    """Those whose high watermark has moved by what a follower has told."""
+    """The partitions whose high watermark this follower's fetch has advanced."""
 
     def __init__(
         self,
@@ -102,7 +105,7 @@ class ConsumerFetch:
         self.isolation = request.isolation_level
         self.min_bytes = min(request.min_bytes, max_bytes)
         self.max_bytes = max_bytes
-        # A full response names every partition; a session that goes on only those with news.
+        # A full response names every partition; a continued session's only those with news.
         self.full = session is None or request.session_epoch == INITIAL_EPOCH
         self.reads: Reads = {}
         self.by_id = context.api_version >= TOPIC_IDS_FROM
@@ -112,7 +115,7 @@ class ConsumerFetch:
         self.session_epoch = session.epoch if session is not None else FINAL_EPOCH
 
     def begin(self, request: FetchRequest, pace: Pace) -> Steps[None]:
-        """Take down which partitions are wanted, and which of them may be read."""
+        """Note the partitions of this fetch, and which of them the sender may read."""
         yield from self._name_partitions(request, pace)
         self.wanted = yield from self._known_to_session(request, pace)
         self.rights = yield from self._judged(pace)
@@ -120,7 +123,10 @@ class ConsumerFetch:
     def _known_to_session(
         self, request: FetchRequest, pace: Pace
     ) -> Steps[dict[FetchKey, FetchPartition]]:
-        """All partitions of this fetch. A session that forgets its last one is closed."""
+        """Update the session and return all partitions of this fetch.
+
+        A session that no longer has any partition is closed.
+        """
         session = self.session
         if session is not None:
             for key, wanted in self.named.items():
@@ -144,8 +150,10 @@ class ConsumerFetch:
         return self.named
 
     def _judged(self, pace: Pace) -> Steps[FetchRights | None]:
-        """What it may read of all that it is about; None: whatever it wants. What is denied is
-        told each time."""
+        """Return the rights of the sender to the partitions; None if they are unlimited.
+
+        A denied partition of a session is answered each time.
+        """
         rights = self._rights()
         if rights is None:
             return None
@@ -163,23 +171,25 @@ class ConsumerFetch:
         return None if rights.unlimited else ConsumerRights(rights, self.replicas)
 
     def keys(self) -> list[FetchSession] | list[Partition]:
-        """What a parked fetch waits for."""
+        """Return the keys under which a waiting fetch is watched: its session or its partitions."""
         if self.session is not None:
             return [self.session]
         return [w.partition for w in self.wanted.values() if w.partition is not None]
 
     def read_again(self) -> bool:
-        """Read after a wait: what was allowed may be so no more."""
+        """Check the rights again, read, and return whether that is enough to answer. For a fetch
+        that has waited.
+        """
         if self.rights is not None:
             self.rights.renew()
         return self.read_now()
 
     def read_now(self) -> bool:
-        """Read in one go."""
+        """Read without slices, and return whether that is enough to answer."""
         return in_one_go(self.read(Pace(sys.maxsize)))
 
     def read(self, pace: Pace) -> Steps[bool]:
-        """Read what there is now; whether it is enough to answer."""
+        """Read what there is now. Return whether that is enough to answer."""
         session = None if self.full else self.session
         candidates = list(self.wanted.values()) if session is None else session.to_look_at()
         self.reads = {}
@@ -194,7 +204,7 @@ class ConsumerFetch:
                 denied += 1
                 continue
             if left <= 0 and may_skip and wanted.has_told_all() and wanted.key not in self.named:
-                continue  # it could only give records
+                continue  # a read could only return records, and there is no room for any
             read = self._read_one(wanted, left)
             self.reads[wanted.key] = (wanted, read)
             left -= read.size
@@ -202,16 +212,16 @@ class ConsumerFetch:
             if read.error or read.diverging_epoch:
                 enough = True
         if enough or denied:
-            yield from self._name_last_what_was_sorted_out(pace)
-            # What is denied ends no wait, as in Kafka, unless it is all there is.
+            yield from self._move_rejected_last(pace)
+            # A denied partition does not end the wait, as in Kafka, unless all are denied.
             if enough or denied == len(self.wanted):
                 self.has_errors = True
                 return True
-        # What is withheld counts: to wait for more would not bring it.
+        # Withheld bytes count too, because waiting longer would not deliver them.
         return self.is_urgent or self.max_bytes - left + withheld >= self.min_bytes
 
-    def _name_last_what_was_sorted_out(self, pace: Pace) -> Steps[None]:
-        for errors in (_SORTED_OUT_FIRST, _SORTED_OUT_NEXT):
+    def _move_rejected_last(self, pace: Pace) -> Steps[None]:
+        for errors in (_AFTER_READS, _AT_THE_END):
             for key in list(self.reads):
                 if pace.is_full():
                     yield None
@@ -221,7 +231,7 @@ class ConsumerFetch:
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
         partition = wanted.partition
         if partition is None or partition.deleted:
-            partition = self._look_again(wanted)
+            partition = self._find_again(wanted)
             if partition is None:
                 return self._absent(wanted.key)
         return partition.read(
@@ -234,7 +244,7 @@ class ConsumerFetch:
             self.only_leader,
         )
 
-    def _look_again(self, wanted: FetchPartition) -> Partition | None:
+    def _find_again(self, wanted: FetchPartition) -> Partition | None:
         partition = self._find(wanted.key)
         if self.session is not None:
             self.session.listen(wanted, partition)
@@ -244,14 +254,14 @@ class ConsumerFetch:
     def _name_partitions(self, request: FetchRequest, pace: Pace) -> Steps[None]:
         for topic in request.topics:
             name: bytes | str = topic.topic_id if self.by_id else topic.topic
-            for asked in topic.partitions:
+            for requested in topic.partitions:
                 if pace.is_full():
                     yield None
-                key = (name, asked.partition)
-                self.named[key] = self._position(key, asked)
+                key = (name, requested.partition)
+                self.named[key] = self._position(key, requested)
 
-    def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
-        return FetchPartition(key, asked.fetch_offset, *position_of(asked))
+    def _position(self, key: FetchKey, requested: RequestedPartition) -> FetchPartition:
+        return FetchPartition(key, requested.fetch_offset, *position_of(requested))
 
     def _find(self, key: FetchKey) -> Partition | None:
         topic, index = key
@@ -270,12 +280,15 @@ class ConsumerFetch:
     # --- the response --------------------------------------------------------------------------
 
     def size(self) -> int:
-        """About how many bytes the response will have."""
+        """Return the approximate size of the response in bytes."""
         return sum(read.size + PARTITION_BYTES for _, read in self.reads.values())
 
     def empty_response(self) -> FetchResponse:
-        """Nothing of what the last `read` gave: the session remembers to have told nothing, and one
-        that would be new is none."""
+        """Return a response without partitions.
+
+        A continued session still owes the last read's partitions; a session that would be new is
+        removed.
+        """
         session = self.session
         if session is None:
             return FetchResponse()
@@ -287,7 +300,7 @@ class ConsumerFetch:
         return FetchResponse(session_id=session.session_id)
 
     def response(self, pace: Pace) -> Steps[FetchResponse]:
-        """What the last `read` gave, and the session's memory of having told it."""
+        """Return what the last `read` got, and note in the session what is answered."""
         session = self.session
         if session is not None and session.epoch != self.session_epoch:
             return _overtaken(session)
@@ -325,11 +338,11 @@ class ConsumerFetch:
         partition.counts.fetched(read.size, bool(read.error))
 
     def _name_leaders(self, response: FetchResponse) -> None:
-        """Where the leader is of each partition that is not led here (KIP-951)."""
+        """Add the leader of each partition that another broker leads (KIP-951)."""
         if self.context.api_version < CURRENT_LEADER_FROM:
             return
         image = self.replicas.image
-        told: dict[int, None] = {}
+        named: dict[int, None] = {}
         for topic in response.responses:
             for data in topic.partitions:
                 if data.error_code not in _LEADER_ERRORS:
@@ -338,8 +351,8 @@ class ConsumerFetch:
                 leader, epoch = current_leader(self._find(key), image, *key)
                 data.current_leader = LeaderIdAndEpoch(leader, epoch)
                 node = leader_node(image, leader, self.context.listener_name)
-                if node is not None and leader not in told:
-                    told[leader] = None
+                if node is not None and leader not in named:
+                    named[leader] = None
                     response.node_endpoints.append(NodeEndpoint(*node))
 
     def _partition_data(self, index: int, read: PartitionRead) -> PartitionData:
@@ -352,7 +365,10 @@ class ConsumerFetch:
         )
         data.records = read.records
         data.aborted_transactions = (
-            [AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted]
+            [
+                AbortedTransaction(transaction.producer_id, transaction.first_offset)
+                for transaction in read.aborted
+            ]
             if read.aborted is not None
             else None
         )
@@ -364,13 +380,16 @@ class ConsumerFetch:
 
 
 def _overtaken(session: FetchSession) -> FetchResponse:
-    """Another request has gone on meanwhile: what this one tells, nobody may rely on."""
+    """Return the error for a fetch whose session a later request has continued meanwhile.
+
+    The client must not rely on what this fetch read.
+    """
     error = int(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
     return FetchResponse(error_code=error, session_id=session.session_id)
 
 
 class RackConsumerFetch(ConsumerFetch):
-    """A consumer's request that names its rack, to a broker with a replica selector (KIP-392)."""
+    """The fetch of a consumer with a rack, on a broker with a replica selector (KIP-392)."""
 
     looks_at_all = True
 
@@ -416,7 +435,7 @@ class RackConsumerFetch(ConsumerFetch):
 
 
 class FollowerFetch(ConsumerFetch):
-    """A follower's request: it reads to the log's end, and tells how far it is."""
+    """A follower's fetch in progress: it reads to the log's end, and says how much it has."""
 
     def __init__(
         self,
@@ -428,8 +447,11 @@ class FollowerFetch(ConsumerFetch):
         replica: tuple[int, int],
         allowed_as_of: int | None = None,
     ) -> None:
-        """`replica`: the follower, and its broker epoch. `allowed_as_of`: the epoch of the
-        judgement by which it may read already; None: that is asked."""
+        """`replica` is the follower's id and broker epoch.
+
+        `allowed_as_of` is the epoch of the rights by which the fetch was already allowed; None: not
+        checked yet.
+        """
         self.replica_id, self.broker_epoch = replica
         self.allowed_as_of = allowed_as_of
         self.quota = replicas.leader_quota
@@ -442,21 +464,21 @@ class FollowerFetch(ConsumerFetch):
         rights = self.context.rights
         return None if rights.unlimited else FollowerRights(rights, self.allowed_as_of)
 
-    def goes_on(self, session_epoch: int) -> None:
-        """It has told its position, as of this epoch of its session, and looks again."""
+    def continue_from(self, session_epoch: int) -> None:
+        """Continue a fetch whose position is noted already, at this epoch of its session."""
         self.notes_position = False
         self.session_epoch = session_epoch
 
     def read(self, pace: Pace) -> Steps[bool]:
         enough = yield from super().read(pace)
-        self.notes_position = False  # a parked fetch that looks again says nothing new
+        self.notes_position = False  # a waiting fetch that reads again has the same position
         return enough
 
     def _read_one(self, wanted: FetchPartition, left: int) -> PartitionRead:
         assert isinstance(wanted, FollowerPartition), "as this request has named them"
         partition = wanted.partition
         if partition is None or partition.deleted:
-            partition = self._look_again(wanted)
+            partition = self._find_again(wanted)
             if partition is None:
                 return self._absent(wanted.key)
         throttled = self._is_throttled(partition)
@@ -479,15 +501,19 @@ class FollowerFetch(ConsumerFetch):
         if read.log_start_offset != wanted.told_log_start_offset or (
             self.tells_high_watermark and read.high_watermark != wanted.told_high_watermark
         ):
-            self.is_urgent = True  # a DeleteRecords waits for it, or a consumer of the follower
+            # A DeleteRecords, or a consumer of the follower, waits for the new offset.
+            self.is_urgent = True
         return read
 
     def _name_leaders(self, response: FetchResponse) -> None:
         super()._name_leaders(response)
-        response.node_endpoints = []  # a broker knows where the others are
+        response.node_endpoints = []  # a broker knows the addresses of the others
 
     def _is_throttled(self, partition: Partition) -> bool:
-        """A replica in sync goes unthrottled: it would only be thrown out."""
+        """Return whether the leader's replication quota withholds records from this follower.
+
+        Never while the replica is in sync: throttled, it would only leave the ISR.
+        """
         quota = self.quota
         return (
             quota.is_throttled(partition.topic, partition.index)
@@ -500,7 +526,7 @@ class FollowerFetch(ConsumerFetch):
         if read.size and self.quota.is_throttled(partition.topic, partition.index):
             self.quota.record(read.size)
 
-    def _position(self, key: FetchKey, asked: AskedPartition) -> FetchPartition:
+    def _position(self, key: FetchKey, requested: RequestedPartition) -> FetchPartition:
         return FollowerPartition(
-            key, asked.fetch_offset, *position_of(asked), asked.log_start_offset
+            key, requested.fetch_offset, *position_of(requested), requested.log_start_offset
         )

@@ -1,10 +1,10 @@
-"""What one Fetch may read: for a consumer topic by topic, for a follower all or nothing.
+"""The rights of one Fetch: for a consumer topic by topic, for a follower all or nothing.
 
-Owns the verdicts of one request, and that they are asked for anew when it has waited and they may
-be others (`Rights.stand_since`). All partitions of a session are judged at each fetch, also those
-that the request does not name.
+Owns the authorizer's answers for one request. After a wait the authorizer is asked again if its
+answers may have changed (`Rights.stand_since`). Each fetch checks all partitions of its session,
+also those that the request does not name.
 
-Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which judges once, when the request comes.
+Follows `handleFetchRequest` of Kafka's `KafkaApis` 4.3, which checks only when the request arrives.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ from ottla.plugins.authorizer import Operation, Resource
 
 
 class FetchRights(Protocol):
-    """Of whoever sent one Fetch."""
+    """What the sender of one Fetch may read."""
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
-        """Ask about all of these partitions; whether all may be told of."""
+        """Ask about all of these partitions, and return whether the sender may read all of them."""
 
     def may_read(self, wanted: FetchPartition) -> bool:
-        """Whether this one may be told of. Yes where there is no such topic: that is told."""
+        """Return whether the sender may read this partition.
+
+        True if there is no such topic: the answer then says so.
+        """
 
     def renew(self) -> None:
-        """It has waited: let what may be judged otherwise now be judged anew."""
+        """Forget answers that may have changed while the fetch waited."""
 
 
 class ConsumerRights:
-    """READ on each topic."""
+    """READ on each topic (`FetchRights`)."""
 
     def __init__(self, rights: Rights, replicas: ReplicaManager) -> None:
         self._rights = rights
@@ -44,8 +47,7 @@ class ConsumerRights:
         """By the topic's name or id, as the request has it."""
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
-        """See `FetchRights`."""
-        # A session may have many partitions: little is done for each.
+        # A session may have many partitions, so the work for each is kept small.
         indexes: dict[bytes | str, list[int]] = {}
         for topic, index in keys:
             if pace.is_full():
@@ -53,14 +55,14 @@ class ConsumerRights:
             indexes.setdefault(topic, []).append(index)
         topics = iter(indexes.items())
         all_allowed = True
-        while some := list(islice(topics, PIECES_AT_ONCE)):
-            if pace.is_full(len(some)):
+        while slice_topics := list(islice(topics, PIECES_AT_ONCE)):
+            if pace.is_full(len(slice_topics)):
                 yield None
-            all_allowed = self._judge(some) and all_allowed
+            all_allowed = self._judge(slice_topics) and all_allowed
         return all_allowed
 
     def _judge(self, topics: Iterable[tuple[bytes | str, list[int]]]) -> bool:
-        """Ask about some topics, each with its partitions; whether all may be told of."""
+        """Ask about these topics and their partitions. Return whether all of them may be read."""
         names: dict[bytes | str, str] = {}
         counts: dict[str, int] = {}
         for topic, indexes in topics:
@@ -74,26 +76,24 @@ class ConsumerRights:
         return len(allowed) == len(counts)
 
     def may_read(self, wanted: FetchPartition) -> bool:
-        """See `FetchRights`."""
         topic = wanted.key[0]
         if topic not in self._may_read:
             self._judge([(topic, [wanted.key[1]])])
         return self._may_read.get(topic, True)
 
     def renew(self) -> None:
-        """See `FetchRights`."""
         if not self._rights.stand_since(self._epoch):
             self._epoch = self._rights.epoch
             self._may_read.clear()
 
     def _name_of(self, topic: bytes | str, indexes: Iterable[int]) -> str | None:
-        """Return the name of a topic of which these partitions are asked for; None: it has none."""
+        """Return the topic's name; None if neither the image nor these partitions have it."""
         if isinstance(topic, str):
             return topic
-        known = self._replicas.image.topics.get_by_id(topic)
-        if known is not None:
-            return known.name
-        for index in indexes:  # it may be on its way out
+        topic_image = self._replicas.image.topics.get_by_id(topic)
+        if topic_image is not None:
+            return topic_image.name
+        for index in indexes:  # a topic that is being deleted may still have replicas here
             partition = self._replicas.partition_by_id(topic, index)
             if partition is not None:
                 return partition.topic
@@ -101,25 +101,22 @@ class ConsumerRights:
 
 
 class FollowerRights:
-    """CLUSTER_ACTION on the cluster: it reads all, or nothing."""
+    """CLUSTER_ACTION on the cluster, for all partitions or none (`FetchRights`)."""
 
     def __init__(self, rights: Rights, allowed_as_of: int | None = None) -> None:
-        """`allowed_as_of`: the epoch of the judgement by which this fetch is allowed already."""
+        """`allowed_as_of` is the epoch of the rights by which this fetch is allowed already."""
         self._rights = rights
         self._epoch = rights.epoch if allowed_as_of is None else allowed_as_of
         self._allowed: bool | None = None if allowed_as_of is None else True
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
-        """See `FetchRights`."""
         yield from ()
         return self._is_allowed()
 
     def may_read(self, wanted: FetchPartition) -> bool:
-        """See `FetchRights`."""
         return self._is_allowed()
 
     def renew(self) -> None:
-        """See `FetchRights`."""
         if not self._rights.stand_since(self._epoch):
             self._epoch = self._rights.epoch
             self._allowed = None

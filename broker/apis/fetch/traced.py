@@ -1,7 +1,7 @@
-"""A consumer's Fetch that is traced: the same way as any other, and its stations told.
+"""A consumer's Fetch with a trace: handled like any other, and its stations added to the trace.
 
-Owns what a trace is told of a Fetch: the first look into the log, the wait in the purgatory, and
-the look that gave the answer. Never: reads or answers by itself (`broker.apis.fetch.reading`).
+Owns what a trace shows of a Fetch: the first read, the wait in the purgatory, and the read that
+gave the answer. Never reads or answers by itself (`broker.apis.fetch.reading`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from broker.purgatory.delayed_operations import DelayedFetch
 from broker.requests.request_trace import RequestTrace
 
 PARTITIONS_MAX = 8
-"""Of one look, as many are told."""
+"""The most partitions of one read that a trace shows."""
 
 
 def answer_traced(
     trace: RequestTrace, fetch: ConsumerFetch, max_wait_ms: int, answer: Callable[[], None]
 ) -> None:
-    """Read, and answer now, or later by way of the purgatory; see `FetchApi.handle`."""
+    """Read, then answer at once or after a wait in the purgatory; see `FetchApi.handle`."""
     traced = _TracedFetch(trace, fetch, answer)
     if traced.read() or max_wait_ms <= 0 or not fetch.wanted:
         traced.answer()
@@ -30,7 +30,7 @@ def answer_traced(
 
 
 class _TracedFetch:
-    """One request on its way."""
+    """A traced fetch in progress."""
 
     def __init__(
         self, trace: RequestTrace, fetch: ConsumerFetch, answer: Callable[[], None]
@@ -42,13 +42,18 @@ class _TracedFetch:
         self._is_enough = False
 
     def read(self) -> bool:
-        """The first look, which is told if it leads to a wait, too."""
+        """Read for the first time and add that to the trace. Return whether that is enough to
+        answer.
+        """
         self._look(self._fetch.read_now)
-        self._tell()
+        self._trace_reads()
         return self._is_enough
 
     def read_again(self) -> bool:
-        """A look after something has changed. Most of them find nothing, and are not told."""
+        """Read after something has changed, and return whether that is enough to answer.
+
+        Not added to the trace, because most of these reads find nothing new.
+        """
         self._look(self._fetch.read_again)
         return self._is_enough
 
@@ -58,22 +63,22 @@ class _TracedFetch:
         self._span_s = since_s, self._trace.now_s()
 
     def answer(self) -> None:
-        """Answer with what was read."""
+        """Answer with what was read last."""
         if any(read.size for _, read in self._fetch.reads.values()):
             self._trace.keep()
         self._answer()
 
     def answer_late(self) -> None:
-        """The same, out of the purgatory."""
+        """Add the end of the wait and the last read to the trace, then answer."""
         self._trace.woken(expired=not self._is_enough, at_s=self._span_s[0])
-        self._tell()
+        self._trace_reads()
         self.answer()
 
-    def _tell(self) -> None:
-        told = 0
+    def _trace_reads(self) -> None:
+        count = 0
         for wanted, read in self._fetch.reads.values():
-            if wanted.partition is None or read.error or told == PARTITIONS_MAX:
+            if wanted.partition is None or read.error or count == PARTITIONS_MAX:
                 continue
-            told += 1
+            count += 1
             offset, high_watermark = wanted.fetch_offset, read.high_watermark
             self._trace.read(wanted.partition, offset, read.records, high_watermark, self._span_s)
