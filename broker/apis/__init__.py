@@ -1,1 +1,1 @@
-"""One file an API, or a family of APIs that share their rules."""
+"""The APIs that a broker serves: one file for each API, or for APIs that share their rules."""

@@ -1,12 +1,12 @@
 """ApiVersions: v0-4.
 
-Behaviour: names what this node serves, nothing more, with the features that the cluster has agreed
-on. A request newer than ours never comes here: the request handler answers it in version 0 with
-UNSUPPORTED_VERSION and our own range (KIP-511).
+Behaviour: lists the APIs that this node serves, and the features that the cluster has finalized. A
+request of a newer version is not handled here: the request handler answers it in version 0 with
+UNSUPPORTED_VERSION and the range of this node (KIP-511).
 
-Produce is named from version 0 on though 0-2 are refused: librdkafka takes a broker that does not
-name them for one that cannot compress (KAFKA-18659). GetTelemetrySubscriptions and PushTelemetry
-are not named: clients that see them push metrics that nobody reads.
+Produce is listed from version 0 on although v0-2 are rejected: librdkafka disables compression for
+a broker that does not list them (KAFKA-18659). GetTelemetrySubscriptions and PushTelemetry are not
+listed: clients that see them would push metrics, which this broker has no use for.
 
 Versions: v1 throttle time, v3 flexible with the client's name and version and with features
 (KIP-584), v4 lets a feature start at version 0.
@@ -39,7 +39,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class ApiVersionsApi:
-    """What a client asks first."""
+    """The handler of ApiVersions, a client's first request."""
 
     def __init__(
         self,
@@ -48,8 +48,11 @@ class ApiVersionsApi:
         supported_features: Mapping[str, tuple[int, int]],
         kraft_version: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`served` gives all APIs of this node, this one included, once they are assembled;
-        `kraft_version()` the finalized one, which is a matter of the quorum and in no image."""
+        """`served()` returns all APIs of this node, this one included, after they are assembled.
+
+        `kraft_version()` returns the finalized kraft.version, which the quorum keeps outside of the
+        image.
+        """
         self._metadata = metadata
         self._served = served
         self._features = supported_features
@@ -71,7 +74,9 @@ class ApiVersionsApi:
         image = self._metadata.image
         respond(
             ApiVersionsResponse(
-                api_keys=sorted(map(_named, self._served()), key=lambda one: one.api_key),
+                api_keys=sorted(
+                    map(_named, self._served()), key=lambda listed_api: listed_api.api_key
+                ),
                 supported_features=self._supported(context.api_version),
                 finalized_features_epoch=image.offset,
                 finalized_features=self._finalized(image.features),
@@ -79,7 +84,11 @@ class ApiVersionsApi:
         )
 
     def _finalized(self, levels: Mapping[str, int]) -> list[FinalizedFeatureKey]:
-        """Clients act on these: a level that is only kept for Apache Kafka is not told."""
+        """Return the finalized features with levels that this broker supports.
+
+        Clients act on finalized features, so levels that are stored only for Apache Kafka are left
+        out.
+        """
         if kraft_version := self._kraft_version():
             levels = {**levels, KRAFT_VERSION: kraft_version}
         return [
@@ -89,7 +98,10 @@ class ApiVersionsApi:
         ]
 
     def _supported(self, version: int) -> list[SupportedFeatureKey]:
-        """A client before v4 fails on a feature that starts at 0, so it is not told of it."""
+        """Return the supported features.
+
+        Features from level 0 are left out before v4, because such clients fail on them.
+        """
         return [
             SupportedFeatureKey(name, low, high)
             for name, (low, high) in self._features.items()

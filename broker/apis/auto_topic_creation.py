@@ -1,11 +1,11 @@
-"""Topics that come into being because a client asked for them.
+"""Automatic creation of topics that clients ask for.
 
-Owns which topics are being created right now, so that a client that asks again every 100 ms makes
-one request to the controller, not hundreds. The client is told UNKNOWN_TOPIC_OR_PARTITION, which it
-retries, until the topic is in the metadata.
+Owns the topics that are being created now, so that a client which retries every 100 ms causes one
+request to the controller, not hundreds. The client is answered with UNKNOWN_TOPIC_OR_PARTITION,
+which it retries, until the topic is in the metadata.
 
-Never decides whether a topic may be created: the caller looks at `auto.create.topics.enable` and at
-the request, the controller at everything else.
+Never decides whether a topic may be created: the caller checks `auto.create.topics.enable` and the
+request, the controller everything else.
 
 Follows Kafka's `AutoTopicCreationManager` and the configs that `GroupCoordinatorService`,
 `TransactionCoordinator` and `ShareCoordinator` give their own topics.
@@ -39,38 +39,44 @@ SHARE_TOPIC = "__share_group_state"
 
 _CREATE_TOPICS_VERSION = 7
 TOPICS_AT_ONCE = MAX_PARTITIONS_PER_REQUEST + 1
-"""More are refused by the controller, and so are these."""
-_MADE = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+"""The most topics in one request: one more than the controller accepts, so it rejects that."""
+_CREATED = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
 Refused = Callable[[], None]
 AskAsNode = Callable[[CreateTopicsRequest, Callable[[CreateTopicsResponse | None], None]], None]
 
 
 class AutoTopicCreation:
-    """Asks the controller for topics, one request at a time for each of them."""
+    """A broker's requests to the controller for topics, one at a time for each topic."""
 
     def __init__(self, config: BrokerConfig, create_topics: Handle, as_node: AskAsNode) -> None:
-        """`create_topics` answers CreateTopics: here, or wherever the controller is. `as_node` does
-        so with the rights of this node."""
+        """`create_topics` handles CreateTopics, here or by forwarding it to the controller.
+
+        `as_node` does so with the rights of this node.
+        """
         self._config = config
         self._create_topics = create_topics
         self._as_node = as_node
-        self._told = ""
-        self._under_way: dict[str, list[Refused]] = {}
-        """Those who are to hear of it where a topic is not made."""
+        self._logged_message = ""
+        self._being_created: dict[str, list[Refused]] = {}
+        """The callbacks to call if a topic is not created, by the topic's name."""
 
     def create_internal(self, name: str, refused: Refused) -> None:
-        """Begin to create one of the internal topics, which a client needs that may itself create
-        none; `refused()` where the controller does not."""
-        if name in self._under_way:
-            self._under_way[name].append(refused)
+        """Begin to create an internal topic, with the node's rights instead of the client's.
+
+        `refused()` is called if the controller does not create it.
+        """
+        if name in self._being_created:
+            self._being_created[name].append(refused)
         else:
-            self._ask([self._described(name)], None, refused)
+            self._request_creation([self._topic_to_create(name)], None, refused)
 
     def create(
         self, names: Iterable[str], may_create: Container[str], context: RequestContext
     ) -> Steps[dict[str, ErrorCode]]:
-        """Begin to create those of `names` that may be; what to tell of each meanwhile."""
+        """Begin to create those of `names` that may be created. Return what to answer for each
+        name.
+        """
         answers: dict[str, ErrorCode] = {}
         wanted: dict[str, CreatableTopic] = {}
         pace = Pace()
@@ -83,51 +89,53 @@ class AutoTopicCreation:
                 answers[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
             else:
                 answers[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                if name not in self._under_way and len(wanted) < TOPICS_AT_ONCE:
-                    wanted[name] = self._described(name)
-        # Others may have asked for some of them since.
-        topics = [topic for name, topic in wanted.items() if name not in self._under_way]
+                if name not in self._being_created and len(wanted) < TOPICS_AT_ONCE:
+                    wanted[name] = self._topic_to_create(name)
+        # Other requests may have begun to create some of them between the slices.
+        topics = [topic for name, topic in wanted.items() if name not in self._being_created]
         if topics:
-            self._ask(topics, context)
+            self._request_creation(topics, context)
         return answers
 
-    def _ask(
+    def _request_creation(
         self, topics: list[CreatableTopic], context: RequestContext | None, *refused: Refused
     ) -> None:
-        """`context`: of the client whose rights are to be enough; None: the node asks."""
+        """Send a CreateTopics with the rights of the client of `context`; None: with the node's."""
         names = [topic.name for topic in topics]
-        self._under_way.update((name, list(refused)) for name in names)
+        self._being_created.update((name, list(refused)) for name in names)
 
         def done(response: CreateTopicsResponse | None) -> None:
             if response is not None:
-                self._tell_refused(response)
-            # Created or refused: either way the next request of a client may try again.
+                self._log_rejected(response)
+            # Created or rejected: either way a client's next request may try again.
             results = response.topics if response is not None else ()
-            made = {one.name for one in results if one.error_code in _MADE}
+            created = {result.name for result in results if result.error_code in _CREATED}
             for name in names:
-                for hear in self._under_way.pop(name, ()):
-                    if name not in made:
-                        hear()
+                for on_refused in self._being_created.pop(name, ()):
+                    if name not in created:
+                        on_refused()
 
         request = CreateTopicsRequest(topics, self._config.request_timeout_ms)
         if context is None:
             self._as_node(request, done)
             return
-        asking = replace(
+        creation_context = replace(
             context, api_key=int(ApiKey.CREATE_TOPICS), api_version=_CREATE_TOPICS_VERSION
         )
-        self._create_topics(asking, request, done)
+        self._create_topics(creation_context, request, done)
 
-    def _tell_refused(self, response: CreateTopicsResponse) -> None:
-        """The client is told that the topic is unknown, and asks again at once, many times. Of a
-        limit that is reached somebody else has to hear, once."""
+    def _log_rejected(self, response: CreateTopicsResponse) -> None:
+        """Log a rejection because of a limit once, for the operator.
+
+        The client only gets UNKNOWN_TOPIC_OR_PARTITION, and retries many times.
+        """
         for topic in response.topics:
-            why = topic.error_message or ""
-            if topic.error_code == ErrorCode.POLICY_VIOLATION and why != self._told:
-                self._told = why
-                _log.warning("topic %s is not created: %s", topic.name, why)
+            message = topic.error_message or ""
+            if topic.error_code == ErrorCode.POLICY_VIOLATION and message != self._logged_message:
+                self._logged_message = message
+                _log.warning("topic %s is not created: %s", topic.name, message)
 
-    def _described(self, name: str) -> CreatableTopic:
+    def _topic_to_create(self, name: str) -> CreatableTopic:
         config = self._config
         if name == OFFSETS_TOPIC:
             return _internal(

@@ -1,7 +1,7 @@
-"""The metadata image as a client of one listener sees it: brokers, leaders, replicas out of reach.
+"""The metadata image as clients of one listener see it: brokers, leaders and offline replicas.
 
-Pure: asks an image, changes nothing, and never does I/O. Metadata, DescribeTopicPartitions,
-DescribeCluster and FindCoordinator answer from it, so that they always agree.
+Pure: reads an image, changes nothing, and never does I/O. Metadata, DescribeTopicPartitions,
+DescribeCluster and FindCoordinator answer from it, so that their answers always agree.
 
 Follows Kafka's `KRaftMetadataCache`; KIP-103 (a listener's own addresses), KIP-858 (a replica in a
 lost directory is offline).
@@ -23,20 +23,20 @@ from controller.metadata.image import (
 
 NO_BROKER = -1
 
-# Of KIP-430.
+# The authorized operations if the request does not ask for them (KIP-430).
 OPERATIONS_NOT_ASKED = -(2**31)
 
 
 class ImageSource(Protocol):
-    """Whoever follows the metadata log."""
+    """A follower of the metadata log, which has the newest image."""
 
     @property
     def image(self) -> MetadataImage:
-        """The image as of now. It never changes: ask again for a newer one."""
+        """The newest image. An image never changes: read this again for a newer one."""
 
 
 class BrokerAddress(NamedTuple):
-    """A broker as clients of a listener reach it."""
+    """A broker's address on a listener, and its state."""
 
     id: int
     host: str
@@ -44,11 +44,11 @@ class BrokerAddress(NamedTuple):
     rack: str | None
     fenced: bool
     leaving: bool = False
-    """In a controlled shutdown."""
+    """Whether the broker is in a controlled shutdown."""
 
 
 class ClusterView:
-    """One image, through one listener. Made for one answer."""
+    """One image as seen through one listener. Made for one response."""
 
     __slots__ = ("_addresses", "_image")
 
@@ -64,53 +64,64 @@ class ClusterView:
                 )
 
     def brokers(self, *, fenced: bool = False) -> list[BrokerAddress]:
-        """Brokers on this listener, those that are fenced only when asked for."""
-        return [one for one in self._addresses.values() if fenced or not one.fenced]
+        """Return the brokers on this listener, fenced ones only if `fenced`."""
+        return [broker for broker in self._addresses.values() if fenced or not broker.fenced]
 
     @property
-    def someone_leaves(self) -> bool:
+    def has_leaving_broker(self) -> bool:
         """Whether a broker on this listener is in a controlled shutdown."""
-        return any(one.leaving for one in self._addresses.values())
+        return any(broker.leaving for broker in self._addresses.values())
 
     def lasting_brokers(self, leaders: Iterable[int]) -> list[BrokerAddress]:
-        """Brokers for a client to turn to from now on.
+        """Return the brokers that a client should use from now on.
 
-        One in a controlled shutdown is named only where it is among `leaders`, who lead what the
-        client asked about, or where there is no other.
+        A broker in a controlled shutdown is left out, unless it is one of `leaders` (the leaders of
+        the partitions in the response) or no other broker is left.
         """
         live = self.brokers()
-        staying = [one for one in live if not one.leaving]
+        staying = [broker for broker in live if not broker.leaving]
         if not staying or len(staying) == len(live):
             return live
         kept = set(leaders)
-        return [one for one in live if not one.leaving or one.id in kept]
+        return [broker for broker in live if not broker.leaving or broker.id in kept]
 
     def address(self, broker_id: int) -> BrokerAddress | None:
-        """Where `broker_id` is reached; None if it is unknown or not on this listener."""
+        """Return a broker's address; None if it is unknown or not on this listener."""
         return self._addresses.get(broker_id)
 
     def is_registered(self, broker_id: int) -> bool:
-        """Whether the cluster has this broker, on whatever listener."""
+        """Return whether the cluster has this broker, on whatever listener."""
         return broker_id in self._image.brokers
 
     def controller_id(self, preferred: int) -> int:
-        """The broker to send admin requests to, which passes them on to the controller (KIP-590).
+        """Return the broker that clients should send admin requests to; it forwards them (KIP-590).
 
-        Any live one will do; Kafka draws lots. `preferred`, the one that answers, saves a hop.
+        Any live broker will do, and Kafka picks one at random. `preferred`, this broker, saves a
+        hop.
         """
         live = self.lasting_brokers([])
-        if any(one.id == preferred for one in live):
+        if any(broker.id == preferred for broker in live):
             return preferred
         return live[0].id if live else NO_BROKER
 
     def live(self, replicas: Iterable[int]) -> list[int]:
-        """Those of `replicas` that clients of this listener can reach now."""
+        """Return those of `replicas` that clients of this listener can reach now."""
         addresses = self._addresses
-        return [one for one in replicas if one in addresses and not addresses[one].fenced]
+        return [
+            broker_id
+            for broker_id in replicas
+            if broker_id in addresses and not addresses[broker_id].fenced
+        ]
 
     def offline_replicas(self, partition: PartitionRegistration) -> list[int]:
-        """Replicas whose broker is fenced, gone or elsewhere, or whose directory is lost."""
-        return [one for one in partition.replicas if not self._is_online(partition, one)]
+        """Return the replicas whose broker is fenced, gone or not on this listener, or whose log
+        directory is lost.
+        """
+        return [
+            broker_id
+            for broker_id in partition.replicas
+            if not self._is_online(partition, broker_id)
+        ]
 
     def _is_online(self, partition: PartitionRegistration, broker_id: int) -> bool:
         address = self._addresses.get(broker_id)
@@ -120,7 +131,10 @@ class ClusterView:
 
 
 def _has_online(broker: BrokerRegistration, directory: bytes) -> bool:
-    """Whether a replica in `directory` is served; a broker before KIP-858 names no directories."""
+    """Return whether a replica in `directory` is online.
+
+    A broker from before KIP-858 registers no directories; then any is online.
+    """
     if directory == UNASSIGNED_DIRECTORY:
         return True
     if directory in (LOST_DIRECTORY, MIGRATING_DIRECTORY):

@@ -1,16 +1,16 @@
-"""ConsumerGroupHeartbeat v0-1, ConsumerGroupDescribe v0-1: groups that the broker assigns.
+"""ConsumerGroupHeartbeat v0-1, ConsumerGroupDescribe v0-1: groups of the consumer protocol.
 
-Behaviour: see `broker.groups.consumer` (KIP-848). Where `group.version` is 0, or the configuration
-has no `consumer` among `group.coordinator.rebalance.protocols`, both are UNSUPPORTED_VERSION, and
-stay advertised.
+Behaviour: see `broker.groups.consumer` (KIP-848). If `group.version` is 0, or
+`group.coordinator.rebalance.protocols` does not contain `consumer`, both fail with
+UNSUPPORTED_VERSION but stay in ApiVersions.
 
-ConsumerGroupHeartbeat needs READ of the group (GROUP_AUTHORIZATION_FAILED), and DESCRIBE of each
-topic that it names (TOPIC_AUTHORIZATION_FAILED, whether there is one or not); of its expression,
-topics that it may not DESCRIBE are left out. ConsumerGroupDescribe
-needs DESCRIBE of the group, and of each topic that a member has or shall have; else nothing of that
-group is told.
+Rights: ConsumerGroupHeartbeat needs READ on the group (GROUP_AUTHORIZATION_FAILED) and DESCRIBE on
+each topic that it names (TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not). Topics that
+match its regular expression are left out if the client may not DESCRIBE them. ConsumerGroupDescribe
+needs DESCRIBE on the group, and on each topic in a member's current or target assignment; otherwise
+the group is answered with an error only.
 
-Versions: ConsumerGroupHeartbeat v1 regular expressions, and member ids of the client's (KIP-1082).
+Versions: ConsumerGroupHeartbeat v1 regular expressions, and member ids made by clients (KIP-1082).
 ConsumerGroupDescribe v1 member types (KIP-1099).
 """
 
@@ -44,20 +44,19 @@ from protocol.messages.consumer_group_heartbeat import (
 )
 
 DESCRIBED = 8
-"""Pieces of work that it is to tell of a group, beside its members."""
+"""The pieces of work (`Pace`) that one described group counts as, without its members."""
 NAMES_A_PIECE = 8
-"""Of topics that a member is subscribed to."""
+"""The subscribed topic names that count as one piece of work."""
 
 
 class ConsumerGroupsApi:
-    """Hands requests to the group coordinator."""
+    """The handlers of the two APIs, which pass requests on to the group coordinator."""
 
     def __init__(self, coordinator: GroupCoordinator, answers: SlicedAnswers) -> None:
         self._coordinator = coordinator
         self._answers = answers
 
     def apis(self) -> list[Api]:
-        """The two APIs with their ranges."""
         return [
             Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, self.heartbeat, prepare=self.prepare),
             Api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1, self.describe, refuse_describe),
@@ -66,7 +65,6 @@ class ConsumerGroupsApi:
     def heartbeat(
         self, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
     ) -> None:
-        """ConsumerGroupHeartbeat."""
         rights, names = context.rights, request.subscribed_topic_names
         if not rights.allows(Operation.READ, Resource.GROUP, request.group_id):
             respond(refusal(ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED)))
@@ -92,7 +90,9 @@ class ConsumerGroupsApi:
     def prepare(
         self, context: RequestContext, frame: memoryview, request: ConsumerGroupHeartbeatRequest
     ) -> PreparedHeartbeat | None:
-        """How the next ones of a member are answered that say and change nothing."""
+        """Return a shortcut for a member's next heartbeats that repeat this one; None if it says
+        more.
+        """
         sender = Sender(
             request.group_id, request.member_id, request.instance_id, *_client_of(context)
         )
@@ -101,14 +101,14 @@ class ConsumerGroupsApi:
     def describe(
         self, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
     ) -> None:
-        """ConsumerGroupDescribe: each group by itself, those that may not be described first."""
+        """Describe each group by itself. Denied groups come first in the response."""
         answers, refuse = self._answers, refuse_describe
 
-        def judged(asked: tuple[list[str], list[str]]) -> None:
-            names, denied = asked
+        def judged(allowed_and_denied: tuple[list[str], list[str]]) -> None:
+            names, denied = allowed_and_denied
 
             def described(groups: list[DescribedGroup]) -> None:
-                steps = self._told(context, request, denied, groups)
+                steps = self._response(context, request, denied, groups)
                 answers.give(context, request, steps, respond, refuse)
 
             describe = self._coordinator.describe_consumers
@@ -119,19 +119,19 @@ class ConsumerGroupsApi:
         )
         answers.judge(context, request, steps, judged, respond, refuse)
 
-    def _told(
+    def _response(
         self,
         context: RequestContext,
         request: ConsumerGroupDescribeRequest,
         denied: list[str],
-        found: list[DescribedGroup],
+        described: list[DescribedGroup],
     ) -> Steps[ConsumerGroupDescribeResponse]:
         pace, groups = Pace(), Items[DescribedGroup](context.api_version)
         for group_id in denied:
             if pace.is_full():
                 yield None
             groups.add(_failed(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-        for group in drained(found):
+        for group in drained(described):
             if pace.is_full(DESCRIBED):
                 yield None
             shown = self._shown(context.rights, group, request.include_authorized_operations)
@@ -165,16 +165,16 @@ class ConsumerGroupsApi:
 
 
 def _client_of(context: RequestContext) -> tuple[str, str]:
-    """Client id and host as the group keeps them."""
-    # As Java prints an address without a host name; kafka-consumer-groups shows it.
+    """Return the client id and host in the form that the group stores."""
+    # Java prints an address without a host name so; Kafka's tools show it.
     return context.client_id or "", f"/{context.client_host}"
 
 
 def _pieces_of(member: Member) -> int:
-    """Messages that it is."""
-    shown, wanted = member.assignment, member.target_assignment
-    said = len(member.subscribed_topic_names) // NAMES_A_PIECE
-    return 3 + said + len(shown.topic_partitions) + len(wanted.topic_partitions)
+    """Return the pieces of work (`Pace`) that a described member counts as."""
+    current, target = member.assignment, member.target_assignment
+    name_pieces = len(member.subscribed_topic_names) // NAMES_A_PIECE
+    return 3 + name_pieces + len(current.topic_partitions) + len(target.topic_partitions)
 
 
 def _topics_of(group: DescribedGroup) -> list[str]:
@@ -203,7 +203,7 @@ def _refuse_heartbeat(
 def refuse_describe(
     request: ConsumerGroupDescribeRequest, code: ErrorCode
 ) -> ConsumerGroupDescribeResponse:
-    """`code` for every group."""
+    """Return a response with `code` for every group."""
     return ConsumerGroupDescribeResponse(
         groups=[DescribedGroup(error_code=code, group_id=name) for name in request.group_ids]
     )

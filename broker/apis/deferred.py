@@ -1,7 +1,7 @@
 """APIs whose code is loaded with the first request for one of them.
 
-Admin requests come late or never, and a start does not wait for their modules. The versions are
-those of `STABLE_VERSIONS`; a test holds them equal to what the loaded APIs say of themselves.
+Admin requests come late or never, so the broker's start does not load their modules. Their versions
+are those of `STABLE_VERSIONS`; a test keeps them equal to the versions of the loaded APIs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.errors import ErrorCode
 
 
 class DeferredApis:
-    """Stands for `load()`, which gives the APIs of exactly these keys."""
+    """A stand-in for the APIs that `load()` returns, which have exactly these keys."""
 
     def __init__(self, keys: Sequence[ApiKey], load: Callable[[], Sequence[Api]]) -> None:
         self._keys = keys
@@ -24,7 +24,7 @@ class DeferredApis:
         self._loaded: dict[ApiKey, Api] = {}
 
     def apis(self) -> list[Api]:
-        """With the ranges of Kafka 4.3; nothing is loaded by this."""
+        """Return the APIs with the version ranges of Kafka 4.3, without loading their code."""
         return [
             Api(key, *STABLE_VERSIONS[key], partial(self._handle, key), partial(self._refuse, key))
             for key in self._keys

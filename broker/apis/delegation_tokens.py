@@ -1,13 +1,13 @@
 """CreateDelegationToken v1-3, RenewDelegationToken v1-2, ExpireDelegationToken v1-2,
 DescribeDelegationToken v1-3 (KIP-48, KIP-373).
 
-Behaviour: the first three are decided by the controller. Describe is answered of this broker's
-image. All of them are DELEGATION_TOKEN_REQUEST_NOT_ALLOWED where nobody knows who asks: over
-PLAINTEXT, over TLS without a certificate; and for who has logged in by a token. Without
+Behaviour: the controller decides the first three; this broker answers Describe from its own image.
+All of them fail with DELEGATION_TOKEN_REQUEST_NOT_ALLOWED if the client is not authenticated (over
+PLAINTEXT, or TLS without a certificate), or if it has logged in by a token. Without
 `delegation.token.secret.key` there are no tokens: DELEGATION_TOKEN_AUTH_DISABLED.
 
-Needs: a token for another owner CreateTokens on that User, other rights as
-`controller.requests.delegation_token_requests` says.
+Rights: a token for another owner needs CreateTokens on that User; for the others see
+`controller.requests.delegation_token_requests`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOT_ALLOWED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 class DelegationTokenApis:
-    """Delegation tokens."""
+    """The handlers of the four APIs."""
 
     def __init__(self, metadata: ImageSource, key: TokenKey | None, controller: Handle) -> None:
         self._metadata = metadata
@@ -59,7 +59,7 @@ class DelegationTokenApis:
     def create(
         self, context: RequestContext, request: CreateDelegationTokenRequest, respond: Respond
     ) -> None:
-        error = _NOT_ALLOWED if not _is_known(context) else creation_fault(context, request)
+        error = _NOT_ALLOWED if not _may_use_tokens(context) else creation_fault(context, request)
         if error is not None:
             respond(refused_creation(context, request, error))
         else:
@@ -68,7 +68,7 @@ class DelegationTokenApis:
     def renew(
         self, context: RequestContext, request: RenewDelegationTokenRequest, respond: Respond
     ) -> None:
-        if _is_known(context):
+        if _may_use_tokens(context):
             self._controller(context, request, respond)
         else:
             respond(RenewDelegationTokenResponse(_NOT_ALLOWED, -1))
@@ -76,7 +76,7 @@ class DelegationTokenApis:
     def expire(
         self, context: RequestContext, request: ExpireDelegationTokenRequest, respond: Respond
     ) -> None:
-        if _is_known(context):
+        if _may_use_tokens(context):
             self._controller(context, request, respond)
         else:
             respond(ExpireDelegationTokenResponse(_NOT_ALLOWED, -1))
@@ -84,12 +84,12 @@ class DelegationTokenApis:
     def describe(
         self, context: RequestContext, request: DescribeDelegationTokenRequest, respond: Respond
     ) -> None:
-        if _is_known(context):
+        if _may_use_tokens(context):
             tokens = self._metadata.image.tokens
             respond(described_tokens(context, request, self._key, tokens))
         else:
             respond(DescribeDelegationTokenResponse(_NOT_ALLOWED))
 
 
-def _is_known(context: RequestContext) -> bool:
+def _may_use_tokens(context: RequestContext) -> bool:
     return context.security_protocol != "PLAINTEXT" and may_deal_with_tokens(context)

@@ -1,11 +1,11 @@
 """DescribeCluster: v0-2 (KIP-700).
 
-Behaviour: the brokers of the connection's listener, the cluster's id, and this broker as the one to
-send admin requests to (KIP-590). Everybody may ask; what the sender may do to the cluster is 0 for
-one who may not DESCRIBE it.
+Behaviour: returns the brokers on the connection's listener, the cluster's id, and this broker as
+the controller to send admin requests to (KIP-590). No right is needed. The authorized operations
+are 0 for a sender that may not DESCRIBE the cluster.
 
-Versions: v1 says whether brokers or controllers are asked for (KIP-919): this is a broker, and
-says so; v2 shows fenced brokers when asked (KIP-1073).
+Versions: v1 asks for brokers or controllers (KIP-919), and this node is a broker; v2 returns fenced
+brokers on request (KIP-1073).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONTROLLERS = 2
 
 
 class DescribeClusterApi:
-    """Who is in the cluster."""
+    """The handler of DescribeCluster."""
 
     def __init__(self, metadata: ImageSource, cluster_id: str, node_id: int) -> None:
         self._metadata = metadata
@@ -56,8 +56,10 @@ class DescribeClusterApi:
                 cluster_id=self._cluster_id,
                 controller_id=view.controller_id(self._node_id),
                 brokers=[
-                    DescribeClusterBroker(one.id, one.host, one.port, one.rack, one.fenced)
-                    for one in view.brokers(fenced=request.include_fenced_brokers)
+                    DescribeClusterBroker(
+                        broker.id, broker.host, broker.port, broker.rack, broker.fenced
+                    )
+                    for broker in view.brokers(fenced=request.include_fenced_brokers)
                 ],
                 cluster_authorized_operations=(
                     context.rights.operations_on_cluster()

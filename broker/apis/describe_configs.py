@@ -1,12 +1,12 @@
 """DescribeConfigs: v1-4.
 
-Behaviour: per resource all its configs, or those named, with the value in force, where it comes
-from and, on request, everywhere else it is set (KIP-226). Topics, this broker, the default of all
-brokers (the empty name: dynamic configs only), this broker's loggers, groups and client metrics
+Behaviour: returns all configs of each resource, or the named ones, with the effective value, its
+source and, on request, its synonyms (KIP-226). Resources are topics, this broker, the default of
+all brokers (the empty name: dynamic configs only), this broker's loggers, groups and client metrics
 subscriptions. Passwords are null. An empty list of names means all, as null does.
 
-Rights: DescribeConfigs on the topic or group; on the cluster for all other kinds. What is denied
-comes last in the answer.
+Rights: DescribeConfigs on the topic or group; on the cluster for all other kinds. Denied resources
+come last in the response.
 
 Versions: v1 sources and synonyms, v3 types and documentation (KIP-569), v4 flexible.
 """
@@ -56,14 +56,14 @@ _CLIENT_METRICS = (
     ("metrics", "", ConfigType.LIST),
 )
 DESCRIBED = PIECES_AT_ONCE // 4
-"""Pieces of work that it is to describe a resource."""
+"""The pieces of work (`Pace`) that one described resource counts as."""
 ALIKE_MAX = 100
-"""Kinds of topics that are kept while one answer is made."""
+"""The most combinations of topic configs that are kept for one response."""
 _UNKNOWN_TYPE = "The request is malformed: this resource type has no configs."
 
 
 class DescribeConfigsApi:
-    """Every config and its origin."""
+    """The handler of DescribeConfigs."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class DescribeConfigsApi:
         answers: SlicedAnswers,
         documentation: Documentation = config_documentation,
     ) -> None:
-        """`documentation(resource type, key)` is a sentence for people, None where there is none.
+        """`documentation(resource type, key)` returns a sentence for users, None if there is none.
 
         The broker's own id is `config.node_id`.
         """
@@ -95,12 +95,12 @@ class DescribeConfigsApi:
     def _answer(
         self, context: RequestContext, request: DescribeConfigsRequest, image: MetadataImage
     ) -> Steps[DescribeConfigsResponse]:
-        """As of `image`, whatever has changed when the last slice is done."""
+        """Return the response as of `image`, also if the image changes between slices."""
         pace, alike = Pace(), _Alike(context.api_version)
         results = Items[DescribeConfigsResult](context.api_version)
         denied = Items[DescribeConfigsResult](context.api_version)
-        for one in request.resources:
-            kind, name = one.resource_type, one.resource_name
+        for resource in request.resources:
+            kind, name = resource.resource_type, resource.resource_name
             if pace.is_full():
                 yield None
             denial = config_denial(context.rights, Operation.DESCRIBE_CONFIGS, kind, name)
@@ -108,14 +108,14 @@ class DescribeConfigsApi:
                 text = denial.message or ""
                 denied.add(DescribeConfigsResult(int(denial.code), text, kind, name))
                 continue
-            known = alike.find(one, image) if len(request.resources) > 1 else None
-            if known is not None:
-                results.add(DescribeConfigsResult(0, "", kind, name, known))
+            configs = alike.find(resource, image) if len(request.resources) > 1 else None
+            if configs is not None:
+                results.add(DescribeConfigsResult(0, "", kind, name, configs))
             else:
                 if pace.is_full(DESCRIBED):
                     yield None
-                result = yield from self._result(one, request, image)
-                alike.keep(one, image, result)
+                result = yield from self._result(resource, request, image)
+                alike.keep(resource, image, result)
                 results.add(result, 1 + DESCRIBED)
         results.join(denied)
         return DescribeConfigsResponse(results=results.array())
@@ -128,23 +128,26 @@ class DescribeConfigsApi:
     ) -> Steps[DescribeConfigsResult]:
         kind, name = resource.resource_type, resource.resource_name
         if kind == ResourceType.BROKER_LOGGER:
-            found: list[DescribeConfigsResourceResult] | ApiError = self._described_loggers(name)
+            described: list[DescribeConfigsResourceResult] | ApiError = self._described_loggers(
+                name
+            )
         else:
             entries = self._entries(kind, name, image)
-            found = (
+            described = (
                 entries
                 if isinstance(entries, ApiError)
-                else [self._described(kind, one, request) for one in entries]
+                else [self._described(kind, config, request) for config in entries]
             )
-        if isinstance(found, ApiError):
-            return DescribeConfigsResult(int(found.code), found.message or "", kind, name)
+        if isinstance(described, ApiError):
+            return DescribeConfigsResult(int(described.code), described.message or "", kind, name)
         if resource.configuration_keys:
-            names, wanted = {one.name for one in found}, set[str]()
+            names, wanted = {config.name for config in described}, set[str]()
             yield from in_bulk(
-                lambda some: wanted.update(names.intersection(some)), resource.configuration_keys
+                lambda slice_keys: wanted.update(names.intersection(slice_keys)),
+                resource.configuration_keys,
             )
-            found = [one for one in found if one.name in wanted]
-        return DescribeConfigsResult(0, "", kind, name, found)
+            described = [config for config in described if config.name in wanted]
+        return DescribeConfigsResult(0, "", kind, name, described)
 
     def _entries(
         self, kind: int, name: str, image: MetadataImage
@@ -190,15 +193,18 @@ class DescribeConfigsApi:
             return wrong
         return [
             DescribeConfigsResourceResult(
-                one,
-                self._loggers.level(one),
+                logger,
+                self._loggers.level(logger),
                 config_source=int(ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG),
             )
-            for one in self._loggers.names()
+            for logger in self._loggers.names()
         ]
 
     def _wrong_broker(self, name: str, expected: str) -> ApiError | None:
-        """Only the broker itself can tell of its configs and loggers."""
+        """Return the error if `name` is not this broker's id; None if it is.
+
+        Only the broker itself has its configs and loggers.
+        """
         broker_id = integer(name, 32)
         if broker_id is None:
             text = f"Broker id must be an integer, but it is: {name}"
@@ -212,7 +218,8 @@ class DescribeConfigsApi:
         self, kind: int, entry: ConfigEntry, request: DescribeConfigsRequest
     ) -> DescribeConfigsResourceResult:
         synonyms = [
-            DescribeConfigsSynonym(one.name, one.value, int(one.source)) for one in entry.synonyms
+            DescribeConfigsSynonym(synonym.name, synonym.value, int(synonym.source))
+            for synonym in entry.synonyms
         ]
         return DescribeConfigsResourceResult(
             entry.name,
@@ -227,19 +234,21 @@ class DescribeConfigsApi:
 
 
 class _Alike:
-    """Topics with the same configs, of which one answer tells the same: nearly all of a cluster
-    set nothing, or what all of them set."""
+    """The configs of topics described so far, encoded, for other topics with the same configs.
+
+    Nearly all topics of a cluster have no configs of their own, or the same ones.
+    """
 
     def __init__(self, version: int) -> None:
         self._version = version
-        self._found: dict[Hashable, EncodedItems[DescribeConfigsResourceResult]] = {}
+        self._by_configs: dict[Hashable, EncodedItems[DescribeConfigsResourceResult]] = {}
 
     def find(
         self, resource: DescribeConfigsResource, image: MetadataImage
     ) -> EncodedItems[DescribeConfigsResourceResult] | None:
-        """What was told of one that is like this."""
-        key = _looks(resource, image)
-        return None if key is None else self._found.get(key)
+        """Return the described configs of an earlier topic like this one; None if there is none."""
+        key = _alike_key(resource, image)
+        return None if key is None else self._by_configs.get(key)
 
     def keep(
         self,
@@ -247,14 +256,17 @@ class _Alike:
         image: MetadataImage,
         result: DescribeConfigsResult,
     ) -> None:
-        """That is told of it."""
-        key = _looks(resource, image)
-        if key is not None and len(self._found) < ALIKE_MAX:
-            self._found[key] = encoded(result.configs, self._version)
+        """Keep the described configs of a topic for others like it."""
+        key = _alike_key(resource, image)
+        if key is not None and len(self._by_configs) < ALIKE_MAX:
+            self._by_configs[key] = encoded(result.configs, self._version)
 
 
-def _looks(resource: DescribeConfigsResource, image: MetadataImage) -> Hashable:
-    """All that an answer about a topic depends on; None for what is no topic."""
+def _alike_key(resource: DescribeConfigsResource, image: MetadataImage) -> Hashable:
+    """Return all that the described configs of a topic depend on.
+
+    None if the resource is not an existing topic.
+    """
     name = resource.resource_name
     if resource.resource_type != ResourceType.TOPIC or image.topics.get(name) is None:
         return None
@@ -263,7 +275,10 @@ def _looks(resource: DescribeConfigsResource, image: MetadataImage) -> Hashable:
 
 
 def _client_metrics(name: str, image: MetadataImage) -> list[ConfigEntry] | ApiError:
-    """A subscription's configs; one that was never set is one with defaults (KIP-714)."""
+    """Return the configs of a client metrics subscription (KIP-714).
+
+    A subscription that was never set has the defaults.
+    """
     if not name:
         text = "Client metrics subscription name must not be empty"
         return ApiError(ErrorCode.INVALID_REQUEST, text)
@@ -281,10 +296,10 @@ def _client_metrics(name: str, image: MetadataImage) -> list[ConfigEntry] | ApiE
 def refuse_describe_configs(
     request: DescribeConfigsRequest, error: ErrorCode
 ) -> DescribeConfigsResponse:
-    """The response that says `error` for every resource."""
+    """Return a response with `error` for every resource."""
     return DescribeConfigsResponse(
         results=[
-            DescribeConfigsResult(int(error), "", one.resource_type, one.resource_name)
-            for one in request.resources
+            DescribeConfigsResult(int(error), "", resource.resource_type, resource.resource_name)
+            for resource in request.resources
         ]
     )

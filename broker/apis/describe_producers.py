@@ -1,10 +1,10 @@
 """DescribeProducers: v0 (KIP-664).
 
-Behaviour: per partition that this broker leads, the producers that its log remembers: epoch, last
-sequence, last timestamp, and the start of an open transaction.
+Behaviour: returns, for each partition that this broker leads, the producers in its log's producer
+state: epoch, last sequence, last timestamp, and the start of an open transaction.
 
-Needs READ on each topic: TOPIC_AUTHORIZATION_FAILED per partition, whether it is there or not. What
-is no name of a topic is told first.
+Rights: READ on each topic, otherwise its partitions fail with TOPIC_AUTHORIZATION_FAILED, whether
+they exist or not. An invalid topic name is rejected before that.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from storage.log.producer_state import ProducerStateEntry
 VERSION = 0
 NO_OFFSET = -1
 
-_NOT_HOSTED = "This server does not host this topic-partition."  # Kafka's words, of topics alone
+_NOT_HOSTED = "This server does not host this topic-partition."  # Kafka's text for unknown topics
 _DENIED = "Topic authorization failed."
 
 
 class DescribeProducersApi:
-    """Who writes to a partition."""
+    """The handler of DescribeProducers."""
 
     def __init__(self, replicas: ReplicaManager, answers: SlicedAnswers) -> None:
         self._replicas = replicas
@@ -55,7 +55,7 @@ class DescribeProducersApi:
     def _answer(
         self, rights: Rights, request: DescribeProducersRequest
     ) -> Steps[DescribeProducersResponse]:
-        """Each partition's producers as it has them when its turn comes."""
+        """Return the response. Each partition's producers are read in its own slice."""
         pace, topics = Pace(), Items[TopicResponse](VERSION)
         for topic in request.topics:
             refusal = _refusal(rights, topic.name)
@@ -64,8 +64,8 @@ class DescribeProducersApi:
                 if pace.is_full():
                     yield None
                 if refusal is None:
-                    told = yield from self._partition(topic.name, index, pace)
-                    partitions.add(told, 1 + len(told.active_producers))
+                    answer = yield from self._partition(topic.name, index, pace)
+                    partitions.add(answer, 1 + len(answer.active_producers))
                 else:
                     partitions.add(PartitionResponse(index, *refusal))
             topics.add(TopicResponse(topic.name, partitions.array()), 1 + partitions.pieces)
@@ -74,16 +74,16 @@ class DescribeProducersApi:
     def _partition(self, topic: str, index: int, pace: Pace) -> Steps[PartitionResponse]:
         partition = self._replicas.partition(topic, index)
         if partition is None:
-            known = self._replicas.image.topics.get(topic) is not None
+            topic_exists = self._replicas.image.topics.get(topic) is not None
             error = int(self._replicas.why_absent(topic, index))
-            return PartitionResponse(index, error, None if known else _NOT_HOSTED)
+            return PartitionResponse(index, error, None if topic_exists else _NOT_HOSTED)
         if not partition.is_leader:
             return PartitionResponse(index, int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         producers = Items[ProducerState](VERSION)
-        for one in list(partition.log.producers):
+        for producer in list(partition.log.producers):
             if pace.is_full():
                 yield None
-            producers.add(_state(one))
+            producers.add(_state(producer))
         return PartitionResponse(index, 0, None, producers.array())
 
 
@@ -111,7 +111,7 @@ def _state(entry: ProducerStateEntry) -> ProducerState:
 def refuse_describe_producers(
     request: DescribeProducersRequest, error: ErrorCode
 ) -> DescribeProducersResponse:
-    """The response that says `error` for every partition."""
+    """Return a response with `error` for every partition."""
     return DescribeProducersResponse(
         topics=[
             TopicResponse(

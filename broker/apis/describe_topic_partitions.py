@@ -1,14 +1,14 @@
 """DescribeTopicPartitions: v0 (KIP-966).
 
-Behaviour: partitions of topics in the order of their names, at most
-`max.request.partition.size.limit` (or fewer, as the request says) in one answer; where more
-remain, `next_cursor` names the first of them. No topics in the request are all topics. Topics that
-do not exist count as none. The eligible leader replicas are empty lists, never null: the Java admin
-client takes them for granted.
+Behaviour: returns the partitions of topics in the order of the topics' names. One response has at
+most `max.request.partition.size.limit` partitions, or fewer if the request says so. If more remain,
+`next_cursor` names the first of them. A request without topics means all topics. Topics that do not
+exist do not count towards the limit. The eligible leader replicas are empty lists, never null,
+because the Java admin client does not accept null.
 
-Needs DESCRIBE on each topic. Without it a topic that is named is TOPIC_AUTHORIZATION_FAILED, on
-each page, without its id; where all are asked for it is left out. A cursor on such a topic goes on
-behind it.
+Rights: DESCRIBE on each topic. A denied topic that the request names is TOPIC_AUTHORIZATION_FAILED
+on each page, without its id. If all topics are requested, it is left out. A cursor on such a topic
+continues after it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from protocol.messages.describe_topic_partitions import (
 
 VERSION = 0
 WITH_OPERATIONS = 8
-"""Pieces of work that it is to find out what may be done to a topic."""
+"""The pieces of work (`Pace`) that a topic's authorized operations count as."""
 
 
 class DescribeTopicPartitionsApi:
-    """Topics and partitions, page by page."""
+    """The handler of DescribeTopicPartitions."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class DescribeTopicPartitionsApi:
         request: DescribeTopicPartitionsRequest,
         image: MetadataImage,
     ) -> Steps[DescribeTopicPartitionsResponse]:
-        """As of `image`, whatever has changed when the last slice is done."""
+        """Return the response as of `image`, also if the image changes between slices."""
         names = yield from _names(request, image)
         if names is None:
             return refuse_describe_topic_partitions(request, ErrorCode.INVALID_REQUEST)
@@ -91,7 +91,9 @@ class DescribeTopicPartitionsApi:
         )
         view = ClusterView(image, context.listener_name)
         seen: list[str] = []
-        yield from in_bulk(lambda some: seen.extend(name for name in some if name in shown), names)
+        yield from in_bulk(
+            lambda slice_names: seen.extend(name for name in slice_names if name in shown), names
+        )
         topics = Items[DescribeTopicPartitionsResponseTopic](VERSION)
         cursor = yield from _page(seen, request.cursor, limit, image, view, context.rights, topics)
         pace = Pace()
@@ -106,12 +108,12 @@ class DescribeTopicPartitionsApi:
 def _names(
     request: DescribeTopicPartitionsRequest, image: MetadataImage
 ) -> Steps[list[str] | None]:
-    """What is asked for from the cursor on, sorted; None where the cursor makes no sense."""
+    """Return the requested names from the cursor on, sorted; None if the cursor is invalid."""
     cursor = request.cursor
     names: dict[str, None] = {}
     yield from in_bulk(
-        lambda some: names.update(dict.fromkeys(some)),
-        (one.name for one in request.topics) if request.topics else image.topics.by_name,
+        lambda slice_names: names.update(dict.fromkeys(slice_names)),
+        (topic.name for topic in request.topics) if request.topics else image.topics.by_name,
     )
     if cursor is None:
         return (yield from in_order(names))
@@ -128,9 +130,11 @@ def _page(
     image: MetadataImage,
     view: ClusterView,
     rights: Rights,
-    told: Items[DescribeTopicPartitionsResponseTopic],
+    described_topics: Items[DescribeTopicPartitionsResponseTopic],
 ) -> Steps[DescribeTopicPartitionsResponseCursor | None]:
-    """Where the next page begins."""
+    """Add topics to `described_topics`, and return where the next page begins; None if nothing is
+    left.
+    """
     pace = Pace()
     for name in names:
         if limit == 0:
@@ -140,12 +144,12 @@ def _page(
             yield None
         operations = rights.operations(Resource.TOPIC, name)
         if topic is None:
-            told.add(_absent(name, operations))
+            described_topics.add(_absent(name, operations))
             continue
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         indexes = [index for index in topic.partitions if index >= first]
         described = yield from _described(topic, indexes[:limit], view, operations, pace)
-        told.add(described, 1 + len(described.partitions))
+        described_topics.add(described, 1 + len(described.partitions))
         if len(indexes) > limit:
             return DescribeTopicPartitionsResponseCursor(name, indexes[limit])
         limit -= len(indexes)
@@ -204,9 +208,9 @@ def _partition(
 def refuse_describe_topic_partitions(
     request: DescribeTopicPartitionsRequest, error: ErrorCode
 ) -> DescribeTopicPartitionsResponse:
-    """The response that says `error` for every topic asked for."""
+    """Return a response with `error` for every requested topic."""
     return DescribeTopicPartitionsResponse(
         topics=[
-            DescribeTopicPartitionsResponseTopic(int(error), one.name) for one in request.topics
+            DescribeTopicPartitionsResponseTopic(int(error), topic.name) for topic in request.topics
         ]
     )

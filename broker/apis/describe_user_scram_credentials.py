@@ -1,8 +1,8 @@
 """DescribeUserScramCredentials: v0 (KIP-554).
 
-Behaviour: users with the mechanisms and iterations of their credentials, all of them where the
-request names none. Every broker answers from its own image; what an answer tells of them stands in
-`controller.requests.scram_requests`. AlterUserScramCredentials is only passed on
+Behaviour: returns users with the mechanisms and iterations of their credentials, or all users if
+the request names none. Every broker answers from its own image. The content of the response is made
+in `controller.requests.scram_requests`. AlterUserScramCredentials is only forwarded
 (`broker.apis.forwarded`).
 
 Rights: Describe on the cluster.
@@ -22,7 +22,7 @@ from protocol.messages.describe_user_scram_credentials import DescribeUserScramC
 
 
 class DescribeUserScramCredentialsApi:
-    """Who can log in by SCRAM."""
+    """The handler of DescribeUserScramCredentials."""
 
     def __init__(self, metadata: ImageSource, answers: SlicedAnswers) -> None:
         self._metadata = metadata

@@ -1,18 +1,17 @@
-"""Envelope: v0. A client's request that a broker passes on to the active controller (KIP-590).
+"""Envelope: v0. A client's request that a broker forwards to the active controller (KIP-590).
 
 Behaviour: the request inside is decoded, answered and encoded in its own version, as if the client
-had sent it here: its principal, with whether a delegation token logged in, and its address are the
-client's, as the broker wrote them, and so is its quota of changes to partitions; listener and
-security protocol are the Envelope's own. Where
-this node is not the active controller (any more), the Envelope's own error is NOT_CONTROLLER and
-there is nothing inside, so that the broker tries elsewhere. Served on the controller listener only.
+had sent it here. Its principal, whether that logged in by a delegation token, its address and its
+controller mutation quota are the client's; listener and security protocol are the Envelope's. If
+this node is not the active controller, the Envelope's error is NOT_CONTROLLER and there is no
+response inside, so that the broker tries another node. Served on the controller listener only.
 
-A principal that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, before anything else is looked
-at; an address that is none, and an API that is not passed on, are INVALID_REQUEST; a request that
-cannot be read is UNSUPPORTED_VERSION, as Apache Kafka 4.3 answers.
+An unreadable principal is PRINCIPAL_DESERIALIZATION_FAILURE, before any other check. An invalid
+address, or an API that is never forwarded, is INVALID_REQUEST. An unreadable request is
+UNSUPPORTED_VERSION, as in Apache Kafka 4.3.
 
-Rights: who sends an Envelope needs ClusterAction on the cluster, else it is
-CLUSTER_AUTHORIZATION_FAILED; what is inside is judged for the client, by this node.
+Rights: the sender of an Envelope needs ClusterAction on the cluster, otherwise it is
+CLUSTER_AUTHORIZATION_FAILED. The request inside is authorized for the client, by this node.
 
 Follows Kafka's `EnvelopeUtils`, `ForwardingManagerUtil` and `RequestChannel.buildResponseSend`.
 """
@@ -60,13 +59,13 @@ _NO_ADDRESS = bytes(4)
 _PRINCIPAL_VERSION = bytes(2)
 
 RightsOf = Callable[[Asker, str | None, int, int], Rights]
-"""Of who asks with a client id, by a request with its API key and version."""
+"""Returns the rights of a client: peer, client id, API key and version of its request."""
 QuotaOf = Callable[[Asker, str | None, int, int], RequestQuota | None]
-"""The same for what limits it; None: nothing."""
+"""Returns the quota of the same request; None if it has none."""
 
 
 class EnvelopeApi:
-    """Opens envelopes."""
+    """The handler of Envelope."""
 
     def __init__(
         self,
@@ -75,19 +74,20 @@ class EnvelopeApi:
         answers: SlicedAnswers,
         quota_of: QuotaOf = lambda _asker, _client_id, _key, _version: None,
     ) -> None:
-        """`inside` are the APIs that may be passed on, `answers` reads and writes long requests;
-        `rights_of` and `quota_of` are those of clients, on this node."""
+        """`inside` are the APIs that brokers may forward; `answers` reads and writes long requests.
+
+        `rights_of` and `quota_of` return what applies to a client on this node.
+        """
         self._rights_of = rights_of
         self._answers = answers
         self._quota_of = quota_of
         self._inside = {int(api.key): api for api in inside}
 
     def apis(self) -> list[Api]:
-        """The API with its range."""
         return [Api(ApiKey.ENVELOPE, 0, 0, self.handle)]
 
     def handle(self, context: RequestContext, request: EnvelopeRequest, respond: Respond) -> None:
-        """Answer the request inside."""
+        """Answer the request inside the Envelope."""
         if not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
             respond(EnvelopeResponse(None, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
@@ -108,7 +108,7 @@ class EnvelopeApi:
         inside: tuple[RequestContext, Message] | None,
         error: Exception | None,
     ) -> None:
-        """Handle the request of a long Envelope, which was read in slices."""
+        """Handle the request of a long Envelope, after it was read in slices."""
         try:
             if error is not None:
                 raise error
@@ -128,7 +128,7 @@ class EnvelopeApi:
                 respond(EnvelopeResponse(b"", ErrorCode.NOT_CONTROLLER))
                 return
             if inner.quota is not None:
-                inner.quota.answered(response)  # the broker that passed it on lets it wait
+                inner.quota.answered(response)  # the broker that forwarded it delays the client
             self._answers.write(response, inner.api_version, written)
 
         def written(response: Message) -> None:
@@ -140,7 +140,7 @@ class EnvelopeApi:
     def _open(
         self, context: RequestContext, envelope: EnvelopeRequest
     ) -> Steps[tuple[RequestContext, Message]]:
-        """Return who asks, and the request inside. Raises _Refused."""
+        """Return the client's context and the request inside. Raises _Refused if it is invalid."""
         principal, by_token = _principal_of(envelope.request_principal)
         host = _host_of(envelope.client_host_address)
         frame = memoryview(envelope.request_data)
@@ -176,7 +176,7 @@ class EnvelopeApi:
 
 
 class _Refused(Exception):
-    """An Envelope that is not opened."""
+    """An invalid Envelope, with the error to answer."""
 
     def __init__(self, error_code: ErrorCode) -> None:
         super().__init__(error_code)
@@ -184,7 +184,7 @@ class _Refused(Exception):
 
 
 def wrap(context: RequestContext, request: Any) -> Steps[EnvelopeRequest]:
-    """A client's request, to be passed on in its own version."""
+    """Return an Envelope with a client's request, encoded in the request's own version."""
     request = yield from written_arrays(request, context.api_version, Pace())
     frame = encode_request(request, context.api_version, context.correlation_id, context.client_id)
     principal = _principal(context.principal, context.token_authenticated)
@@ -192,7 +192,10 @@ def wrap(context: RequestContext, request: Any) -> Steps[EnvelopeRequest]:
 
 
 def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Steps[Any | None]:
-    """The response inside; None where another node has to be asked. Raises ProtocolError."""
+    """Return the response inside; None if another node must be asked.
+
+    Raises ProtocolError if the controller rejected the Envelope, or if its content is invalid.
+    """
     if envelope.error_code == _NOT_CONTROLLER:
         return None
     if envelope.error_code or envelope.response_data is None:
@@ -203,7 +206,7 @@ def unwrap(context: RequestContext, envelope: EnvelopeResponse) -> Steps[Any | N
 
 
 def tells_not_controller(response: Any) -> bool:
-    """Whether a response says NOT_CONTROLLER, as a whole or for its parts, the first included."""
+    """Return whether the response, or the first element of one of its lists, is NOT_CONTROLLER."""
     if response is None:
         return False
     if getattr(response, "error_code", 0) == _NOT_CONTROLLER:
@@ -217,7 +220,10 @@ def tells_not_controller(response: Any) -> bool:
 
 
 def _principal(principal: str, by_token: bool) -> bytes:
-    """As `DefaultKafkaPrincipalBuilder` writes it: a version, then DefaultPrincipalData."""
+    """Return a principal's bytes as `DefaultKafkaPrincipalBuilder` writes them.
+
+    They are a version, then DefaultPrincipalData.
+    """
     from protocol.messages.consumer_protocol import DefaultPrincipalData
 
     kind, _, name = principal.partition(":")
@@ -228,26 +234,29 @@ def _principal(principal: str, by_token: bool) -> bytes:
 
 
 def _principal_of(data: bytes | None) -> tuple[str, bool]:
-    """The reverse, and whether a delegation token logged in. Raises _Refused."""
+    """Return the principal that `_principal` wrote, and whether it logged in by a delegation token.
+
+    Raises _Refused if the bytes are invalid.
+    """
     from protocol.messages.consumer_protocol import DefaultPrincipalData
 
     view = memoryview(data or b"")
     if view[:2] != _PRINCIPAL_VERSION:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
     try:
-        found = decode(DefaultPrincipalData, view, len(_PRINCIPAL_VERSION), 0)
+        principal = decode(DefaultPrincipalData, view, len(_PRINCIPAL_VERSION), 0)
     except ProtocolError as error:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from error
-    return f"{found.type}:{found.name}", found.token_authenticated
+    return f"{principal.type}:{principal.name}", principal.token_authenticated
 
 
 def _host_of(address: bytes) -> str:
-    """The text of an IP address of 4 or 16 bytes. Raises _Refused."""
+    """Return the text of an IP address of 4 or 16 bytes. Raises _Refused for another length."""
     if len(address) not in (4, 16):
         raise _Refused(ErrorCode.INVALID_REQUEST)
     return address_of_bytes(bytes(address))
 
 
 def _address(host: str) -> bytes:
-    """An IP address as its 4 or 16 bytes, which leave its zone out, as Kafka's do."""
+    """Return an IP address as its 4 or 16 bytes, without its zone, as Kafka does."""
     return bytes_of_address(host) or _NO_ADDRESS

@@ -1,13 +1,13 @@
 """JoinGroup v0-9, SyncGroup v0-5, Heartbeat v0-4, LeaveGroup v0-5: the members of classic groups.
 
-Behaviour: see `broker.groups.classic.group_state` for what each state answers. JoinGroup and
-SyncGroup are parked in the group and answered when the generation, or the assignment, is there.
+Behaviour: see `broker.groups.classic.group_state` for the answers in each state. JoinGroup waits in
+the group until the generation is complete, SyncGroup until the assignment is there.
 
-Each of them needs READ of the group: GROUP_AUTHORIZATION_FAILED.
+Rights: each of them needs READ on the group, otherwise it is GROUP_AUTHORIZATION_FAILED.
 
 Versions: JoinGroup v1 rebalance time-out, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static members
 (KIP-345), v6 flexible, v7 protocol type (KIP-559), v8 reason (KIP-800), v9 skip assignment
-(KIP-814). SyncGroup v3 static members, v4 flexible, v5 protocol type and name, which must be there.
+(KIP-814). SyncGroup v3 static members, v4 flexible, v5 protocol type and name, which are required.
 Heartbeat v3 static members, v4 flexible. LeaveGroup v3 several members, v4 flexible, v5 reason.
 """
 
@@ -32,13 +32,12 @@ SEVERAL_MEMBERS_FROM = 3
 
 
 class GroupMembershipApi:
-    """Hands members' requests to the group coordinator."""
+    """The handlers of the four APIs, which pass requests on to the group coordinator."""
 
     def __init__(self, coordinator: GroupCoordinator) -> None:
         self._coordinator = coordinator
 
     def apis(self) -> list[Api]:
-        """The four APIs with their ranges."""
         return [
             Api(ApiKey.JOIN_GROUP, 0, 9, self.join),
             Api(ApiKey.SYNC_GROUP, 0, 5, self.sync),
@@ -47,10 +46,10 @@ class GroupMembershipApi:
         ]
 
     def join(self, context: RequestContext, request: JoinGroupRequest, respond: Respond) -> None:
-        """JoinGroup: answered when the join phase is over."""
+        """Handle JoinGroup. The answer comes after the join phase."""
 
         def reply(response: JoinGroupResponse) -> None:
-            # No protocol and one whose name is empty are told alike.
+            # No protocol, and one with an empty name, are answered alike.
             if not response.protocol_name:
                 nullable = context.api_version >= NULLABLE_PROTOCOL_FROM
                 response = replace(response, protocol_name=None if nullable else "")
@@ -64,14 +63,14 @@ class GroupMembershipApi:
                 request,
                 context.api_version,
                 context.client_id or "",
-                # As Java prints an address without a host name; kafka-consumer-groups shows it.
+                # Java prints an address without a host name so; Kafka's tools show it.
                 f"/{context.client_host}",
                 reply,
             )
         )
 
     def sync(self, context: RequestContext, request: SyncGroupRequest, respond: Respond) -> None:
-        """SyncGroup: answered when the leader's assignment is committed."""
+        """Handle SyncGroup. The answer comes after the leader's assignment is committed."""
         named = request.protocol_type is not None and request.protocol_name is not None
         if context.api_version >= PROTOCOL_REQUIRED_FROM and not named:
             respond(sync_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
@@ -83,8 +82,6 @@ class GroupMembershipApi:
     def heartbeat(
         self, context: RequestContext, request: HeartbeatRequest, respond: Respond
     ) -> None:
-        """Heartbeat."""
-
         def done(error: ErrorCode) -> None:
             respond(HeartbeatResponse(error_code=error))
 
@@ -94,7 +91,7 @@ class GroupMembershipApi:
             done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
     def leave(self, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
-        """LeaveGroup; before v3 of one member, whose error is the response's."""
+        """Handle LeaveGroup. Before v3 it has one member, whose error is the response's."""
         if not _may_be_member(context, request.group_id):
             respond(LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
             return

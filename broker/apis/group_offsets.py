@@ -22,7 +22,7 @@ from typing import Any
 
 from broker.apis.cluster_view import ImageSource
 from broker.apis.named_partitions import split_partitions
-from broker.apis.told_offsets import SEVERAL_GROUPS_FROM, TOPIC_IDS_FROM, ToldOffsets
+from broker.apis.offset_fetch_answer import SEVERAL_GROUPS_FROM, TOPIC_IDS_FROM, OffsetFetchAnswer
 from broker.groups.fetched_offsets import FetchedOffsets, Wanted
 from broker.groups.group_coordinator import GroupCoordinator
 from broker.requests.context import Api, RequestContext, Respond
@@ -193,9 +193,9 @@ class GroupOffsetsApi:
             if isinstance(offsets, ErrorCode):
                 told.append(OffsetFetchResponseGroup(group.group_id, [], int(offsets)))
                 continue
-            telling = ToldOffsets(context, offsets, image)
+            telling = OffsetFetchAnswer(context, offsets, image)
             asked = group.topics
-            yield from telling.all() if asked is None else telling.some(asked)
+            yield from telling.all_topics() if asked is None else telling.named_topics(asked)
             topics: Any = telling.topics.array()  # of the class that this version has
             told.append(OffsetFetchResponseGroup(group.group_id, topics))
         if version >= SEVERAL_GROUPS_FROM:

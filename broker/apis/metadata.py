@@ -239,7 +239,7 @@ class _Told:
             self._kind(operations), topics, self._view, version, operations
         )
         self.topics.add_encoded(data, len(topics.by_name))
-        if self._view.someone_leaves:
+        if self._view.has_leaving_broker:
             for topic in topics.by_name.values():
                 if self._pace.is_full():
                     yield None
@@ -262,7 +262,7 @@ class _Told:
                 )
             )
         )
-        if self._view.someone_leaves:
+        if self._view.has_leaving_broker:
             self._count_leaders(topic)
 
     def absent(self, error: ErrorCode, name: str) -> Steps[None]:

@@ -1,4 +1,4 @@
-"""The partitions of a topic that a request names: those that there are, and answers to the others.
+"""The partitions of a topic in a request: those that exist, and answers for the others.
 
 In slices, since one request may name very many. Owns nothing.
 """
@@ -24,7 +24,9 @@ R = TypeVar("R")
 def split_partitions(
     partitions: Iterable[P], there: Container[int], refuse: Callable[[int], R], pace: Pace
 ) -> Steps[tuple[list[P], list[R]]]:
-    """Return those of `partitions` that are `there`, and what `refuse` makes of the others."""
+    """Return the `partitions` whose index is in `there`, and `refuse(index)` for each of the
+    others.
+    """
     good, refused = list[P](), list[R]()
     if pace.is_full():
         yield None

@@ -1,11 +1,11 @@
 """OffsetForLeaderEpoch: v2-4.
 
-Behaviour: where the log of a leader epoch ended, so that a reader can tell whether its own position
-was cut away (KIP-101, KIP-279, KIP-320). The answer names the greatest epoch of ours that is not
-above the asked one, and the offset at which the next epoch starts, or the log's end.
+Behaviour: returns the end offset of a leader epoch, so that a reader can find out whether its own
+position was truncated (KIP-101, KIP-279, KIP-320). The answer has this log's greatest epoch that is
+not above the requested one, and the offset at which the next epoch starts, or the log's end.
 
-Needs CLUSTER_ACTION on the cluster, as followers have it, or DESCRIBE on each topic:
-TOPIC_AUTHORIZATION_FAILED per partition.
+Rights: CLUSTER_ACTION on the cluster, which followers have, or DESCRIBE on each topic, otherwise
+its partitions fail with TOPIC_AUTHORIZATION_FAILED.
 
 Versions: v3 replica id, v4 flexible.
 """
@@ -35,7 +35,7 @@ from protocol.messages.offset_for_leader_epoch import (
 
 
 class OffsetForLeaderEpochApi:
-    """End offsets of leader epochs."""
+    """The handler of OffsetForLeaderEpoch."""
 
     def __init__(self, replicas: ReplicaManager, answers: SlicedAnswers) -> None:
         self._replicas = replicas
@@ -61,34 +61,38 @@ class OffsetForLeaderEpochApi:
                 yield None
             name, is_allowed = topic.topic, topic.topic in may_describe
             answers = []
-            for asked in topic.partitions:
+            for requested in topic.partitions:
                 if pace.is_full():
                     yield None
-                answers.append(self._partition(name, asked) if is_allowed else _denied(asked))
+                answers.append(
+                    self._partition(name, requested) if is_allowed else _denied(requested)
+                )
             (topics if is_allowed else denied).append(OffsetForLeaderTopicResult(name, answers))
         return OffsetForLeaderEpochResponse(0, topics + denied)
 
-    def _partition(self, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-        partition = self._replicas.partition(topic, asked.partition)
+    def _partition(self, topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
+        partition = self._replicas.partition(topic, requested.partition)
         if partition is None:
-            return _failed(asked.partition, self._replicas.why_absent(topic, asked.partition))
-        error = partition.check_leader_epoch(asked.current_leader_epoch)
+            return _failed(
+                requested.partition, self._replicas.why_absent(topic, requested.partition)
+            )
+        error = partition.check_leader_epoch(requested.current_leader_epoch)
         if error:
-            return _failed(asked.partition, error)
-        epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
-        return EpochEndOffset(0, asked.partition, epoch, end_offset)
+            return _failed(requested.partition, error)
+        epoch, end_offset = partition.log.end_offset_for_epoch(requested.leader_epoch)
+        return EpochEndOffset(0, requested.partition, epoch, end_offset)
 
 
 def _failed(index: int, error: ErrorCode) -> EpochEndOffset:
     return EpochEndOffset(int(error), index, NO_EPOCH, NO_OFFSET)
 
 
-def _denied(asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    return _failed(asked.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+def _denied(requested: OffsetForLeaderPartition) -> EpochEndOffset:
+    return _failed(requested.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _may_describe(rights: Rights, request: OffsetForLeaderEpochRequest) -> Steps[Container[str]]:
-    """Those of its topics that the sender may ask about."""
+    """Return the topics of the request that the sender may describe."""
     if rights.allows_on_cluster(Operation.CLUSTER_ACTION, audited=False):
         return EVERYTHING
     names = (topic.topic for topic in request.topics)
@@ -97,12 +101,12 @@ def _may_describe(rights: Rights, request: OffsetForLeaderEpochRequest) -> Steps
 
 def _refused(topic: OffsetForLeaderTopic, error: ErrorCode) -> OffsetForLeaderTopicResult:
     return OffsetForLeaderTopicResult(
-        topic.topic, [_failed(asked.partition, error) for asked in topic.partitions]
+        topic.topic, [_failed(requested.partition, error) for requested in topic.partitions]
     )
 
 
 def refuse_epochs(
     request: OffsetForLeaderEpochRequest, error: ErrorCode
 ) -> OffsetForLeaderEpochResponse:
-    """The response that says `error` for every partition."""
+    """Return a response with `error` for every partition."""
     return OffsetForLeaderEpochResponse(0, [_refused(topic, error) for topic in request.topics])

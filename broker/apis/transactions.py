@@ -1,22 +1,22 @@
 """AddPartitionsToTxn v0-5, AddOffsetsToTxn v0-4, EndTxn v0-5: a transactional producer's requests.
 
-Behaviour: what comes to a broker that does not lead the transactional id's partition is
-NOT_COORDINATOR. AddPartitionsToTxn takes all partitions or none: where one does not exist, that one
-is UNKNOWN_TOPIC_OR_PARTITION and the others OPERATION_NOT_ATTEMPTED. EndTxn is answered when the
-decision is replicated; the markers follow.
+Behaviour: a broker that does not lead the transactional id's partition answers NOT_COORDINATOR.
+AddPartitionsToTxn adds all partitions or none: if one does not exist, it is
+UNKNOWN_TOPIC_OR_PARTITION and the others are OPERATION_NOT_ATTEMPTED. EndTxn is answered after the
+decision is replicated; the markers are written later.
 
-All of them need WRITE of the transactional id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and
-AddOffsetsToTxn READ of the group, else GROUP_AUTHORIZATION_FAILED. A client's AddPartitionsToTxn
-needs WRITE of each topic: where one is denied, it is TOPIC_AUTHORIZATION_FAILED and the others
-OPERATION_NOT_ATTEMPTED. A broker's needs CLUSTER_ACTION alone (CLUSTER_AUTHORIZATION_FAILED): that
-broker has judged its client. Each step of an open transaction is judged by what the client may do
-then.
+Rights: all of them need WRITE on the transactional id (TRANSACTIONAL_ID_AUTHORIZATION_FAILED), and
+AddOffsetsToTxn needs READ on the group (GROUP_AUTHORIZATION_FAILED). A client's AddPartitionsToTxn
+needs WRITE on each topic: a denied one is TOPIC_AUTHORIZATION_FAILED and the others are
+OPERATION_NOT_ATTEMPTED. A broker's AddPartitionsToTxn needs CLUSTER_ACTION only
+(CLUSTER_AUTHORIZATION_FAILED), because that broker has authorized its client. Each request of an
+open transaction is authorized by the client's rights at that time.
 
-Versions: AddPartitionsToTxn v2 PRODUCER_FENCED where earlier ones say INVALID_PRODUCER_EPOCH, v3
-flexible, v4 and v5 are sent by brokers for their clients: several transactions, each to be verified
-only or added to (KIP-890); v5 TRANSACTION_ABORTABLE. AddOffsetsToTxn v2 and EndTxn v2 as v2 above,
-v3 flexible, v4 TRANSACTION_ABORTABLE; EndTxn v5 raises the epoch and names the identity to go on
-with (transactions protocol version 2).
+Versions: AddPartitionsToTxn v2 PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH, v3 flexible. v4
+and v5 are sent by brokers for their clients, with several transactions, each to be verified only or
+added to (KIP-890); v5 TRANSACTION_ABORTABLE. AddOffsetsToTxn v2 and EndTxn v2 as v2 above, v3
+flexible, v4 TRANSACTION_ABORTABLE. EndTxn v5 raises the epoch and returns the producer id and epoch
+to continue with (transactions protocol version 2).
 """
 
 from __future__ import annotations
@@ -55,26 +55,29 @@ BATCHED_FROM = 4
 FENCED_FROM = 2
 EPOCH_BUMP_FROM = 5
 NEWEST_PROTOCOL = 2
-"""`transaction.version` of requests that only clients and brokers of KIP-890 send."""
+"""The `transaction.version` of requests that only clients and brokers with KIP-890 send."""
 
 ADDED_AT_ONCE = 16
-"""Transactions of a broker's request that are decided on in one slice."""
+"""The most transactions of a broker's request that are handled in one slice."""
 
 _Errors = dict[TopicPartition, ErrorCode]
 _UNTRIED = ErrorCode.OPERATION_NOT_ATTEMPTED
 
 
-class _Named(NamedTuple):
-    """A transaction in a request, and what it is to have."""
+class _RequestedTransaction(NamedTuple):
+    """A transaction in a request, with the partitions to verify or add."""
 
     transaction: AddPartitionsToTxnTransaction
     partitions: list[TopicPartition]
     refused: _Errors | ErrorCode
-    """Why it may not have all of them; empty where the coordinator is to be asked."""
+    """The errors because of which nothing is added; empty if the coordinator is to be asked."""
 
 
 class TransactionsApi:
-    """The APIs of the module. `group_partition_for(group_id)` is the group coordinator's."""
+    """The handlers of the three APIs.
+
+    `group_partition_for(group_id)` returns the group's partition of `__consumer_offsets`.
+    """
 
     def __init__(
         self,
@@ -89,7 +92,6 @@ class TransactionsApi:
         self._group_partition_for = group_partition_for
 
     def apis(self) -> list[Api]:
-        """The three APIs with their ranges."""
         return [
             Api(ApiKey.ADD_PARTITIONS_TO_TXN, 0, 5, self.add_partitions, refuse_add_partitions),
             Api(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4, self.add_offsets),
@@ -101,48 +103,59 @@ class TransactionsApi:
     def add_partitions(
         self, context: RequestContext, request: AddPartitionsToTxnRequest, respond: Respond
     ) -> None:
-        """AddPartitionsToTxn: answered when every transaction of it is."""
+        """Handle AddPartitionsToTxn. The answer comes after all its transactions are answered."""
         batched = context.api_version >= BATCHED_FROM
         if batched and not context.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
             respond(refuse_add_partitions(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
             return
-        asked = request.transactions if batched else [_normalized(request)]
+        requested = request.transactions if batched else [_normalized(request)]
         answers, refuse = self._answers, refuse_add_partitions
 
-        def judged(named: list[_Named]) -> None:
+        def judged(named_transactions: list[_RequestedTransaction]) -> None:
             def added(outcomes: list[_Errors | ErrorCode]) -> None:
-                steps = _all_added(named, outcomes, batched)
+                steps = _all_added(named_transactions, outcomes, batched)
                 answers.give(context, request, steps, respond, refuse)
 
-            def ask(one: _Named, told: Callable[[_Errors | ErrorCode], None]) -> None:
-                self._add(context.api_version, one, told)
+            def ask(
+                transaction: _RequestedTransaction, done: Callable[[_Errors | ErrorCode], None]
+            ) -> None:
+                self._add(context.api_version, transaction, done)
 
-            answers.gather(context, request, named, ask, added, respond, refuse, ADDED_AT_ONCE)
+            answers.gather(
+                context, request, named_transactions, ask, added, respond, refuse, ADDED_AT_ONCE
+            )
 
-        steps = self._judged(context, asked, batched)
+        steps = self._judged(context, requested, batched)
         answers.judge(context, request, steps, judged, respond, refuse)
 
     def _judged(
         self,
         context: RequestContext,
-        asked: Sequence[AddPartitionsToTxnTransaction],
+        requested: Sequence[AddPartitionsToTxnTransaction],
         batched: bool,
-    ) -> Steps[list[_Named]]:
-        """Return what each transaction is asked to add, and why it may not."""
-        client, pace, named = None if batched else context.rights, Pace(), list[_Named]()
-        for one in asked:
-            partitions = yield from _partitions(one.topics, pace)
+    ) -> Steps[list[_RequestedTransaction]]:
+        """Return each transaction with its partitions and the errors that forbid adding them."""
+        client, pace, transactions = (
+            None if batched else context.rights,
+            Pace(),
+            list[_RequestedTransaction](),
+        )
+        for transaction in requested:
+            partitions = yield from _partitions(transaction.topics, pace)
             refused: _Errors | ErrorCode = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            if batched or _may_write(context, one.transactional_id):
-                hidden = yield from _hidden_topics(client, one.topics)
+            if batched or _may_write(context, transaction.transactional_id):
+                hidden = yield from _hidden_topics(client, transaction.topics)
                 refused = yield from self._refused(partitions, hidden, pace)
-            named.append(_Named(one, partitions, refused))
-        return named
+            transactions.append(_RequestedTransaction(transaction, partitions, refused))
+        return transactions
 
     def _add(
-        self, version: int, named: _Named, done: Callable[[_Errors | ErrorCode], None]
+        self,
+        version: int,
+        requested: _RequestedTransaction,
+        done: Callable[[_Errors | ErrorCode], None],
     ) -> None:
-        transaction, partitions, refused = named
+        transaction, partitions, refused = requested
         name = transaction.transactional_id
         identity = (transaction.producer_id, transaction.producer_epoch)
         if refused:
@@ -155,7 +168,7 @@ class TransactionsApi:
                 identity,
                 partitions,
                 0,
-                lambda error: done(_known(error, version)),
+                lambda error: done(_error_for_version(error, version)),
                 CLIENT_HOLD_MS,
             )
 
@@ -167,21 +180,22 @@ class TransactionsApi:
         verify_only: bool,
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
     ) -> None:
-        """What a leader on this broker asks: AddPartitionsToTxn with no messages in between.
+        """Verify or add partitions for a leader on this broker, like AddPartitionsToTxn without
+        messages.
 
-        Nobody else waits for this answer, as somebody does where brokers ask.
+        May wait as long as a client's request, because no other broker waits for the answer.
         """
 
-        def told(errors: _Errors | ErrorCode) -> None:
+        def answer(errors: _Errors | ErrorCode) -> None:
             if isinstance(errors, ErrorCode):
                 errors = dict.fromkeys(partitions, errors)
             done(errors)
 
         refused = in_one_go(self._refused(partitions, (), Pace()))
         if refused:
-            told({one: refused.get(one, _UNTRIED) for one in partitions})
+            answer({partition: refused.get(partition, _UNTRIED) for partition in partitions})
         else:
-            self._ask(transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, told)
+            self._ask(transactional_id, identity, partitions, verify_only, CLIENT_HOLD_MS, answer)
 
     def _ask(
         self,
@@ -202,8 +216,10 @@ class TransactionsApi:
     def _refused(
         self, partitions: Sequence[TopicPartition], hidden: Container[str], pace: Pace
     ) -> Steps[_Errors]:
-        """Return the errors of those that may not be added, such as those of `hidden` topics: where
-        one may not, none is."""
+        """Return the errors of partitions that do not exist or belong to `hidden` topics.
+
+        If there is one, no partition may be added.
+        """
         topics = self._metadata.image.topics
         refused: _Errors = {}
         for partition in partitions:
@@ -221,10 +237,16 @@ class TransactionsApi:
     def add_offsets(
         self, context: RequestContext, request: AddOffsetsToTxnRequest, respond: Respond
     ) -> None:
-        """AddOffsetsToTxn: the partition of the group's offsets belongs to the transaction."""
+        """Handle AddOffsetsToTxn: add the group's partition of `__consumer_offsets` to the
+        transaction.
+        """
 
         def done(error: ErrorCode) -> None:
-            respond(AddOffsetsToTxnResponse(error_code=int(_known(error, context.api_version))))
+            respond(
+                AddOffsetsToTxnResponse(
+                    error_code=int(_error_for_version(error, context.api_version))
+                )
+            )
 
         if not _may_write(context, request.transactional_id):
             done(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -243,11 +265,10 @@ class TransactionsApi:
         )
 
     def end(self, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:
-        """EndTxn."""
         version = context.api_version
 
         def reply(error: ErrorCode, identity: tuple[int, int]) -> None:
-            respond(EndTxnResponse(0, int(_known(error, version)), *identity))
+            respond(EndTxnResponse(0, int(_error_for_version(error, version)), *identity))
 
         if not _may_write(context, request.transactional_id):
             reply(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOBODY)
@@ -264,7 +285,7 @@ class TransactionsApi:
 def refuse_add_partitions(
     request: AddPartitionsToTxnRequest, code: ErrorCode
 ) -> AddPartitionsToTxnResponse:
-    """`code` for all that was asked, in the form of any version."""
+    """Return a response with `code` at the top and for all partitions, for any version."""
     topics, pace = request.v3_and_below_topics, Pace()
     partitions = in_one_go(_partitions(topics, pace))
     return AddPartitionsToTxnResponse(
@@ -280,8 +301,11 @@ def _may_write(context: RequestContext, transactional_id: str) -> bool:
 def _hidden_topics(
     client: Rights | None, topics: Sequence[AddPartitionsToTxnTopic]
 ) -> Steps[Container[str]]:
-    """Topics that no client may write to, and those that this one may not; none where a broker
-    asks."""
+    """Return the topics that a client may not write to: internal topics, and those it lacks rights
+    for.
+
+    Empty if a broker asks.
+    """
     if client is None:
         return ()
     allowed = yield from allowed_in_slices(
@@ -294,7 +318,7 @@ def _hidden_topics(
 
 
 class _Hidden:
-    """The topics that are internal, or not `allowed`."""
+    """A container of the topics that are internal or not `allowed`."""
 
     def __init__(self, allowed: Container[str]) -> None:
         self._allowed = allowed
@@ -304,15 +328,15 @@ class _Hidden:
         return is_internal(topic) or topic not in self._allowed
 
 
-def _known(error: ErrorCode, version: int) -> ErrorCode:
-    """Older clients do not know PRODUCER_FENCED."""
+def _error_for_version(error: ErrorCode, version: int) -> ErrorCode:
+    """Return the error; INVALID_PRODUCER_EPOCH if the version does not have PRODUCER_FENCED."""
     if error is ErrorCode.PRODUCER_FENCED and version < FENCED_FROM:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error
 
 
 def _normalized(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
-    """A client's request as a batch of one."""
+    """Return a client's request as a transaction of a broker's request."""
     return AddPartitionsToTxnTransaction(
         request.v3_and_below_transactional_id,
         request.v3_and_below_producer_id,
@@ -338,16 +362,16 @@ def _partitions(
 
 
 def _all_added(
-    named: list[_Named],
+    transactions: list[_RequestedTransaction],
     outcomes: list[_Errors | ErrorCode],
     batched: bool,
 ) -> Steps[AddPartitionsToTxnResponse]:
     pace, results = Pace(), list[AddPartitionsToTxnResult]()
-    for one, outcome in zip(drained(named), drained(outcomes), strict=True):
+    for transaction, outcome in zip(drained(transactions), drained(outcomes), strict=True):
         if pace.is_full():
             yield None
-        topics = yield from _results(one.partitions, outcome, pace)
-        results.append(AddPartitionsToTxnResult(one.transaction.transactional_id, topics))
+        topics = yield from _results(transaction.partitions, outcome, pace)
+        results.append(AddPartitionsToTxnResult(transaction.transaction.transactional_id, topics))
     if batched:
         return AddPartitionsToTxnResponse(results_by_transaction=results)
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0].topic_results)
@@ -356,8 +380,11 @@ def _all_added(
 def _results(
     partitions: list[TopicPartition], errors: _Errors | ErrorCode, pace: Pace
 ) -> Steps[list[AddPartitionsToTxnTopicResult]]:
-    """Return one error for all partitions; or that of each, and OPERATION_NOT_ATTEMPTED for those
-    that have none."""
+    """Return the results of all partitions.
+
+    `errors` is one error for all of them, or has errors of some; the others are
+    OPERATION_NOT_ATTEMPTED.
+    """
     topics: dict[str, AddPartitionsToTxnTopicResult] = {}
     for partition in drained(partitions):
         if pace.is_full():

@@ -1,15 +1,16 @@
 """WriteTxnMarkers: v1-2, from transaction coordinators, and from `kafka-transactions abort`.
 
-Behaviour: each marker ends a producer's transaction in the partitions that it names, as far as they
-are led here: a control batch is appended, and answered as a Produce with acks=all is, within
-`request.timeout.ms`. Each partition has its own error: INVALID_PRODUCER_EPOCH and
-TRANSACTION_COORDINATOR_FENCED say that the marker is late, and what is no error of the marker's own
-is asked for again by the coordinator. What cannot be a marker (of the producer id -1, say) is
-UNKNOWN_SERVER_ERROR. Of a partition that is named several times for one producer the last answer
-stands. In `__consumer_offsets` the group coordinator has to be there
-for the marker, which it hears of at once: offsets of the transaction count, or are forgotten.
+Behaviour: each marker ends a producer's transaction in the partitions that it names and this broker
+leads. A control batch is appended, and answered as a Produce with acks=all is, within
+`request.timeout.ms`. Each partition has its own error. INVALID_PRODUCER_EPOCH and
+TRANSACTION_COORDINATOR_FENCED mean that the marker is late; after other errors the coordinator
+retries. An invalid marker (of the producer id -1, for example) fails with UNKNOWN_SERVER_ERROR. If
+a request names a partition several times for one producer, the last answer counts. For
+`__consumer_offsets` this broker's group coordinator must have loaded the partition. It is notified
+at once, and then commits or drops the offsets of the transaction.
 
-Needs ALTER or CLUSTER_ACTION of the cluster: CLUSTER_AUTHORIZATION_FAILED for each partition.
+Rights: ALTER or CLUSTER_ACTION on the cluster, otherwise each partition fails with
+CLUSTER_AUTHORIZATION_FAILED.
 
 Versions: v1 flexible, v2 the version of the transactions protocol (KIP-1228).
 """
@@ -42,12 +43,14 @@ from protocol.messages.write_txn_markers import (
 OFFSETS_TOPIC = "__consumer_offsets"
 
 MARKERS_A_SLICE = 40
-"""Appended before others have their turn: the first batch of a log, which opens its files, takes
-some fifty microseconds."""
+"""The most markers appended in one slice.
+
+The first batch of a log, which opens its files, takes some fifty microseconds.
+"""
 
 
 class WriteTxnMarkersApi:
-    """Ends transactions in the partitions that are led here."""
+    """The handler of WriteTxnMarkers."""
 
     def __init__(
         self,
@@ -95,9 +98,9 @@ class WriteTxnMarkersApi:
         )
 
     def _wait(self, write: _Write, respond: Callable[[], None]) -> None:
-        """Answer once the markers are replicated."""
+        """Call `respond` after the markers are replicated."""
         waiting = DelayedProduce(write.pending, respond)
-        # Of markers in one partition the last one's fate is that of all.
+        # If the last marker in a partition is replicated, those before it are as well.
         if self._replicas.wait_for_replicas(waiting, write.appended, self._timeout_ms):
             return
         try:
@@ -107,20 +110,20 @@ class WriteTxnMarkersApi:
 
 
 class _Write:
-    """One request on its way into the logs."""
+    """The appends of one request."""
 
     def __init__(self, replicas: ReplicaManager, groups: GroupCoordinator) -> None:
         self._replicas = replicas
         self._groups = groups
         self._now_ms = replicas.scheduler.wall_ms()
         self._results: dict[int, dict[str, dict[int, Partition | ErrorCode]]] = {}
-        """By producer id, topic and index: where the marker was appended, or why it was not."""
+        """The partition with the marker, or the error, by producer id, topic and index."""
         self._verdicts: dict[Partition, ErrorCode] = {}
         self.appended: dict[Partition, None] = {}
         self.pending: dict[ReplicatedPartition, PendingAck] = {}
 
     def run(self, request: WriteTxnMarkersRequest) -> Steps[None]:
-        """Append what can be."""
+        """Append the markers to the partitions that this broker leads."""
         pace, looks = Pace(MARKERS_A_SLICE), Pace()
         for marker in request.markers:
             for name, index in drained((yield from _named(marker, looks))):
@@ -130,7 +133,7 @@ class _Write:
                 topics.setdefault(name, {})[index] = self._append(name, index, marker)
 
     def answered(self) -> Steps[WriteTxnMarkersResponse]:
-        """Results by producer id, as the protocol has them."""
+        """Return the response, with the results grouped by producer id."""
         pace, results = Pace(), list[WritableTxnMarkerResult]()
         for producer_id, topics in self._results.items():
             result = WritableTxnMarkerResult(producer_id)
@@ -152,7 +155,7 @@ class _Write:
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if topic == OFFSETS_TOPIC and self._groups.marker_error(index):
-            # The transaction coordinator knows no other error of this kind.
+            # The only error of this kind that a transaction coordinator understands.
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         info = partition.append_end_txn_marker(
             TransactionMarkerRequest(
@@ -200,7 +203,7 @@ def _named(marker: WritableTxnMarker, pace: Pace) -> Steps[list[tuple[str, int]]
 def refuse_write_txn_markers(
     request: WriteTxnMarkersRequest, error: ErrorCode
 ) -> WriteTxnMarkersResponse:
-    """The response that says `error` for every partition of every marker."""
+    """Return a response with `error` for every partition of every marker."""
     return in_one_go(_all_refused(request, error))
 
 

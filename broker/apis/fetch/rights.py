@@ -21,7 +21,7 @@ from ottla.plugins.authorizer import Operation, Resource
 
 
 class FetchRights(Protocol):
-    """What the sender of one Fetch may read."""
+    """The rights of the sender of one Fetch."""
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
         """Ask about all of these partitions, and return whether the sender may read all of them."""

@@ -1,6 +1,6 @@
-"""What OffsetFetch tells of one group: its offsets at one moment, topic by topic, in slices.
+"""OffsetFetch's answer for one group: its offsets at one moment, topic by topic, in slices.
 
-Owns the part of an answer that is about one group. Never looks an offset up
+Owns the part of a response that is about one group. Never reads the offset store
 (`broker.groups.offset_store`). Versions: see `broker.apis.group_offsets`.
 """
 
@@ -30,16 +30,16 @@ NO_OFFSET = -1
 TOPIC_IDS_FROM = 10
 SEVERAL_GROUPS_FROM = 8
 NAMED_AT_ONCE = 1_024
-"""Topics of a request that are only looked up in one slice."""
+"""The most requested topics whose names are looked up in one slice."""
 
 
 _Partition = OffsetFetchResponsePartition | OffsetFetchResponsePartitions
 _Topic = OffsetFetchResponseTopic | OffsetFetchResponseTopics
-"""The first before v8."""
+"""A topic in the response; the first class is that of versions before v8."""
 
 
-class ToldOffsets:
-    """One group's. `image` says which topics there are."""
+class OffsetFetchAnswer:
+    """The topics of one group in a response. `image` has the topics that exist."""
 
     def __init__(
         self, context: RequestContext, offsets: FetchedOffsets, image: MetadataImage
@@ -51,11 +51,14 @@ class ToldOffsets:
         self._by_id = self._version >= TOPIC_IDS_FROM
         self._pace = Pace()
         self.topics = Items[_Topic](self._version)
-        """Of the class that this version has."""
+        """The topics added so far, in the message class of this version."""
 
-    def all(self) -> Steps[None]:
-        """All topics with an offset, but those that the client may not know of. Where ids are asked
-        for, a topic that is gone has none: left out."""
+    def all_topics(self) -> Steps[None]:
+        """Add all topics with an offset that the client may DESCRIBE.
+
+        From v10 on, which has ids instead of names, deleted topics are left out because they have
+        no id.
+        """
         by_topic = self._offsets.by_topic
         shown = yield from allowed_in_slices(
             self._rights, Operation.DESCRIBE, Resource.TOPIC, by_topic
@@ -65,17 +68,20 @@ class ToldOffsets:
                 continue
             topic_id = ZERO_UUID
             if self._by_id:
-                found = self._topics.get(name)
-                if found is None:
+                topic_image = self._topics.get(name)
+                if topic_image is None:
                     continue
-                topic_id = found.id
+                topic_id = topic_image.id
             yield from self._topic(name, topic_id, partitions, lookup_id=ZERO_UUID)
 
-    def some(self, asked: Sequence[OffsetFetchRequestTopics]) -> Steps[None]:
-        """Those that were asked for, before v8 by messages without ids; behind them
-        TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID for ids that are nobody's."""
+    def named_topics(self, requested: Sequence[OffsetFetchRequestTopics]) -> Steps[None]:
+        """Add the requested topics, those with errors last.
+
+        The errors are TOPIC_AUTHORIZATION_FAILED, and UNKNOWN_TOPIC_ID for an unknown id. Before v8
+        the requested topics are messages of a class without ids.
+        """
         names, pace = list[str](), Pace(NAMED_AT_ONCE)
-        for topic in asked:
+        for topic in requested:
             if pace.is_full():
                 yield None
             names.append(self._name_of(topic) if self._by_id else topic.name)
@@ -86,7 +92,7 @@ class ToldOffsets:
             (name for name in names if name or not self._by_id),
         )
         refused: list[tuple[OffsetFetchRequestTopics, str, ErrorCode]] = []
-        for topic, name in zip(asked, names, strict=True):
+        for topic, name in zip(requested, names, strict=True):
             if pace.is_full():
                 yield None
             if self._by_id and not name:
@@ -100,37 +106,41 @@ class ToldOffsets:
             yield from self._refused(topic, name, error)
 
     def _name_of(self, topic: OffsetFetchRequestTopics) -> str:
-        found = self._topics.get_by_id(topic.topic_id)
-        return "" if found is None else found.name
+        topic_image = self._topics.get_by_id(topic.topic_id)
+        return "" if topic_image is None else topic_image.name
 
     def _topic(
         self, name: str, topic_id: bytes, partitions: Iterable[int], *, lookup_id: bytes
     ) -> Steps[None]:
-        """`lookup_id`: an offset of a topic with another id does not count; zero: of any."""
+        """Add a topic with the offsets of its partitions.
+
+        Offsets that were committed for another topic id than `lookup_id` are ignored; zero accepts
+        any.
+        """
         offsets = self._offsets
-        told = Items[_Partition](self._version)
+        answers = Items[_Partition](self._version)
         for index in partitions:
             if self._pace.is_full():
                 yield None
             committed = offsets.find(name, index, lookup_id)
             if offsets.is_unstable(name, index):
-                told.add(self._none(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+                answers.add(self._none(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
             elif committed is None:
-                told.add(self._none(index, ErrorCode.NONE))
+                answers.add(self._none(index, ErrorCode.NONE))
             else:
-                at, epoch, metadata = committed[:3]
-                told.add(self._partition(index, at, epoch, metadata, ErrorCode.NONE))
-        self._add(name, topic_id, told)
+                offset, epoch, metadata = committed[:3]
+                answers.add(self._partition(index, offset, epoch, metadata, ErrorCode.NONE))
+        self._add(name, topic_id, answers)
 
     def _refused(self, topic: OffsetFetchRequestTopics, name: str, error: ErrorCode) -> Steps[None]:
-        told = Items[_Partition](self._version)
+        answers = Items[_Partition](self._version)
         if self._pace.is_full():
             yield None
         for index in topic.partition_indexes:
             if self._pace.is_full():
                 yield None
-            told.add(self._none(index, error))
-        self._add(name, topic.topic_id if self._by_id else ZERO_UUID, told)
+            answers.add(self._none(index, error))
+        self._add(name, topic.topic_id if self._by_id else ZERO_UUID, answers)
 
     def _none(self, index: int, error: ErrorCode) -> _Partition:
         return self._partition(index, NO_OFFSET, -1, "", error)
