@@ -1,13 +1,13 @@
 """AlterConfigs: v0-2, IncrementalAlterConfigs: v0-1 (KIP-339, KIP-412).
 
-Behaviour: each resource succeeds or fails by itself. What only this broker can judge is judged
-here: levels of its loggers, which are set here and go no further, and its own dynamic configs.
-The rest, and broker configs that were found right, go on to the controller in one request, and the
-answers are put together. The stores of a listener that changes are read by another thread before.
-A resource named twice is refused, all of its mentions; so is a key named twice, and a null value.
+Behaviour: each resource succeeds or fails by itself. This broker handles what only it can check:
+the levels of its loggers, which are set here and not forwarded, and its own dynamic configs. All
+others, and valid broker configs, are forwarded to the controller in one request, and the answers
+are joined. Before that, another thread loads the key stores of a listener that changes. A resource
+that is named twice is rejected each time; so is a key that is named twice, and a null value.
 
-Rights: AlterConfigs. The controller judges what goes on to it; changes to this broker and its
-loggers need it on the cluster, and are judged here first, before a value is looked at.
+Rights: AlterConfigs. The controller authorizes what is forwarded. Changes to this broker and its
+loggers need the right on the cluster, which is checked here first, before any value.
 
 Versions: AlterConfigs v2 and IncrementalAlterConfigs v1 are flexible.
 
@@ -46,13 +46,13 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages import alter_configs as replacing
 from protocol.messages import incremental_alter_configs as incremental
 
-# What a change does, by its number (KIP-339).
+# The operations of IncrementalAlterConfigs (KIP-339).
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _LIST_OPERATIONS = {_APPEND: "APPEND", _SUBTRACT: "SUBTRACT"}
 
 
 class _Resource(Protocol):
-    """What resources of both requests have."""
+    """The fields that resources of both requests have."""
 
     resource_type: int
     resource_name: str
@@ -68,15 +68,15 @@ R = TypeVar("R", bound=_Resource)
 A = TypeVar("A")
 C = TypeVar("C", bound=_Config)
 _Load = tuple[_Resource, BrokerConfig, Collection[str]]
-"""A resource that changes listeners: the configuration as it would be, and their names."""
+"""A resource that changes listeners, the new configuration, and the listeners' names."""
 _Faults = Mapping[int, ApiError]
-"""By `id` of their resources, which may have the same name written in two ways."""
+"""The errors of resources, by `id()`, because two resources may spell the same name differently."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
 class AlterConfigsApis:
-    """Changes to configs of any kind of resource."""
+    """The handlers of AlterConfigs and IncrementalAlterConfigs."""
 
     def __init__(
         self,
@@ -88,8 +88,9 @@ class AlterConfigsApis:
         answers: SlicedAnswers,
         validate_security: SecurityValidator = nothing_to_load,
     ) -> None:
-        """`validate_security` reads the stores that a change to a listener names, as a job of
-        `blocking`."""
+        """`validate_security` loads the key stores that a change to a listener names, in
+        `blocking`.
+        """
         self._metadata = metadata
         self._config = config
         self._loggers = loggers
@@ -150,14 +151,16 @@ class AlterConfigsApis:
     def _replacing_fault(
         self, rights: Rights, resource: replacing.AlterConfigsResource, loads: list[_Load]
     ) -> Steps[ApiError | None]:
-        fault = yield from _keys_fault(resource.configs, lambda one: one.value is None)
+        fault = yield from _keys_fault(resource.configs, lambda config: config.value is None)
         if fault is not None or resource.resource_type != ResourceType.BROKER:
             return fault
         name = resource.resource_name
         fault = self._broker_name_fault(name) or _denial(rights)
         if fault is not None:
             return fault
-        after = {one.name: one.value for one in resource.configs if one.value is not None}
+        after = {
+            config.name: config.value for config in resource.configs if config.value is not None
+        }
         return self._broker_fault(resource, after, after, loads)
 
     # --- change by change ------------------------------------------------------------------------
@@ -223,9 +226,11 @@ class AlterConfigsApis:
                 or _denial(rights)
                 or _operations_fault(resource.configs)
             )
-            if fault is not None:  # its lists cannot be combined
+            if fault is not None:  # lists with such operations cannot be combined
                 return fault
-            set_now = [one.name for one in resource.configs if one.config_operation == _SET]
+            set_now = [
+                config.name for config in resource.configs if config.config_operation == _SET
+            ]
             after = self._after(name, resource.configs)
             return self._broker_fault(resource, after, set_now, loads)
         return None
@@ -246,15 +251,18 @@ class AlterConfigsApis:
     def _with_lists_combined(
         self, resource: incremental.AlterConfigsResource
     ) -> incremental.AlterConfigsResource:
-        """Broker lists as they will be: the controller does not know which keys are lists."""
+        """Return a broker resource with each changed list set to its new value.
+
+        The controller does not know which keys are lists.
+        """
         if resource.resource_type != ResourceType.BROKER:
             return resource
         after = self._after(resource.resource_name, resource.configs)
         changes = [
-            one
-            if one.config_operation == _DELETE
-            else incremental.AlterableConfig(one.name, _SET, after[one.name])
-            for one in resource.configs
+            change
+            if change.config_operation == _DELETE
+            else incremental.AlterableConfig(change.name, _SET, after[change.name])
+            for change in resource.configs
         ]
         return incremental.AlterConfigsResource(
             resource.resource_type, resource.resource_name, changes
@@ -263,7 +271,9 @@ class AlterConfigsApis:
     # --- brokers ---------------------------------------------------------------------------------
 
     def _broker_name_fault(self, name: str) -> ApiError | None:
-        """The empty name is the default of all brokers; any other must be this one's id."""
+        """Return the error if `name` is not empty (the default of all brokers) and not this
+        broker's id.
+        """
         if not name:
             return None
         broker_id = integer(name, 32)
@@ -281,7 +291,10 @@ class AlterConfigsApis:
         set_now: Collection[str],
         loads: list[_Load],
     ) -> ApiError | None:
-        """What can be said at once; `loads` gets what must be loaded before more can be said."""
+        """Return the error that is known at once; None if there is none yet.
+
+        `loads` gets the listeners' configuration that must be loaded to find further errors.
+        """
 
         def load_later(new: BrokerConfig, listeners: Collection[str]) -> None:
             loads.append((resource, new, listeners))
@@ -300,19 +313,19 @@ class AlterConfigsApis:
         )
 
     def _load(self, loads: Collection[_Load], done: Callable[[_Faults], None]) -> None:
-        """Read the stores, elsewhere, and tell of those that cannot be loaded."""
+        """Load the key stores in another thread, and call `done` with the errors."""
         if not loads:
             done({})
             return
 
-        def told(faults: _Faults | None, error: Exception | None) -> None:
+        def loaded(faults: _Faults | None, error: Exception | None) -> None:
             if faults is None:
                 _log.error("A change of listeners cannot be checked", exc_info=error)
                 unknown = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
                 faults = {id(resource): unknown for resource, _, _ in loads}
             done(faults)
 
-        self._blocking.submit(partial(_faults_of, self._validate_security, loads), told)
+        self._blocking.submit(partial(_faults_of, self._validate_security, loads), loaded)
 
     # --- loggers ---------------------------------------------------------------------------------
 
@@ -356,17 +369,17 @@ class AlterConfigsApis:
 
 
 def _denial(rights: Rights) -> ApiError | None:
-    """Of changes to a broker."""
+    """Return the error if the client may not change a broker's configs."""
     return config_denial(rights, Operation.ALTER_CONFIGS, ResourceType.BROKER, "")
 
 
 def _faults_of(validate: SecurityValidator, loads: Iterable[_Load]) -> _Faults:
-    found = {id(resource): validate(new, listeners) for resource, new, listeners in loads}
-    return {key: fault for key, fault in found.items() if fault is not None}
+    faults = {id(resource): validate(new, listeners) for resource, new, listeners in loads}
+    return {key: fault for key, fault in faults.items() if fault is not None}
 
 
 class _Change(Generic[R, A]):
-    """The resources of a request: those that have an answer, those for the controller."""
+    """The resources of a request: those answered already, and those for the controller."""
 
     def __init__(self, answer: Callable[[R, ApiError], A]) -> None:
         self._answer = answer
@@ -377,10 +390,11 @@ class _Change(Generic[R, A]):
     def sort_out(
         self, resources: list[R], fault_of: Callable[[R], Steps[ApiError | None]]
     ) -> Steps[None]:
-        """Settle those that have a fault, be it that they are named more than once."""
+        """Answer the resources that have an error or are named more than once."""
         counts = Counter[tuple[int, str]]()
         yield from in_bulk(
-            counts.update, ((one.resource_type, one.resource_name) for one in resources)
+            counts.update,
+            ((resource_id.resource_type, resource_id.resource_name) for resource_id in resources),
         )
         pace = Pace()
         for resource in resources:
@@ -395,7 +409,7 @@ class _Change(Generic[R, A]):
                 self.settled.append(self._answer(resource, fault))
 
     def left(self, faults: _Faults, combined: Callable[[R], R]) -> Steps[list[R]]:
-        """Return what goes on to the controller: those without any of these faults."""
+        """Return the resources without an error, changed by `combined`, for the controller."""
         left: list[R] = []
         pace = Pace()
         for resource in self._remaining:
@@ -413,9 +427,9 @@ def _keys_fault(configs: Sequence[C], is_null: Callable[[C], bool]) -> Steps[Api
     names: set[str] = set()
     nulls: list[str] = []
 
-    def look(some: Iterable[C]) -> None:
-        names.update([one.name for one in some])
-        nulls.extend([one.name for one in some if is_null(one)])
+    def look(slice_configs: Iterable[C]) -> None:
+        names.update([config.name for config in slice_configs])
+        nulls.extend([config.name for config in slice_configs if is_null(config)])
 
     yield from in_bulk(look, configs)
     if nulls:
@@ -430,7 +444,7 @@ def _is_null(change: incremental.AlterableConfig) -> bool:
 
 
 def _operations_fault(changes: Iterable[incremental.AlterableConfig]) -> ApiError | None:
-    """Operations on broker keys: only a list can be appended to."""
+    """Return the error of an invalid operation on a broker key: only lists can be appended to."""
     for change in changes:
         operation = change.config_operation
         if operation not in (_SET, _DELETE, _APPEND, _SUBTRACT):
@@ -445,12 +459,15 @@ def _operations_fault(changes: Iterable[incremental.AlterableConfig]) -> ApiErro
 
 
 def _combined(change: incremental.AlterableConfig, configs: Mapping[str, str]) -> str:
-    """A list with elements appended or taken out, from its default where nothing was set."""
-    present = configs.get(change.name, BROKER_CONFIG_DEF[change.name].default or "")
-    parts, given = _parts(present), dict.fromkeys(_parts(change.value or ""))
+    """Return a list's value with elements appended or subtracted.
+
+    A list that was not set starts with its default.
+    """
+    current = configs.get(change.name, BROKER_CONFIG_DEF[change.name].default or "")
+    parts, elements = _parts(current), dict.fromkeys(_parts(change.value or ""))
     if change.config_operation == _APPEND:
-        return ",".join(dict.fromkeys([*parts, *given]))
-    return ",".join(part for part in parts if part not in given)
+        return ",".join(dict.fromkeys([*parts, *elements]))
+    return ",".join(part for part in parts if part not in elements)
 
 
 def _parts(text: str) -> list[str]:
@@ -483,14 +500,14 @@ def _incremented(
 def refuse_alter_configs(
     request: replacing.AlterConfigsRequest, error: ErrorCode
 ) -> replacing.AlterConfigsResponse:
-    """The response that says `error` for every resource."""
-    responses = [_replaced(one, ApiError(error)) for one in request.resources]
+    """Return a response with `error` for every resource."""
+    responses = [_replaced(resource, ApiError(error)) for resource in request.resources]
     return replacing.AlterConfigsResponse(responses=responses)
 
 
 def refuse_incremental_alter_configs(
     request: incremental.IncrementalAlterConfigsRequest, error: ErrorCode
 ) -> incremental.IncrementalAlterConfigsResponse:
-    """The response that says `error` for every resource."""
-    responses = [_incremented(one, ApiError(error)) for one in request.resources]
+    """Return a response with `error` for every resource."""
+    responses = [_incremented(resource, ApiError(error)) for resource in request.resources]
     return incremental.IncrementalAlterConfigsResponse(responses=responses)

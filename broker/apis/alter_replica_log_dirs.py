@@ -1,12 +1,12 @@
 """AlterReplicaLogDirs: v1-2 (KIP-113).
 
-Behaviour: moves replicas of this broker into the directory named, in the background; the answer
-says that a move was begun, or why not. A partition that lives on other brokers is
-REPLICA_NOT_AVAILABLE, one that does not exist UNKNOWN_TOPIC_OR_PARTITION; either will be made in
-that directory should it come: `kafka-reassign-partitions` asks again until it is. A directory that
-no config names is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR. To move a replica to
-where it lies ends a move that is under way. A copy for which there is no descriptor left is
-POLICY_VIOLATION.
+Behaviour: moves replicas of this broker into the named directory, in the background. The answer
+says that the move has begun, or why not. A partition that only other brokers have is
+REPLICA_NOT_AVAILABLE, one that does not exist is UNKNOWN_TOPIC_OR_PARTITION. If this broker gets
+such a partition later, its log is created in that directory; `kafka-reassign-partitions` retries
+until then. A directory that no config names is LOG_DIR_NOT_FOUND, a failed one is
+KAFKA_STORAGE_ERROR. Moving a replica to the directory where it is cancels a move in progress. If no
+file descriptor is left for the copy, the error is POLICY_VIOLATION.
 
 Rights: Alter on the cluster.
 
@@ -35,18 +35,18 @@ from storage.directories.future_logs import NAME_LENGTH_MAX
 from storage.log.log_dir_failure import DescriptorsLack, LogDirFailure, LogPlaceTaken
 
 MOVE = 25
-"""Pieces of work that it is to begin a move: it makes a folder."""
+"""The pieces of work (`Pace`) that the begin of a move counts as: it creates a folder."""
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
 
 class AlterReplicaLogDirsApi:
-    """Moves replicas between the log directories of this broker."""
+    """The handler of AlterReplicaLogDirs."""
 
     def __init__(
         self, log_dirs: Sequence[str], replicas: ReplicaManager, answers: SlicedAnswers
     ) -> None:
-        """`log_dirs`: all directories of this node."""
+        """`log_dirs` are all log directories of this node."""
         self._answers = answers
         self._log_dirs = log_dirs
         self._replicas = replicas
@@ -117,7 +117,7 @@ class AlterReplicaLogDirsApi:
 def refuse_alter_log_dirs(
     request: AlterReplicaLogDirsRequest, error: ErrorCode
 ) -> AlterReplicaLogDirsResponse:
-    """The response that says `error` for every partition."""
+    """Return a response with `error` for every partition."""
     return in_one_go(_refused(request, error))
 
 

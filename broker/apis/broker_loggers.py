@@ -1,7 +1,7 @@
 """The loggers of this process as the BROKER_LOGGER resource: names, levels, changes (KIP-412).
 
 Owns nothing: the levels are those of Python's `logging`, under Kafka's names for them. A change
-lasts until the process ends, as in Kafka. Adjusts no handler and writes no line.
+lasts until the process ends, as in Kafka. Never changes a handler or logs anything.
 
 Follows Kafka's `LoggingController`; `root` is the root logger's name.
 """
@@ -28,31 +28,31 @@ class BrokerLoggers:
     """All loggers that exist in this process."""
 
     def names(self) -> list[str]:
-        """Sorted, the root logger first."""
-        known = logging.root.manager.loggerDict
-        named = [name for name, one in known.items() if isinstance(one, logging.Logger)]
+        """Return the loggers' names, sorted, the root logger first."""
+        loggers = logging.root.manager.loggerDict
+        named = [name for name, logger in loggers.items() if isinstance(logger, logging.Logger)]
         return [ROOT, *sorted(named)]
 
     def exists(self, name: str) -> bool:
-        """Whether some module logs under `name`."""
-        one = logging.root.manager.loggerDict.get(name)
-        return name == ROOT or isinstance(one, logging.Logger)
+        """Return whether a logger of this name exists."""
+        logger = logging.root.manager.loggerDict.get(name)
+        return name == ROOT or isinstance(logger, logging.Logger)
 
     def level(self, name: str) -> str:
-        """The level in force, the logger's own or inherited, by Kafka's name."""
+        """Return Kafka's name of the effective level, which is the logger's own or inherited."""
         effective = _logger(name).getEffectiveLevel()
-        found = "TRACE"
+        level = "TRACE"
         for kafka_name, number in LEVELS.items():
             if number <= effective:
-                found = kafka_name
-        return found
+                level = kafka_name
+        return level
 
     def set_level(self, name: str, level: str) -> None:
-        """Give the logger a level of its own; `level` is one of LEVELS."""
+        """Set the logger's own level; `level` is a key of LEVELS."""
         _logger(name).setLevel(LEVELS[level])
 
     def clear_level(self, name: str) -> None:
-        """Let the logger inherit its level again. Not for the root, which has nobody above it."""
+        """Let the logger inherit its level again. Not for the root logger, which has no parent."""
         assert name != ROOT
         _logger(name).setLevel(logging.NOTSET)
 

@@ -1,13 +1,14 @@
 """DeleteRecords: v0-2 (KIP-107).
 
-Behaviour: moves a partition's log start up to an offset, -1 for the high watermark, and answers
-when all live replicas have moved theirs, or after `timeout_ms`, with the low watermark: the
-earliest of their log starts. A leader that was cut off would otherwise promise what its successor
-does not know of. Refused for internal topics (INVALID_TOPIC_EXCEPTION), for topics that are only
-compacted (POLICY_VIOLATION), and beyond the high watermark. Where a partition is named twice the
-last one counts.
+Behaviour: moves a partition's log start up to an offset, -1 for the high watermark. The answer
+comes after all live replicas have moved theirs, or after `timeout_ms`. It has the low watermark,
+which is the earliest log start of the replicas. Without that wait, a leader that lost its
+leadership could confirm a deletion that its successor does not know of. Rejected for internal
+topics (INVALID_TOPIC_EXCEPTION), for topics that are only compacted (POLICY_VIOLATION), and beyond
+the high watermark. If a partition is named twice, the last one counts.
 
-Needs DELETE on each topic: TOPIC_AUTHORIZATION_FAILED per partition, whether it is there or not.
+Rights: DELETE on each topic, otherwise its partitions fail with TOPIC_AUTHORIZATION_FAILED, whether
+they exist or not.
 
 Versions: v1 throttles after answering, v2 flexible.
 """
@@ -38,13 +39,13 @@ from protocol.messages.delete_records import (
 
 NO_WATERMARK = -1
 DELETES_A_SLICE = 5
-"""Partitions, each of which writes a file, before others have their turn."""
+"""The most partitions, each of which writes a file, in one slice."""
 DELETION = PIECES_AT_ONCE // DELETES_A_SLICE
-"""Pieces of work that it is to delete from a partition."""
+"""The pieces of work (`Pace`) that a deletion from one partition counts as."""
 
 
 class DeleteRecordsApi:
-    """Deletes the oldest records at a client's word."""
+    """The handler of DeleteRecords."""
 
     def __init__(self, replicas: ReplicaManager, answers: SlicedAnswers) -> None:
         self._replicas = replicas
@@ -75,7 +76,10 @@ class DeleteRecordsApi:
         request: DeleteRecordsRequest,
         pending: dict[ReplicatedPartition, PendingAck],
     ) -> Steps[DeleteRecordsResponse]:
-        """Here, where this is the leader; `pending` has what replicas have to do, too."""
+        """Delete records from the partitions that this broker leads.
+
+        `pending` gets the partitions whose replicas must move their log starts as well.
+        """
         topics, pace = [], Pace()
         by_topic = yield from _by_topic(request)
         may_delete = yield from allowed_in_slices(
@@ -97,17 +101,17 @@ class DeleteRecordsApi:
         return DeleteRecordsResponse(topics=topics)
 
     def _wait(self, waiting: DelayedDeleteRecords, timeout_ms: int) -> None:
-        """Answer once the replicas have deleted them, too, or the time is up."""
-        asked = [one for one in waiting.pending if isinstance(one, Partition)]
+        """Answer after the replicas have moved their log starts, or after `timeout_ms`."""
+        partitions = [key for key in waiting.pending if isinstance(key, Partition)]
         if waiting.settle_all():
             waiting.complete()
             return
-        for partition in asked:
+        for partition in partitions:
             partition.listeners[self] = None
         self._purgatory.watch(waiting, waiting.pending, max(timeout_ms, 0))
 
     def partition_changed(self, partition: Partition) -> None:
-        """A partition moved on which a request may wait (`PartitionListener`)."""
+        """Check the requests that wait for this partition (`PartitionListener`)."""
         self._purgatory.check(partition)
         if not self._purgatory.is_watched(partition):
             partition.listeners.pop(self, None)
@@ -140,7 +144,7 @@ def _settle(answer: DeleteRecordsPartitionResult, partition: Partition, verdict:
 
 def _only_compacted(partition: Partition) -> bool:
     if not partition.is_leader:
-        return False  # it is the leader's to say
+        return False  # only the leader rejects the request for this
     config = partition.log.config
     return config.compact and not config.delete
 
@@ -152,10 +156,10 @@ def _by_topic(request: DeleteRecordsRequest) -> Steps[dict[str, dict[int, int]]]
         if pace.is_full():
             yield None
         offsets = topics.setdefault(topic.name, {})
-        for one in topic.partitions:
+        for partition in topic.partitions:
             if pace.is_full():
                 yield None
-            offsets[one.partition_index] = one.offset
+            offsets[partition.partition_index] = partition.offset
     return topics
 
 
@@ -164,11 +168,12 @@ def _failed(index: int, error: ErrorCode) -> DeleteRecordsPartitionResult:
 
 
 def refuse_delete_records(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
-    """The response that says `error` for every partition."""
+    """Return a response with `error` for every partition."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
-                topic.name, [_failed(one.partition_index, error) for one in topic.partitions]
+                topic.name,
+                [_failed(partition.partition_index, error) for partition in topic.partitions],
             )
             for topic in request.topics
         ]

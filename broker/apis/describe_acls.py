@@ -3,12 +3,12 @@
     v2   flexible versions
     v3   the resource type USER (KIP-373)
 
-Behaviour: ACLs by what they speak about, those that a filter means. Every broker answers from its
-own image; what an answer tells of them stands in `controller.requests.acl_requests`. CreateAcls and
-DeleteAcls are only passed on (`broker.apis.forwarded`), so what was just created can be missing
-here for a moment.
+Behaviour: returns the ACLs that match a filter, grouped by resource. Every broker answers from its
+own image. The content of the response is made in `controller.requests.acl_requests`. CreateAcls and
+DeleteAcls are only forwarded (`broker.apis.forwarded`), so an ACL that was just created can be
+missing here for a moment.
 
-Needs Describe on the cluster; SECURITY_DISABLED where nothing is authorized.
+Rights: Describe on the cluster. Without an authorizer the error is SECURITY_DISABLED.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsRes
 
 
 class DescribeAclsApi:
-    """Who may do what."""
+    """The handler of DescribeAcls."""
 
     def __init__(self, metadata: ImageSource, answers: SlicedAnswers) -> None:
         self._metadata = metadata
@@ -41,5 +41,5 @@ class DescribeAclsApi:
 
 
 def refuse_describe_acls(_request: DescribeAclsRequest, error: ErrorCode) -> DescribeAclsResponse:
-    """The response that says `error`, and tells of no ACL."""
+    """Return a response with `error` and no ACLs."""
     return DescribeAclsResponse(error_code=int(error))

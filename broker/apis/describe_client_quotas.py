@@ -1,8 +1,8 @@
 """DescribeClientQuotas: v0-1 (KIP-546).
 
-Behaviour: quotas that the metadata holds. Kafka's tools ask this before they show anything of a
-user, SCRAM credentials too. A filter names types of entities, each once; other types of an
-entity do not matter unless the filter is strict.
+Behaviour: returns quotas from the metadata image. Kafka's tools send this before they show anything
+of a user, also its SCRAM credentials. A filter names types of entities, each once. Entities with
+further types match as well, unless the filter is strict.
 
 Rights: DescribeConfigs on the cluster.
 
@@ -35,7 +35,7 @@ _EXACT, _DEFAULT, _ANY = 0, 1, 2
 
 
 class DescribeClientQuotasApi:
-    """Which quotas are set."""
+    """The handler of DescribeClientQuotas."""
 
     def __init__(self, metadata: ImageSource) -> None:
         self._metadata = metadata
@@ -64,11 +64,11 @@ class DescribeClientQuotasApi:
 
 def _filter_fault(components: Sequence[ComponentData]) -> ApiError | None:
     seen: list[str] = []
-    for one in components:
-        fault = _component_fault(one, seen)
+    for component in components:
+        fault = _component_fault(component, seen)
         if fault is not None:
             return fault
-        seen.append(one.entity_type)
+        seen.append(component.entity_type)
     if IP in seen and len(seen) > 1:
         return _refused(
             "Invalid entity filter component combination. IP filter component should not be used "
@@ -77,22 +77,22 @@ def _filter_fault(components: Sequence[ComponentData]) -> ApiError | None:
     return None
 
 
-def _component_fault(one: ComponentData, seen: Sequence[str]) -> ApiError | None:
-    kind = one.entity_type
+def _component_fault(component: ComponentData, seen: Sequence[str]) -> ApiError | None:
+    kind = component.entity_type
     if not kind:
         return _refused("Invalid empty entity type.")
     if kind in seen:
         return _refused(f"Entity type {kind} cannot appear more than once in the filter.")
     if kind not in ENTITY_TYPES:
         return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
-    if one.match_type == _EXACT:
+    if component.match_type == _EXACT:
         text = "Request specified MATCH_TYPE_EXACT, but set match string to null."
-        return _refused(text) if one.match is None else None
-    if one.match_type not in (_DEFAULT, _ANY):
-        return _refused(f"Unknown match type {one.match_type}")
-    if one.match is None:
+        return _refused(text) if component.match is None else None
+    if component.match_type not in (_DEFAULT, _ANY):
+        return _refused(f"Unknown match type {component.match_type}")
+    if component.match is None:
         return None
-    name = "DEFAULT" if one.match_type == _DEFAULT else "SPECIFIED"
+    name = "DEFAULT" if component.match_type == _DEFAULT else "SPECIFIED"
     return _refused(f"Request specified MATCH_TYPE_{name}, but also specified a match string.")
 
 
@@ -104,7 +104,7 @@ def _matches(entity: dict[str, str | None], request: DescribeClientQuotasRequest
     if request.strict and len(entity) != len(request.components):
         return False
     return all(
-        one.entity_type in entity
-        and (one.match_type == _ANY or entity[one.entity_type] == one.match)
-        for one in request.components
+        component.entity_type in entity
+        and (component.match_type == _ANY or entity[component.entity_type] == component.match)
+        for component in request.components
     )

@@ -1,13 +1,13 @@
 """DescribeLogDirs: v1-5 (KIP-113).
 
-Behaviour: every log directory of this broker with its error, room on its volume and the size of
-each partition asked for, a copy that is on its way into it among them; null topics are all, an
-empty list none. A directory that failed says KAFKA_STORAGE_ERROR and nothing else.
+Behaviour: returns every log directory of this broker with its error, the space on its volume and
+the size of each requested partition, also of future replicas that are being copied into it. Null
+topics mean all, an empty list none. A failed directory has KAFKA_STORAGE_ERROR and nothing else.
 
-Rights: Describe on the cluster. Before v3 the answer to one who lacks it is only empty.
+Rights: Describe on the cluster. Before v3, a response without that right is empty.
 
-Versions: v2 flexible, v3 an error for the whole answer, v4 total and usable bytes (KIP-827), v5
-cordoned directories (KIP-1066), of which there are none here.
+Versions: v2 flexible, v3 an error for the whole response, v4 total and usable bytes (KIP-827), v5
+cordoned directories (KIP-1066), which this broker does not have.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ NO_LAG = -1
 
 
 class DescribeLogDirsApi:
-    """What lies in which directory."""
+    """The handler of DescribeLogDirs."""
 
     def __init__(self, log_dirs: Sequence[str], logs: LogManager, answers: SlicedAnswers) -> None:
-        """`log_dirs`: all directories of this node, in the order of the config."""
+        """`log_dirs` are all log directories of this node, in the order of the config."""
         self._log_dirs = log_dirs
         self._logs = logs
         self._answers = answers
@@ -61,7 +61,7 @@ class DescribeLogDirsApi:
     def _answer(
         self, version: int, request: DescribeLogDirsRequest
     ) -> Steps[DescribeLogDirsResponse]:
-        """The logs that a directory has when its turn comes, each as large as it is at its own."""
+        """Return the response. Each directory, and each log's size, is read in its own slice."""
         pace, results = Pace(), []
         wanted = yield from _wanted(request)
         for log_dir in self._log_dirs:
@@ -83,12 +83,12 @@ class DescribeLogDirsApi:
         except LogDirFailure:
             return failed
         topics: dict[str, DescribeLogDirsTopic] = {}
-        for partition, told in self._partitions(log_dir):
+        for partition, describe in self._partitions(log_dir):
             if pace.is_full():
                 yield None
             if wanted is None or partition in wanted:
                 name, _ = partition
-                topics.setdefault(name, DescribeLogDirsTopic(name)).partitions.append(told())
+                topics.setdefault(name, DescribeLogDirsTopic(name)).partitions.append(describe())
         described = Items[DescribeLogDirsTopic](version)
         for topic in topics.values():
             if pace.is_full(1 + len(topic.partitions)):
@@ -101,26 +101,28 @@ class DescribeLogDirsApi:
     def _partitions(
         self, log_dir: str
     ) -> Sequence[tuple[TopicPartition, Callable[[], DescribeLogDirsPartition]]]:
-        """Each partition that lies there, with what is told of it."""
-        logs = [(log.partition, partial(_told, log)) for log in self._logs.logs_in(log_dir)]
+        """Return each partition in the directory, with a function that describes it."""
+        logs = [
+            (log.partition, partial(_described_log, log)) for log in self._logs.logs_in(log_dir)
+        ]
         copies = self._logs.future_logs_in(log_dir)
-        return logs + [(log.partition, partial(_told_of_copy, log, of)) for log, of in copies]
+        return logs + [(log.partition, partial(_described_copy, log, of)) for log, of in copies]
 
 
-def _told(log: UnifiedLog) -> DescribeLogDirsPartition:
+def _described_log(log: UnifiedLog) -> DescribeLogDirsPartition:
     lag = max(log.high_watermark - log.log_end_offset, 0)
     return DescribeLogDirsPartition(log.partition.partition, log.segments.size_bytes, lag)
 
 
-def _told_of_copy(log: UnifiedLog, of: UnifiedLog | None) -> DescribeLogDirsPartition:
-    lag = NO_LAG if of is None else of.log_end_offset - log.log_end_offset
+def _described_copy(log: UnifiedLog, current: UnifiedLog | None) -> DescribeLogDirsPartition:
+    lag = NO_LAG if current is None else current.log_end_offset - log.log_end_offset
     return DescribeLogDirsPartition(log.partition.partition, log.segments.size_bytes, lag, True)
 
 
 def refuse_describe_log_dirs(
     _request: DescribeLogDirsRequest, error: ErrorCode
 ) -> DescribeLogDirsResponse:
-    """The response that says `error`, and nothing of a directory."""
+    """Return a response with `error` and no directories."""
     return DescribeLogDirsResponse(error_code=int(error))
 
 

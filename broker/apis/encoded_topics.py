@@ -1,15 +1,14 @@
-"""Topics as Metadata's answers have them, written once for all who ask.
+"""A cache of encoded topics for Metadata responses, shared by all clients.
 
-What an answer says of a topic depends on the topic's image, the registered brokers, the listener,
-the version and the operations that the sender is told of: those are the key of what is kept. An
-image shares all that stayed the same with the one before it, so one topic that changes among ten
-thousand is one that is written anew. All topics, for those who may see them all, are kept in one
-piece besides.
+A topic's bytes depend on its image, the registered brokers, the listener, the version and the
+authorized operations; these are the key of the cache. A new metadata image shares all unchanged
+parts with the previous one. So if one topic of ten thousand changes, one topic is encoded again.
+For clients that may see all topics, these are also kept in one piece.
 
-Owns what is kept, in at most `ottla.metadata.answers.max.bytes`: where that is full, the kind of
-answer that was asked for longest ago goes. Never: decides what somebody may see.
+Owns the cache, of at most `ottla.metadata.answers.max.bytes`. If that is full, the least recently
+used kind of answer is dropped. Never decides what a client may see.
 
-Kafka builds each answer anew (`KRaftMetadataCache.getTopicMetadata`).
+Kafka builds each response from scratch (`KRaftMetadataCache.getTopicMetadata`).
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from protocol.messages.metadata import MetadataResponsePartition, MetadataRespon
 from protocol.primitives import MessageBuffer
 
 TOPIC_BYTES = 200
-"""What a topic takes beside its bytes, about."""
+"""The approximate bytes that a kept topic takes besides its encoded bytes."""
 KIND_BYTES = 1000
-"""What a kind of answer takes, about, before anything is kept for it."""
+"""The approximate bytes that an empty `KindOfAnswer` takes."""
 FOUND_AT_ONCE = 4096
-"""Topics that are looked up in one slice."""
+"""The most topics that are looked up in one slice."""
 LISTENER_ERRORS_FROM = 6
 OPERATIONS_FROM = 8
 
-# The first of the versions in which a topic is written alike, and with the same errors.
+# The first version of each range in which topics have the same bytes and errors.
 _FORMS = (0, 1, 5, 6, 7, 8, 9, 10)
 
 Kind = tuple[str, int, int]
-"""A listener, a form, and operations."""
+"""A listener, the first version of its range in `_FORMS`, and authorized operations."""
 
 
 class KindOfAnswer:
-    """What is kept for one kind of answer, as long as the brokers are these."""
+    """The topics kept for one kind of answer, as long as the brokers do not change."""
 
     __slots__ = ("all", "brokers", "kind", "size", "topics")
 
@@ -56,32 +55,32 @@ class KindOfAnswer:
         self.all: tuple[TopicsImage, bytes] | None = None
         self.size = KIND_BYTES
 
-    def found(self, topic: TopicImage) -> bytes | None:
-        """The topic as it is written, where it is kept."""
+    def kept_bytes(self, topic: TopicImage) -> bytes | None:
+        """Return the topic's encoded bytes; None if they are not kept."""
         kept = self.topics.get(topic.name)
         return kept[1] if kept is not None and kept[0] is topic else None
 
 
 class EncodedTopics:
-    """See the module."""
+    """The cache of encoded topics."""
 
     def __init__(self, max_bytes: int) -> None:
-        """0: nothing is kept."""
+        """`max_bytes` limits the cache; 0 keeps nothing."""
         self._max_bytes = max_bytes
         self._kinds: dict[Kind, KindOfAnswer] = {}
-        """What was asked for last comes last."""
+        """The kinds that are kept, the least recently used first."""
         self.size = 0
-        """Bytes that are taken, about."""
+        """The approximate bytes that the cache takes."""
 
     def kind(
         self, image: MetadataImage, listener_name: str, version: int, operations: int
     ) -> KindOfAnswer:
-        """What is kept for answers with these `operations` to a client of a listener."""
-        form = max(one for one in _FORMS if one <= version)
+        """Return the topics kept for answers with these `operations` to clients of a listener."""
+        form = max(first for first in _FORMS if first <= version)
         key = listener_name, form, operations if version >= OPERATIONS_FROM else 0
         kind = self._kinds.pop(key, None)
         if kind is None or kind.brokers is not image.brokers:
-            self._forgotten(kind)
+            self._subtract(kind)
             kind = KindOfAnswer(key, image.brokers)
             self.size += kind.size
         self._kinds[key] = kind
@@ -89,9 +88,9 @@ class EncodedTopics:
         return kind
 
     def _make_room(self) -> None:
-        """The kind that was asked for last stays."""
+        """Drop the least recently used kinds until the cache fits. The newest one stays."""
         while self.size > self._max_bytes and len(self._kinds) > 1:
-            self._forgotten(self._kinds.pop(next(iter(self._kinds))))
+            self._subtract(self._kinds.pop(next(iter(self._kinds))))
 
     def topic(
         self,
@@ -102,15 +101,18 @@ class EncodedTopics:
         operations: int,
         pace: Pace,
     ) -> Steps[bytes]:
-        """The topic as it is written; `view` is of the image that `kind` was asked with."""
-        found = kind.found(topic)
-        if found is not None:
-            return found
+        """Return the topic's encoded bytes, from the cache or encoded now.
+
+        `view` is of the image that `kind` was made with.
+        """
+        kept_bytes = kind.kept_bytes(topic)
+        if kept_bytes is not None:
+            return kept_bytes
         if pace.is_full():
             yield None
-            found = kind.found(topic)
-            if found is not None:  # another request was quicker
-                return found
+            kept_bytes = kind.kept_bytes(topic)
+            if kept_bytes is not None:  # another request was quicker
+                return kept_bytes
         partitions = Items[MetadataResponsePartition](version)
         for index, partition in topic.partitions.items():
             if len(partitions) and pace.is_full():
@@ -136,25 +138,25 @@ class EncodedTopics:
         version: int,
         operations: int,
     ) -> Steps[bytes]:
-        """All of them as they are written, in their order."""
-        pace, finding, written = Pace(), Pace(FOUND_AT_ONCE), []
+        """Return the encoded bytes of all topics, in the image's order."""
+        pace, lookup_pace, encoded = Pace(), Pace(FOUND_AT_ONCE), []
         if len(topics.by_name) > PIECES_AT_ONCE and (kind.all is None or kind.all[0] is not topics):
-            yield None  # there is much to do: first those who want little
+            yield None  # this is much work: short requests go first
         for topic in topics.by_name.values():
             if kind.all is not None and kind.all[0] is topics:
-                return kind.all[1]  # another request was quicker
-            if finding.is_full():
+                return kind.all[1]  # another request has encoded them meanwhile
+            if lookup_pace.is_full():
                 yield None
-            data = kind.found(topic)
+            data = kind.kept_bytes(topic)
             if data is None:
                 data = yield from self.topic(kind, topic, view, version, operations, pace)
-            written.append(data)
-        data = b"".join(written)
+            encoded.append(data)
+        data = b"".join(encoded)
         self._keep_all(kind, topics, data)
         return data
 
     def _keep_all(self, kind: KindOfAnswer, topics: TopicsImage, data: bytes) -> None:
-        """These are all: topics that are gone are not kept any longer."""
+        """Keep the bytes of all topics if they fit, and drop topics that were deleted."""
         freed = 0 if kind.all is None else len(kind.all[1])
         for name in [name for name in kind.topics if name not in topics.by_name]:
             freed += len(kind.topics.pop(name)[1]) + TOPIC_BYTES
@@ -166,7 +168,7 @@ class EncodedTopics:
             self.size -= freed
 
     def _has_room(self, kind: KindOfAnswer, size: int) -> bool:
-        """Take room for so many bytes more; False where there is none."""
+        """Reserve `size` more bytes for a kind. Return False if they do not fit."""
         if self._kinds.get(kind.kind) is not kind or kind.size + size > self._max_bytes:
             return False
         kind.size += size
@@ -175,7 +177,7 @@ class EncodedTopics:
         self._make_room()
         return True
 
-    def _forgotten(self, kind: KindOfAnswer | None) -> None:
+    def _subtract(self, kind: KindOfAnswer | None) -> None:
         if kind is not None:
             self.size -= kind.size
 
@@ -183,7 +185,7 @@ class EncodedTopics:
 def partition_answer(
     index: int, partition: PartitionRegistration, view: ClusterView, version: int
 ) -> MetadataResponsePartition:
-    """A partition as Metadata tells of it."""
+    """Return a partition as Metadata describes it in this version."""
     replicas, isr = list(partition.replicas), list(partition.isr)
     error = ErrorCode.NONE
     if version == 0:

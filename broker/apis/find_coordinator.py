@@ -1,19 +1,20 @@
-"""FindCoordinator: v0-6. Which broker coordinates a group or a transactional id.
+"""FindCoordinator: v0-6. The broker that coordinates a group or a transactional id.
 
-Behaviour: the leader of the partition of `__consumer_offsets` that the group's id hashes to, or of
-`__transaction_state` for a transactional id. COORDINATOR_NOT_AVAILABLE, which clients retry, while
-the partition has no leader.
+Behaviour: returns the leader of the partition of `__consumer_offsets` that the group's id hashes
+to, or of `__transaction_state` for a transactional id. While the partition has no leader, the
+answer is COORDINATOR_NOT_AVAILABLE, which clients retry.
 
-The topic is created when it is asked for first, and the answer is held meanwhile, until the
-coordinator serves: librdkafka would ask again a second later. It is looked for every few
-milliseconds, since much has to come together: metadata, a leader, its shard.
+The topic is created with the first request for it. Its answer is held until the coordinator serves,
+because librdkafka would retry only a second later. Meanwhile the coordinator is looked up every few
+milliseconds, because several things must be ready: the metadata, a leader, its shard.
 
-Needs, for each key: DESCRIBE of the group (GROUP_AUTHORIZATION_FAILED) or of the transactional id
-(TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Keys of share groups need CLUSTER_ACTION, from v6 on, which
-knows them (CLUSTER_AUTHORIZATION_FAILED). For a key that is denied no topic is made.
+Rights: for each key, DESCRIBE on the group (GROUP_AUTHORIZATION_FAILED) or on the transactional id
+(TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Keys of share groups need CLUSTER_ACTION
+(CLUSTER_AUTHORIZATION_FAILED) from v6 on, the first version with share groups. No topic is created
+for a denied key.
 
 Versions: v1 key types and messages, v3 flexible, v4 several keys at once (KIP-699), v5
-TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932: refused, INVALID_REQUEST).
+TRANSACTION_ABORTABLE (KIP-890), v6 share groups (KIP-932; rejected with INVALID_REQUEST).
 """
 
 from __future__ import annotations
@@ -46,49 +47,51 @@ SHARE = 2
 BATCHED_FROM = 4
 SHARE_FROM = 6
 MADE_WITHIN_MS = 1_000
-"""For how long an answer is held while the topic is made; then the client has to ask again."""
+"""The longest hold of an answer while the topic is created; after it, the client must retry."""
 LOOK_AGAIN_MS = 3
 HASHED_A_PIECE = 64
-"""Characters of a key."""
-_NOBODY = BrokerAddress(-1, "", -1, None, False)
+"""The characters of a key that count as one piece of work (`Pace`)."""
+_NO_NODE = BrokerAddress(-1, "", -1, None, False)
 
 
 class Coordinators(NamedTuple):
-    """One kind of coordinator, of all brokers."""
+    """One kind of coordinator, on all brokers."""
 
     topic: str
     partition_for: Callable[[str], int]
-    """Key → partition of the topic."""
+    """Returns the partition of the topic for a key."""
     serves: Callable[[str], bool]
-    """Whether this broker's coordinator answers for a key."""
+    """Returns whether this broker's coordinator is ready for a key."""
 
 
 CreateTopic = Callable[[str, Callable[[], None]], object]
-"""(name, refused): asks the controller for an internal topic, and may be called again and
-again; `refused()` where the controller made none."""
+"""(name, refused): asks the controller for an internal topic; repeated calls are harmless.
+
+`refused()` is called if the controller creates none.
+"""
 
 
 @dataclass(slots=True)
 class _Search:
-    """One request; `until_ms` is 0 where nothing has to be waited for."""
+    """A request in progress; `until_ms` is 0 if it does not wait."""
 
     context: RequestContext
     request: FindCoordinatorRequest
     respond: Respond
     keys: Sequence[str]
     denied: dict[str, ErrorCode] | None = None
-    """Keys that the client may not ask about, with their errors; None: not judged yet."""
+    """The keys that the client has no right to, with their errors; None before they are checked."""
     until_ms: float = 0
     served: int = 0
-    """How many of the first keys need not be waited for any more."""
+    """The number of leading keys that need no further wait."""
 
     def give_up(self) -> None:
-        """There will be no topic."""
+        """Stop the wait, because the topic will not be created."""
         self.until_ms = 0
 
 
 class FindCoordinatorApi:
-    """Finds coordinators in the metadata image."""
+    """The handler of FindCoordinator, which answers from the metadata image."""
 
     def __init__(
         self,
@@ -106,34 +109,33 @@ class FindCoordinatorApi:
         self._scheduler = scheduler
         self._kinds = {GROUP: groups, TRANSACTION: transactions}
         self._made_until_ms = {GROUP: 0.0, TRANSACTION: 0.0}
-        """Until then a coordinator of the kind may be about to serve for the first time."""
+        """The time until which a new coordinator of the kind may be waited for."""
         self._create_topic = create_topic
 
     def apis(self) -> list[Api]:
-        """The API with its range."""
         return [Api(ApiKey.FIND_COORDINATOR, 0, 6, self.handle, self.refuse)]
 
     def handle(
         self, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
     ) -> None:
-        """Answer for one key, or from v4 on for several."""
+        """Answer for one key, or from v4 on for several keys."""
         keys = [request.key] if context.api_version < BATCHED_FROM else request.coordinator_keys
         self._look(_Search(context, request, respond, keys))
 
     def _look(self, search: _Search) -> None:
-        found = partial(self._found, search)
+        done = partial(self._answer_or_retry, search)
         self._answers.judge(
-            search.context, search.request, self._search(search), found, search.respond, self.refuse
+            search.context, search.request, self._search(search), done, search.respond, self.refuse
         )
 
-    def _found(self, search: _Search, response: FindCoordinatorResponse | None) -> None:
+    def _answer_or_retry(self, search: _Search, response: FindCoordinatorResponse | None) -> None:
         if response is None:
             self._scheduler.call_later(LOOK_AGAIN_MS, partial(self._look, search))
         else:
             search.respond(response)
 
     def _search(self, search: _Search) -> Steps[FindCoordinatorResponse | None]:
-        """Return the answer; None while a coordinator is about to serve."""
+        """Return the response; None while a coordinator is about to serve."""
         pace = Pace()
         if search.denied is None:
             search.denied, is_any_allowed = yield from _denied(search, pace)
@@ -154,7 +156,7 @@ class FindCoordinatorApi:
             error, node, _ = self._find(search, search.keys[0], search.denied)
             return FindCoordinatorResponse(
                 error_code=error,
-                error_message=_words(error),
+                error_message=_message(error),
                 node_id=node.id,
                 host=node.host,
                 port=node.port,
@@ -164,12 +166,12 @@ class FindCoordinatorApi:
             if pace.is_full(_pieces_of(key)):
                 yield None
             error, node, _ = self._find(search, key, search.denied)
-            message = "" if error in _WITHOUT_WORDS else _words(error)
+            message = "" if error in _WITHOUT_MESSAGE else _message(error)
             coordinators.add(Coordinator(key, node.id, node.host, node.port, error, message))
         return FindCoordinatorResponse(coordinators=coordinators.array())
 
     def _wait_for_topic(self, search: _Search) -> None:
-        """Have the topic made where there is none; wait while it is new."""
+        """Have the topic created if it does not exist, and wait while it is new."""
         key_type = search.request.key_type
         kind = self._kinds.get(key_type)
         if kind is None:
@@ -184,7 +186,7 @@ class FindCoordinatorApi:
 
     @staticmethod
     def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
-        """`code` for all keys."""
+        """Return a response with `code` for all keys."""
         return FindCoordinatorResponse(
             error_code=code,
             error_message=None,
@@ -198,35 +200,36 @@ class FindCoordinatorApi:
     def _find(
         self, search: _Search, key: str, denied: Mapping[str, ErrorCode]
     ) -> tuple[ErrorCode, BrokerAddress, bool]:
-        """What to answer, and whether that is all there is to wait for: of another broker's
-        coordinator, that there is one is all that is known here."""
+        """Return the error, the coordinator's address, and whether the key needs no further wait.
+
+        A coordinator on another broker needs no wait: whether it is ready is unknown here.
+        """
         if key in denied:
-            return denied[key], _NOBODY, True
+            return denied[key], _NO_NODE, True
         kind = self._kinds.get(search.request.key_type)
         if kind is None:
-            return ErrorCode.INVALID_REQUEST, _NOBODY, False
+            return ErrorCode.INVALID_REQUEST, _NO_NODE, False
         image = self._metadata.image
         topic = image.topics.get(kind.topic)
         partition = topic.partitions.get(kind.partition_for(key)) if topic is not None else None
         if partition is None:
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY, False
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NO_NODE, False
         address = ClusterView(image, search.context.listener_name).address(partition.leader)
         if address is None or address.fenced:
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOBODY, False
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NO_NODE, False
         return ErrorCode.NONE, address, address.id != self._node_id or kind.serves(key)
 
 
 def _denied(search: _Search, pace: Pace) -> Steps[tuple[dict[str, ErrorCode], bool]]:
-    """Return the keys that the client may not ask about, each with its error; and whether there
-    are others."""
+    """Return the denied keys with their errors, and whether any key is allowed."""
     context, keys, key_type = search.context, search.keys, search.request.key_type
     rights = context.rights
     allowed: Container[str]
     if key_type == SHARE and context.api_version >= SHARE_FROM:
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         allowed = EVERYTHING if rights.allows_on_cluster(Operation.CLUSTER_ACTION) else ()
-    elif key_type in _JUDGED:
-        resource, error = _JUDGED[key_type]
+    elif key_type in _RIGHTS:
+        resource, error = _RIGHTS[key_type]
         allowed = yield from allowed_in_slices(rights, Operation.DESCRIBE, resource, keys)
     else:
         allowed = EVERYTHING
@@ -245,21 +248,21 @@ def _denied(search: _Search, pace: Pace) -> Steps[tuple[dict[str, ErrorCode], bo
 
 
 def _pieces_of(key: str) -> int:
-    """Return the pieces of work that it is to find the coordinator of a key."""
+    """Return the pieces of work (`Pace`) that a key counts as."""
     return 1 + len(key) // HASHED_A_PIECE
 
 
-_JUDGED = {
+_RIGHTS = {
     GROUP: (Resource.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
     TRANSACTION: (Resource.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
 }
-_WITHOUT_WORDS = (
+_WITHOUT_MESSAGE = (
     ErrorCode.NONE,
     ErrorCode.GROUP_AUTHORIZATION_FAILED,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
-"""Among several keys, as in Kafka."""
-_WORDS = {
+"""The errors that have no message in a response with several keys, as in Kafka."""
+_MESSAGES = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
@@ -268,5 +271,5 @@ _WORDS = {
 }
 
 
-def _words(error: ErrorCode) -> str:
-    return _WORDS.get(error, error.name)
+def _message(error: ErrorCode) -> str:
+    return _MESSAGES.get(error, error.name)

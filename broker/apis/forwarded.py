@@ -1,4 +1,4 @@
-"""What a broker only passes on: decided by the controller (KIP-590).
+"""APIs that a broker only forwards to the controller, which decides (KIP-590).
 
     CreateTopics v2-7   DeleteTopics v1-6   CreatePartitions v0-3   ElectLeaders v0-2
     AlterPartitionReassignments v0-1   ListPartitionReassignments v0   AlterUserScramCredentials v0
@@ -6,13 +6,13 @@
     CreateAcls v1-3   DeleteAcls v1-3   UpdateFeatures v0-2   UnregisterBroker v0
     DescribeQuorum v0-2
 
-Behaviour: a client may send them to any broker, which passes them on. On a node that is its own
-controller that is a call; what they do stands in `controller.requests.controller_apis`, for
-DescribeQuorum in `controller.raft.raft_apis`.
+Behaviour: a client may send them to any broker, which forwards them. On a node that is its own
+controller that is a function call. Their behaviour is in `controller.requests.controller_apis`, and
+in `controller.raft.raft_apis` for DescribeQuorum.
 
-Rights: the controller judges them, for the client.
+Rights: the controller authorizes the client.
 
-AlterConfigs and IncrementalAlterConfigs stop at the broker first: `broker.apis.alter_configs`.
+AlterConfigs and IncrementalAlterConfigs are first handled here: `broker.apis.alter_configs`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersRes
 
 
 class ForwardedApis:
-    """What a broker only passes on."""
+    """The APIs that a broker only forwards."""
 
     def __init__(self, controller: Handle) -> None:
         self._controller = controller
@@ -95,63 +95,63 @@ class ForwardedApis:
 
 
 def refuse_create_topics(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
-    """The response that says `error` for every topic."""
+    """Return a response with `error` for every topic."""
     return CreateTopicsResponse(
         topics=[
-            CreatableTopicResult(one.name, error_code=int(error), error_message=None)
-            for one in request.topics
+            CreatableTopicResult(topic.name, error_code=int(error), error_message=None)
+            for topic in request.topics
         ]
     )
 
 
 def refuse_delete_topics(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
-    """The response that says `error` for every topic, named by name or by id."""
+    """Return a response with `error` for every topic, given by name or by id."""
     topics = [*request.topics, *(DeleteTopicState(name) for name in request.topic_names)]
     return DeleteTopicsResponse(
-        responses=[DeletableTopicResult(one.name, one.topic_id, int(error)) for one in topics]
+        responses=[DeletableTopicResult(topic.name, topic.topic_id, int(error)) for topic in topics]
     )
 
 
 def refuse_create_partitions(
     request: CreatePartitionsRequest, error: ErrorCode
 ) -> CreatePartitionsResponse:
-    """The response that says `error` for every topic."""
+    """Return a response with `error` for every topic."""
     return CreatePartitionsResponse(
-        results=[CreatePartitionsTopicResult(one.name, int(error)) for one in request.topics]
+        results=[CreatePartitionsTopicResult(topic.name, int(error)) for topic in request.topics]
     )
 
 
 def refuse_elect_leaders(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
-    """The response that says `error` for every partition; v0 has no other place for it."""
+    """Return a response with `error` for every partition, because v0 has no other place for it."""
     return in_one_go(refused_elections(request, ApiError(error)))
 
 
 def refuse_alter_partition_reassignments(
     request: AlterPartitionReassignmentsRequest, error: ErrorCode
 ) -> AlterPartitionReassignmentsResponse:
-    """The response that says `error` for every partition."""
+    """Return a response with `error` for every partition."""
     return in_one_go(refused_reassignments(request, ApiError(error)))
 
 
 def refuse_alter_user_scram_credentials(
     request: AlterUserScramCredentialsRequest, error: ErrorCode
 ) -> AlterUserScramCredentialsResponse:
-    """The response that says `error` for every user."""
+    """Return a response with `error` for every user."""
     return in_one_go(refused_credentials(request, ApiError(error)))
 
 
 def refuse_alter_client_quotas(
     request: AlterClientQuotasRequest, error: ErrorCode
 ) -> AlterClientQuotasResponse:
-    """The response that says `error` for every entry."""
+    """Return a response with `error` for every entry."""
     return in_one_go(refused_quotas(request, ApiError(error)))
 
 
 def refuse_create_acls(request: CreateAclsRequest, error: ErrorCode) -> CreateAclsResponse:
-    """The response that says `error` for every ACL."""
+    """Return a response with `error` for every ACL."""
     return in_one_go(refused_creations(request, ApiError(error)))
 
 
 def refuse_delete_acls(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsResponse:
-    """The response that says `error` for every filter."""
+    """Return a response with `error` for every filter."""
     return in_one_go(refused_deletions(request, ApiError(error)))

@@ -1,15 +1,15 @@
 """ListGroups v0-5, DescribeGroups v0-6, DeleteGroups v0-2: groups as administrators see them.
 
-Behaviour: ListGroups answers the groups that this broker leads (clients ask every broker); the
-other two go to a group's own coordinator.
+Behaviour: ListGroups returns the groups that this broker coordinates (clients ask every broker);
+the other two are sent to a group's own coordinator.
 
-DescribeGroups needs DESCRIBE and DeleteGroups DELETE of each group, else it is
-GROUP_AUTHORIZATION_FAILED: told before all others, in DeleteGroups behind them. ListGroups leaves
-out what the client may not DESCRIBE, unless it may DESCRIBE the cluster.
+Rights: DescribeGroups needs DESCRIBE and DeleteGroups DELETE on each group. A denied group is
+GROUP_AUTHORIZATION_FAILED; it comes first in DescribeGroups and last in DeleteGroups. ListGroups
+leaves out groups that the client may not DESCRIBE, unless it may DESCRIBE the cluster.
 
 Versions: ListGroups v4 states (KIP-518), v5 types (KIP-848). DescribeGroups v3 authorized
-operations (KIP-430), v4 group.instance.id, v5 flexible, v6 GROUP_ID_NOT_FOUND with words where
-earlier versions say that the group is Dead (KIP-1043). DeleteGroups v2 flexible.
+operations (KIP-430), v4 group.instance.id, v5 flexible, v6 GROUP_ID_NOT_FOUND with a message, where
+earlier versions return the state Dead (KIP-1043). DeleteGroups v2 flexible.
 """
 
 from __future__ import annotations
@@ -46,18 +46,17 @@ from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGr
 OPERATIONS_FROM = 3
 NOT_FOUND_FROM = 6
 DESCRIBED = 8
-"""Pieces of work that it is to describe a group, beside its members."""
+"""The pieces of work (`Pace`) that one described group counts as, without its members."""
 
 
 class GroupAdminApi:
-    """Lists, describes and deletes groups."""
+    """The handlers of the three APIs."""
 
     def __init__(self, coordinator: GroupCoordinator, answers: SlicedAnswers) -> None:
         self._coordinator = coordinator
         self._answers = answers
 
     def apis(self) -> list[Api]:
-        """The three APIs with their ranges."""
         return [
             Api(ApiKey.DESCRIBE_GROUPS, 0, 6, self.describe, refuse_describe),
             Api(ApiKey.LIST_GROUPS, 0, 5, self.list_groups, refuse_list),
@@ -67,7 +66,6 @@ class GroupAdminApi:
     def list_groups(
         self, context: RequestContext, request: ListGroupsRequest, respond: Respond
     ) -> None:
-        """ListGroups."""
         steps = self._listed(context, request)
         self._answers.give(context, request, steps, respond, refuse_list)
 
@@ -87,16 +85,15 @@ class GroupAdminApi:
     def describe(
         self, context: RequestContext, request: DescribeGroupsRequest, respond: Respond
     ) -> None:
-        """DescribeGroups."""
         steps = self._all_described(context, request)
         self._answers.give(context, request, steps, respond, refuse_describe)
 
     def _all_described(
         self, context: RequestContext, request: DescribeGroupsRequest
     ) -> Steps[DescribeGroupsResponse]:
-        """Each group as it is when its turn comes."""
+        """Return the response. Each group is described in its own slice."""
         rights, version = context.rights, context.api_version
-        asked = version >= OPERATIONS_FROM and request.include_authorized_operations
+        with_operations = version >= OPERATIONS_FROM and request.include_authorized_operations
         allowed, denied = yield from split_in_slices(
             rights, Operation.DESCRIBE, Resource.GROUP, request.groups
         )
@@ -108,31 +105,31 @@ class GroupAdminApi:
         for group_id in allowed:
             if pace.is_full(DESCRIBED):
                 yield None
-            found: DescribedGroup = yield from self._described(group_id, version)
-            if asked and found.error_code == ErrorCode.NONE:
-                found.authorized_operations = rights.operations(Resource.GROUP, group_id)
-            groups.add(found, 1 + len(found.members))
-            if pace.is_full(len(found.members)):
+            group: DescribedGroup = yield from self._described(group_id, version)
+            if with_operations and group.error_code == ErrorCode.NONE:
+                group.authorized_operations = rights.operations(Resource.GROUP, group_id)
+            groups.add(group, 1 + len(group.members))
+            if pace.is_full(len(group.members)):
                 yield None
         return DescribeGroupsResponse(groups=groups.array())
 
     def _described(self, group_id: str, version: int) -> Steps[DescribedGroup]:
-        found = yield from self._coordinator.describe(group_id)
-        if found is ErrorCode.GROUP_ID_NOT_FOUND:
-            found = _absent(group_id, version)
-        elif isinstance(found, ErrorCode):
-            found = DescribedGroup(error_code=found, group_id=group_id)
-        found.authorized_operations = OPERATIONS_NOT_ASKED
-        return found
+        group = yield from self._coordinator.describe(group_id)
+        if group is ErrorCode.GROUP_ID_NOT_FOUND:
+            group = _absent(group_id, version)
+        elif isinstance(group, ErrorCode):
+            group = DescribedGroup(error_code=group, group_id=group_id)
+        group.authorized_operations = OPERATIONS_NOT_ASKED
+        return group
 
     def delete(
         self, context: RequestContext, request: DeleteGroupsRequest, respond: Respond
     ) -> None:
-        """DeleteGroups: each group by itself."""
+        """Delete each group by itself."""
         answers, refuse = self._answers, refuse_delete
 
-        def judged(asked: tuple[list[str], list[str]]) -> None:
-            names, denied = asked
+        def judged(allowed_and_denied: tuple[list[str], list[str]]) -> None:
+            names, denied = allowed_and_denied
 
             def deleted(errors: list[ErrorCode]) -> None:
                 unauthorized = repeat(ErrorCode.GROUP_AUTHORIZATION_FAILED, len(denied))
@@ -147,10 +144,10 @@ class GroupAdminApi:
 
 
 def _may_be_deleted(rights: Rights, group_ids: Sequence[str]) -> Steps[tuple[list[str], list[str]]]:
-    """Return the groups that the client may delete, and the others, each once."""
-    asked = dict[str, None]()
-    yield from in_bulk(lambda part: asked.update(dict.fromkeys(part)), group_ids)
-    return (yield from split_in_slices(rights, Operation.DELETE, Resource.GROUP, asked))
+    """Return the groups that the client may delete and those that it may not, each once."""
+    unique_ids = dict[str, None]()
+    yield from in_bulk(lambda part: unique_ids.update(dict.fromkeys(part)), group_ids)
+    return (yield from split_in_slices(rights, Operation.DELETE, Resource.GROUP, unique_ids))
 
 
 def _all_deleted(names: Iterable[str], errors: Iterable[ErrorCode]) -> Steps[DeleteGroupsResponse]:
@@ -191,19 +188,19 @@ def _absent(group_id: str, version: int) -> DescribedGroup:
 
 
 def refuse_list(_request: ListGroupsRequest, code: ErrorCode) -> ListGroupsResponse:
-    """`code`, and no group."""
+    """Return a response with `code` and no groups."""
     return ListGroupsResponse(error_code=code)
 
 
 def refuse_describe(request: DescribeGroupsRequest, code: ErrorCode) -> DescribeGroupsResponse:
-    """`code` for every group."""
+    """Return a response with `code` for every group."""
     return DescribeGroupsResponse(
         groups=[DescribedGroup(error_code=code, group_id=name) for name in request.groups]
     )
 
 
 def refuse_delete(request: DeleteGroupsRequest, code: ErrorCode) -> DeleteGroupsResponse:
-    """`code` for every group."""
+    """Return a response with `code` for every group."""
     return DeleteGroupsResponse(
         results=[DeletableGroupResult(name, code) for name in request.groups_names]
     )

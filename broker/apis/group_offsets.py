@@ -1,12 +1,12 @@
 """OffsetCommit v2-10, OffsetFetch v1-10, OffsetDelete v0: the offsets of groups.
 
-Behaviour: topics and partitions are looked up first, each with its own error; the rest goes to the
-group coordinator. A commit is answered when it is committed in `__consumer_offsets`.
+Behaviour: topics and partitions are looked up first, each with its own error. The group coordinator
+gets the valid ones. A commit is answered after it is committed in `__consumer_offsets`.
 
-OffsetCommit needs READ of the group and of each topic, OffsetFetch DESCRIBE of both, OffsetDelete
-DELETE of the group and READ of each topic: GROUP_AUTHORIZATION_FAILED for all of the group,
-TOPIC_AUTHORIZATION_FAILED for each partition of a topic, whether there is one or not. Where all
-topics are asked for, those that the client may not DESCRIBE are left out.
+Rights: OffsetCommit needs READ on the group and on each topic, OffsetFetch DESCRIBE on both,
+OffsetDelete DELETE on the group and READ on each topic. The errors are GROUP_AUTHORIZATION_FAILED
+for the whole group, and TOPIC_AUTHORIZATION_FAILED for each partition of a topic, whether it exists
+or not. If all topics are requested, those that the client may not DESCRIBE are left out.
 
 Versions: OffsetCommit v2-4 retention time, v6 leader epochs, v7 static members, v8 flexible, v9
 GROUP_ID_NOT_FOUND and member epochs (KIP-848), v10 topic ids. OffsetFetch v2 top-level error and
@@ -61,12 +61,12 @@ from protocol.messages.offset_fetch import (
 
 TOP_LEVEL_ERROR_FROM = 2
 GROUPS_AT_ONCE = 16
-"""Whose offsets are looked up in one slice: PIECES_AT_ONCE of each at most."""
+"""The most groups whose offsets are looked up in one slice; each counts PIECES_AT_ONCE at most."""
 _Fetched = FetchedOffsets | ErrorCode
 
 
 class GroupOffsetsApi:
-    """Commits, reads and deletes offsets."""
+    """The handlers of the three APIs."""
 
     def __init__(
         self, metadata: ImageSource, coordinator: GroupCoordinator, answers: SlicedAnswers
@@ -76,7 +76,6 @@ class GroupOffsetsApi:
         self._answers = answers
 
     def apis(self) -> list[Api]:
-        """The three APIs with their ranges."""
         return [
             Api(ApiKey.OFFSET_COMMIT, 2, 10, self.commit, refuse_commit),
             Api(ApiKey.OFFSET_FETCH, 1, 10, self.fetch, refuse_fetch),
@@ -88,7 +87,6 @@ class GroupOffsetsApi:
     def commit(
         self, context: RequestContext, request: OffsetCommitRequest, respond: Respond
     ) -> None:
-        """OffsetCommit."""
         answers = self._answers
         if not context.rights.allows(Operation.READ, Resource.GROUP, request.group_id):
             refused = _commit_refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -100,9 +98,9 @@ class GroupOffsetsApi:
                 steps = commit.answered(error, topics)
                 answers.give(context, request, steps, respond, refuse_commit)
 
-            if commit.known:
-                known = replace(request, topics=commit.known)
-                self._coordinator.commit_offsets(known, context.api_version, committed)
+            if commit.valid:
+                valid = replace(request, topics=commit.valid)
+                self._coordinator.commit_offsets(valid, context.api_version, committed)
             else:
                 committed(ErrorCode.NONE, [])
 
@@ -110,50 +108,50 @@ class GroupOffsetsApi:
         answers.judge(context, request, steps, judged, respond, refuse_commit)
 
     def _judged(self, context: RequestContext, request: OffsetCommitRequest) -> Steps[_Commit]:
-        """Return what of it the coordinator is asked, and what is answered without it."""
+        """Return the commit with the valid topics, and with the answers for the others."""
         topics, by_id = self._metadata.image.topics, context.api_version >= TOPIC_IDS_FROM
         pace, named = Pace(), list[tuple[OffsetCommitRequestTopic, TopicImage | None]]()
         for topic in request.topics:
             if pace.is_full():
                 yield None
-            found = topics.get_by_id(topic.topic_id) if by_id else topics.get(topic.name)
-            if found is not None:
-                topic = replace(topic, name=found.name, topic_id=found.id)
-            named.append((topic, found))
+            topic_image = topics.get_by_id(topic.topic_id) if by_id else topics.get(topic.name)
+            if topic_image is not None:
+                topic = replace(topic, name=topic_image.name, topic_id=topic_image.id)
+            named.append((topic, topic_image))
         readable = yield from allowed_in_slices(
             context.rights,
             Operation.READ,
             Resource.TOPIC,
-            (topic.name for topic, found in named if found is not None or not by_id),
+            (topic.name for topic, topic_image in named if topic_image is not None or not by_id),
         )
         commit = _Commit()
-        for topic, found in drained(named):
+        for topic, topic_image in drained(named):
             there: Container[int] = ()
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if found is None and by_id:
+            if topic_image is None and by_id:
                 error = ErrorCode.UNKNOWN_TOPIC_ID
             elif topic.name not in readable:
                 error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            elif found is not None:
-                there = found.partitions
+            elif topic_image is not None:
+                there = topic_image.partitions
             yield from commit.take(topic, there, error, pace)
         return commit
 
     # -- OffsetFetch ---------------------------------------------------------------------------
 
     def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
-        """OffsetFetch; from v8 on of several groups, answered together."""
+        """Handle OffsetFetch. From v8 on it has several groups, which are answered together."""
         groups, rights = _asked_groups(context.api_version, request), context.rights
 
-        def ask(group: OffsetFetchRequestGroup, told: Callable[[_Fetched], None]) -> None:
+        def ask(group: OffsetFetchRequestGroup, done: Callable[[_Fetched], None]) -> None:
             if rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
                 wanted = self._wanted(group, context.api_version)
-                self._coordinator.fetch_offsets(group, wanted, request.require_stable, told)
+                self._coordinator.fetch_offsets(group, wanted, request.require_stable, done)
             else:
-                told(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+                done(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
-        def fetched(found: list[_Fetched]) -> None:
-            steps = self._fetched(context, request, groups, found)
+        def fetched(offsets: list[_Fetched]) -> None:
+            steps = self._fetched(context, request, groups, offsets)
             self._answers.give(context, request, steps, respond, refuse_fetch)
 
         self._answers.gather(
@@ -161,7 +159,10 @@ class GroupOffsetsApi:
         )
 
     def _wanted(self, group: OffsetFetchRequestGroup, version: int) -> Wanted | None:
-        """What is to be looked up; all that the group has, where that is less work."""
+        """Return the topics and partitions to look up.
+
+        None means all offsets of the group; looking up that many one by one would be more work.
+        """
         wanted: Wanted = []
         count = 0
         for topic in group.topics or ():
@@ -173,34 +174,38 @@ class GroupOffsetsApi:
         return None if group.topics is None else wanted
 
     def _name_of(self, topic: OffsetFetchRequestTopics) -> str:
-        """Empty where there is no such topic."""
-        found = self._metadata.image.topics.get_by_id(topic.topic_id)
-        return "" if found is None else found.name
+        """Return the topic's name, empty if there is no such topic."""
+        topic_image = self._metadata.image.topics.get_by_id(topic.topic_id)
+        return "" if topic_image is None else topic_image.name
 
     def _fetched(
         self,
         context: RequestContext,
         request: OffsetFetchRequest,
         groups: list[OffsetFetchRequestGroup],
-        found: list[_Fetched],
+        fetched: list[_Fetched],
     ) -> Steps[OffsetFetchResponse]:
-        """The answer for all groups, as of the moment when each was `found`."""
-        version, told = context.api_version, list[OffsetFetchResponseGroup]()
+        """Return the response for all groups, each with its offsets at one moment."""
+        version, answers = context.api_version, list[OffsetFetchResponseGroup]()
         image, pace = self._metadata.image, Pace()
-        for group, offsets in zip(groups, drained(found), strict=True):
+        for group, offsets in zip(groups, drained(fetched), strict=True):
             if pace.is_full():
                 yield None
             if isinstance(offsets, ErrorCode):
-                told.append(OffsetFetchResponseGroup(group.group_id, [], int(offsets)))
+                answers.append(OffsetFetchResponseGroup(group.group_id, [], int(offsets)))
                 continue
-            telling = OffsetFetchAnswer(context, offsets, image)
-            asked = group.topics
-            yield from telling.all_topics() if asked is None else telling.named_topics(asked)
-            topics: Any = telling.topics.array()  # of the class that this version has
-            told.append(OffsetFetchResponseGroup(group.group_id, topics))
+            group_answer = OffsetFetchAnswer(context, offsets, image)
+            requested = group.topics
+            yield from (
+                group_answer.all_topics()
+                if requested is None
+                else group_answer.named_topics(requested)
+            )
+            topics: Any = group_answer.topics.array()  # of the class that this version has
+            answers.append(OffsetFetchResponseGroup(group.group_id, topics))
         if version >= SEVERAL_GROUPS_FROM:
-            return OffsetFetchResponse(groups=told)
-        (answer,) = told
+            return OffsetFetchResponse(groups=answers)
+        (answer,) = answers
         if answer.error_code and version < TOP_LEVEL_ERROR_FROM:
             return refuse_fetch(request, ErrorCode(answer.error_code))
         topics = answer.topics
@@ -211,20 +216,19 @@ class GroupOffsetsApi:
     def delete(
         self, context: RequestContext, request: OffsetDeleteRequest, respond: Respond
     ) -> None:
-        """OffsetDelete."""
         if not context.rights.allows(Operation.DELETE, Resource.GROUP, request.group_id):
             respond(OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
             return
 
         def judged(judgement: tuple[list[OffsetDeleteRequestTopic], _Deleted]) -> None:
-            known, answers = judgement
+            valid, answers = judgement
 
             def deleted(response: OffsetDeleteResponse) -> None:
                 steps = _answer_delete(answers, response)
                 self._answers.give(context, request, steps, respond, _refuse_delete)
 
-            # Asked even when no partition is left: the group's own error comes first.
-            self._coordinator.delete_offsets(replace(request, topics=known), deleted)
+            # Called even if no partition is left, because the group's own error comes first.
+            self._coordinator.delete_offsets(replace(request, topics=valid), deleted)
 
         steps = self._to_delete(context.rights, request)
         self._answers.judge(context, request, steps, judged, respond, _refuse_delete)
@@ -232,36 +236,35 @@ class GroupOffsetsApi:
     def _to_delete(
         self, rights: Rights, request: OffsetDeleteRequest
     ) -> Steps[tuple[list[OffsetDeleteRequestTopic], _Deleted]]:
-        """Return what of it the coordinator is asked, and what is answered without it."""
+        """Return the valid topics for the coordinator, and the answers for the others."""
         topics, pace = self._metadata.image.topics, Pace()
         readable = yield from allowed_in_slices(
             rights, Operation.READ, Resource.TOPIC, (topic.name for topic in request.topics)
         )
-        known, answers = list[OffsetDeleteRequestTopic](), _Deleted()
+        valid, answers = list[OffsetDeleteRequestTopic](), _Deleted()
         for topic in request.topics:
-            found, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            topic_image, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
             if topic.name in readable:
-                found, error = topics.get(topic.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                topic_image, error = topics.get(topic.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             refuse = partial(OffsetDeleteResponsePartition, error_code=error)
-            there = () if found is None else found.partitions
+            there = () if topic_image is None else topic_image.partitions
             good, refused = yield from split_partitions(topic.partitions, there, refuse, pace)
             if refused:
                 answer = answers.setdefault(topic.name, OffsetDeleteResponseTopic(topic.name))
                 answer.partitions += refused
             if good:
-                known.append(OffsetDeleteRequestTopic(topic.name, good))
-        return known, answers
+                valid.append(OffsetDeleteRequestTopic(topic.name, good))
+        return valid, answers
 
 
 _Deleted = dict[str, OffsetDeleteResponseTopic]
 
 
 class _Commit:
-    """An OffsetCommit that is judged: what is `known` is for the coordinator, and there are
-    answers to the rest."""
+    """An OffsetCommit with its `valid` topics for the coordinator, and answers for the others."""
 
     def __init__(self) -> None:
-        self.known: list[OffsetCommitRequestTopic] = []
+        self.valid: list[OffsetCommitRequestTopic] = []
         self._answers: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
 
     def take(
@@ -271,22 +274,27 @@ class _Commit:
         error: ErrorCode,
         pace: Pace,
     ) -> Steps[None]:
-        """Take a topic, of which these partitions are `there`; answer `error` to the others."""
+        """Take a topic: the partitions that are `there` are valid, the others are answered with
+        `error`.
+        """
         refuse = partial(OffsetCommitResponsePartition, error_code=error)
         good, refused = yield from split_partitions(topic.partitions, there, refuse, pace)
         if refused:
             self._answer(topic, refused)
         if good:
-            self.known.append(replace(topic, partitions=good))
+            self.valid.append(replace(topic, partitions=good))
 
     def answered(
         self, error: ErrorCode, topics: list[OffsetCommitResponseTopic]
     ) -> Steps[OffsetCommitResponse]:
-        """Return the response after the coordinator has answered with `error` for all that is
-        known, or with `topics`."""
+        """Return the response after the coordinator's answer.
+
+        `error` is the coordinator's for all valid topics; if it is NONE, `topics` has their
+        answers.
+        """
         pace = Pace()
         if error is not ErrorCode.NONE:
-            for topic in drained(self.known):
+            for topic in drained(self.valid):
                 yield from self.take(topic, (), error, pace)
             topics = []
         for answer in drained(topics):
@@ -306,7 +314,7 @@ class _Commit:
 
 
 def refuse_commit(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
-    """`code` for every partition."""
+    """Return a response with `code` for every partition."""
     return in_one_go(_commit_refused(request, code))
 
 
@@ -320,7 +328,7 @@ def _commit_refused(request: OffsetCommitRequest, code: ErrorCode) -> Steps[Offs
 
 
 def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
-    """`code` everywhere that some version looks for it."""
+    """Return a response with `code` in each place in which some version has an error."""
     topics = [
         OffsetFetchResponseTopic(
             topic.name,
@@ -345,7 +353,7 @@ def _asked_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetch
 def _answer_delete(
     answers: _Deleted, response: OffsetDeleteResponse
 ) -> Steps[OffsetDeleteResponse]:
-    """Return the coordinator's response, with `answers` to what it was not asked."""
+    """Return the coordinator's response, with `answers` added."""
     pace = Pace()
     if response.error_code == ErrorCode.NONE:
         for topic in response.topics:

@@ -1,16 +1,16 @@
 """InitProducerId: v0-5 (KIP-98, KIP-360, KIP-890).
 
-Behaviour: a producer without a transactional id gets a fresh producer id with epoch 0, whatever id
-it had before. One with a transactional id gets that id's producer id and a new epoch, which shuts
-out whoever had the epoch before; an open transaction is aborted first, and meanwhile the answer is
-CONCURRENT_TRANSACTIONS.
+Behaviour: a producer without a transactional id gets an unused producer id with epoch 0, whatever
+id it had before. A producer with a transactional id gets that id's producer id and a new epoch,
+which fences the producer with the previous epoch. An open transaction is aborted first; meanwhile
+the answer is CONCURRENT_TRANSACTIONS.
 
-Needs WRITE of the transactional id (TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Without one, either
-IDEMPOTENT_WRITE of the cluster, or WRITE of any topic (CLUSTER_AUTHORIZATION_FAILED).
+Rights: WRITE on the transactional id (TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Without a
+transactional id, IDEMPOTENT_WRITE on the cluster or WRITE on any topic
+(CLUSTER_AUTHORIZATION_FAILED).
 
-Versions: v1 throttles after answering, v2 flexible, v3 the client's present id and epoch, v4 tells
-PRODUCER_FENCED apart, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) is not stable in
-4.3.
+Versions: v1 throttles after answering, v2 flexible, v3 the client's current id and epoch, v4
+PRODUCER_FENCED, v5 TRANSACTION_ABORTABLE. v6 (two-phase commit, KIP-939) is not stable in 4.3.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ Identity = tuple[int, int]
 
 
 class InitProducerIdApi:
-    """Names producers. `transactions()` is called with the first transactional id."""
+    """The handler of InitProducerId.
+
+    `transactions()` is called for the first transactional id, and loads the coordinator.
+    """
 
     def __init__(
         self, producer_ids: ProducerIdManager, transactions: Callable[[], TransactionCoordinator]
@@ -68,13 +71,15 @@ class InitProducerIdApi:
                 request.transaction_timeout_ms,
                 expected,
                 lambda error, identity: respond(
-                    InitProducerIdResponse(0, int(_known(error, context.api_version)), *identity)
+                    InitProducerIdResponse(
+                        0, int(_error_for_version(error, context.api_version)), *identity
+                    )
                 ),
             )
 
 
 def _denied(rights: Rights, transactional_id: str | None) -> ErrorCode:
-    """Why the producer may not be named; NONE where it may."""
+    """Return the error if the producer lacks a right; NONE if it may have an id."""
     if transactional_id is not None:
         if rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id):
             return ErrorCode.NONE
@@ -96,8 +101,8 @@ def _named(producer_id: int | None) -> InitProducerIdResponse:
     return InitProducerIdResponse(0, 0, producer_id, 0)
 
 
-def _known(error: ErrorCode, version: int) -> ErrorCode:
-    """Older clients do not know PRODUCER_FENCED."""
+def _error_for_version(error: ErrorCode, version: int) -> ErrorCode:
+    """Return the error; INVALID_PRODUCER_EPOCH if the version does not have PRODUCER_FENCED."""
     if error is ErrorCode.PRODUCER_FENCED and version < FENCED_FROM:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error

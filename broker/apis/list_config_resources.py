@@ -1,12 +1,13 @@
 """ListConfigResources: v0-1.
 
-Behaviour: names of resources that have, or can have, configs. Every topic and every broker (and its
-loggers) can; groups and client metrics subscriptions are named once something was set for them.
+Behaviour: returns the names of resources that have, or can have, configs. Every topic and every
+broker (and its loggers) can. Groups and client metrics subscriptions are listed after a config was
+set for them.
 
 Rights: DescribeConfigs on the cluster.
 
-Versions: v0 is ListClientMetricsResources of KIP-714 under its old number; v1 asks for types of
-resources (KIP-1142), all of them when it names none.
+Versions: v0 is KIP-714's ListClientMetricsResources, which had the same API key. v1 has the types
+of resources (KIP-1142); none means all.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _LISTED = (
 
 
 class ListConfigResourcesApi:
-    """Which resources have configs."""
+    """The handler of ListConfigResources."""
 
     def __init__(self, metadata: ImageSource, answers: SlicedAnswers) -> None:
         self._metadata = metadata
@@ -67,7 +68,7 @@ class ListConfigResourcesApi:
 def _answer(
     context: RequestContext, wanted: list[int], image: MetadataImage
 ) -> Steps[ListConfigResourcesResponse]:
-    """As of `image`, whatever has changed when the last slice is done."""
+    """Return the response as of `image`, also if the image changes between slices."""
     pace, resources = Pace(), Items[ConfigResource](context.api_version)
     view = ClusterView(image, context.listener_name)
     for kind in _LISTED:
@@ -82,12 +83,12 @@ def _names(kind: int, image: MetadataImage, view: ClusterView) -> list[str]:
     if kind == ResourceType.TOPIC:
         return list(image.topics.by_name)
     if kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
-        return [str(one.id) for one in view.brokers(fenced=True)]
+        return [str(broker.id) for broker in view.brokers(fenced=True)]
     return [name for (resource_type, name) in image.configs if resource_type == kind]
 
 
 def refuse_list_config_resources(
     _request: ListConfigResourcesRequest, error: ErrorCode
 ) -> ListConfigResourcesResponse:
-    """The response that says `error`, and names nothing."""
+    """Return a response with `error` and no resources."""
     return ListConfigResourcesResponse(0, int(error))

@@ -1,18 +1,19 @@
 """ListOffsets: v1-11.
 
-Behaviour: per partition an offset by time. Timestamps below zero are names: -1 the end as the
-reader sees it (high watermark, or last stable offset when read_committed), -2 the log start, -3 the
-record with the greatest timestamp (v7, KIP-734), -4 the earliest local offset (v8, KIP-405; without
-tiered storage the log start), -5 the latest tiered offset (v9, KIP-1005) and -6 the earliest offset
-waiting for upload (v11, KIP-1023), which do not exist without tiered storage: answered with -1.
-A time that no record reaches gives offset -1. A follower (replica id >= 0, without an authorizer on
-the listener between brokers only) sees the log's end; replica id -2, for debugging, asks any
-replica for its log's end.
+Behaviour: returns an offset by time for each partition. Negative timestamps have a meaning: -1 the
+end for this reader (high watermark, or last stable offset if read_committed), -2 the log start, -3
+the record with the greatest timestamp (v7, KIP-734), -4 the earliest local offset (v8, KIP-405; the
+log start, without tiered storage). -5 is the latest tiered offset (v9, KIP-1005) and -6 the
+earliest offset waiting for upload (v11, KIP-1023); without tiered storage both are answered with
+-1. If all records are older than the time, the offset is -1. For a follower (replica id >= 0;
+without an authorizer, on the inter-broker listener only) the end is the log end offset. Replica id
+-2, for debugging, asks any replica for its log end offset.
 
-Needs DESCRIBE on each topic: TOPIC_AUTHORIZATION_FAILED per partition, whether it is there or not.
+Rights: DESCRIBE on each topic, otherwise its partitions fail with TOPIC_AUTHORIZATION_FAILED,
+whether they exist or not.
 
 Versions: v2 isolation level, v4 leader epochs, v5 OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible,
-v10 a time-out for remote look-ups.
+v10 a timeout for remote look-ups.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
-# The version from which each name may be asked for.
+# The version from which each special timestamp may be requested.
 NAMED_FROM = {
     MAX_TIMESTAMP: 7,
     EARLIEST_LOCAL: 8,
@@ -62,11 +63,11 @@ NAMED_FROM = {
 CONSUMER = -1
 DEBUGGING_CONSUMER = -2
 NO_TIMESTAMP = -1
-NOT_AVAILABLE_FROM = 5  # OFFSET_NOT_AVAILABLE; before it clients know LEADER_NOT_AVAILABLE
+NOT_AVAILABLE_FROM = 5  # OFFSET_NOT_AVAILABLE; earlier versions get LEADER_NOT_AVAILABLE
 
 
 class ListOffsetsApi:
-    """Offsets by time, for consumers and followers."""
+    """The handler of ListOffsets, for consumers and followers."""
 
     def __init__(
         self, config: BrokerConfig, replicas: ReplicaManager, answers: SlicedAnswers
@@ -91,16 +92,19 @@ class ListOffsetsApi:
         self._answers.give(context, request, steps, respond, refuse_list_offsets)
 
     def _may_be_a_follower(self, context: RequestContext) -> bool:
-        """Without rights that are judged, the listener stands for them."""
+        """Return whether a request with a replica id is accepted on this listener.
+
+        Without an authorizer, only on the inter-broker listener.
+        """
         return not context.rights.unlimited or context.listener_name == self._inter_broker_listener
 
     def _answer(
         self, context: RequestContext, request: ListOffsetsRequest
     ) -> Steps[ListOffsetsResponse]:
-        """Each partition as it is when its turn comes: no offset says anything of another one."""
+        """Return the response. Each partition is read in its own slice."""
         pace, version = Pace(), context.api_version
-        twice = yield from _asked_twice(request, pace)
-        told: dict[tuple[str, int], None] = {}
+        duplicates = yield from _duplicates(request, pace)
+        answered: dict[tuple[str, int], None] = {}
         names = (topic.name for topic in request.topics)
         may_describe = yield from allowed_in_slices(
             context.rights, Operation.DESCRIBE, Resource.TOPIC, names
@@ -111,24 +115,26 @@ class ListOffsetsApi:
                 denied.append(topic)
                 continue
             answers = Items[ListOffsetsPartitionResponse](version)
-            for asked in topic.partitions:
-                by_time = asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP
+            for requested in topic.partitions:
+                by_time = requested.timestamp >= 0 or requested.timestamp == MAX_TIMESTAMP
                 if pace.is_full(PIECES_AT_ONCE // LOOKS_AT_ONCE if by_time else 1):
                     yield None
-                key = (topic.name, asked.partition_index)
-                if key in twice:
-                    if key not in told:  # one answer for all its mentions
-                        answers.add(_failed(asked.partition_index, ErrorCode.INVALID_REQUEST))
-                    told[key] = None
+                key = (topic.name, requested.partition_index)
+                if key in duplicates:
+                    if key not in answered:  # one answer for all duplicates
+                        answers.add(_failed(requested.partition_index, ErrorCode.INVALID_REQUEST))
+                    answered[key] = None
                     continue
-                answers.add((yield from self._partition(context, request, topic.name, asked)))
+                answers.add((yield from self._partition(context, request, topic.name, requested)))
             topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         for topic in denied:
             answers = Items[ListOffsetsPartitionResponse](version)
-            for asked in topic.partitions:
+            for requested in topic.partitions:
                 if pace.is_full():
                     yield None
-                answers.add(_failed(asked.partition_index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+                answers.add(
+                    _failed(requested.partition_index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                )
             topics.add(ListOffsetsTopicResponse(topic.name, answers.array()), 1 + answers.pieces)
         return ListOffsetsResponse(0, topics.array())
 
@@ -137,28 +143,28 @@ class ListOffsetsApi:
         context: RequestContext,
         request: ListOffsetsRequest,
         topic: str,
-        asked: ListOffsetsPartition,
+        requested: ListOffsetsPartition,
     ) -> Steps[ListOffsetsPartitionResponse]:
-        index = asked.partition_index
-        if asked.timestamp < EARLIEST:
-            since = NAMED_FROM.get(asked.timestamp)
+        index = requested.partition_index
+        if requested.timestamp < EARLIEST:
+            since = NAMED_FROM.get(requested.timestamp)
             if since is None or context.api_version < since:
                 return _failed(index, ErrorCode.UNSUPPORTED_VERSION)
         partition = self._replicas.partition(topic, index)
         if partition is None:
             return _failed(index, self._replicas.why_absent(topic, index))
         only_leader = request.replica_id != DEBUGGING_CONSUMER
-        error = partition.check_leader_epoch(asked.current_leader_epoch, only_leader)
+        error = partition.check_leader_epoch(requested.current_leader_epoch, only_leader)
         if error:
             return _failed(index, error)
         isolation = request.isolation_level if request.replica_id == CONSUMER else READ_LOG_END
-        found = yield from _look_up(partition, asked.timestamp, isolation)
-        if found is ErrorCode.OFFSET_NOT_AVAILABLE and context.api_version < NOT_AVAILABLE_FROM:
+        position = yield from _look_up(partition, requested.timestamp, isolation)
+        if position is ErrorCode.OFFSET_NOT_AVAILABLE and context.api_version < NOT_AVAILABLE_FROM:
             return _failed(index, ErrorCode.LEADER_NOT_AVAILABLE)
-        if isinstance(found, ErrorCode):
-            return _failed(index, found)
+        if isinstance(position, ErrorCode):
+            return _failed(index, position)
         return ListOffsetsPartitionResponse(
-            index, 0, found.timestamp, found.offset, found.leader_epoch
+            index, 0, position.timestamp, position.offset, position.leader_epoch
         )
 
 
@@ -167,8 +173,8 @@ def _look_up(
 ) -> Steps[TimestampAndOffset | ErrorCode]:
     log = partition.log
     end = upper_offset(log, isolation)
-    # A new leader that has not heard of its followers yet does not know how far it was read
-    # before: what it could name may lie behind that (KIP-207).
+    # A new leader whose followers have not fetched yet does not know the previous high watermark.
+    # Its own may be lower than an offset that the client has seen already (KIP-207).
     unsure = isolation != READ_LOG_END and partition.high_watermark_lags
     if timestamp == LATEST:
         if unsure:
@@ -179,27 +185,27 @@ def _look_up(
         return TimestampAndOffset(NO_TIMESTAMP, start, log.leader_epochs.epoch_for(start))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOT_FOUND
-    found = yield from offset_by_time(log, timestamp)
-    if isinstance(found, ErrorCode):
-        return found
-    if found is None or found.offset >= end:
+    position = yield from offset_by_time(log, timestamp)
+    if isinstance(position, ErrorCode):
+        return position
+    if position is None or position.offset >= end:
         return ErrorCode.OFFSET_NOT_AVAILABLE if unsure else NOT_FOUND
-    return found
+    return position
 
 
 NOT_FOUND = TimestampAndOffset(NO_TIMESTAMP, NO_OFFSET, NO_EPOCH)
 
 
-def _asked_twice(request: ListOffsetsRequest, pace: Pace) -> Steps[set[tuple[str, int]]]:
+def _duplicates(request: ListOffsetsRequest, pace: Pace) -> Steps[set[tuple[str, int]]]:
     seen: set[tuple[str, int]] = set()
-    twice: set[tuple[str, int]] = set()
+    duplicates: set[tuple[str, int]] = set()
     for topic in request.topics:
-        for asked in topic.partitions:
+        for requested in topic.partitions:
             if pace.is_full():
                 yield None
-            key = (topic.name, asked.partition_index)
-            (twice if key in seen else seen).add(key)
-    return twice
+            key = (topic.name, requested.partition_index)
+            (duplicates if key in seen else seen).add(key)
+    return duplicates
 
 
 def _failed(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
@@ -208,10 +214,10 @@ def _failed(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
 
 def _refused(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
     return ListOffsetsTopicResponse(
-        topic.name, [_failed(asked.partition_index, error) for asked in topic.partitions]
+        topic.name, [_failed(requested.partition_index, error) for requested in topic.partitions]
     )
 
 
 def refuse_list_offsets(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
-    """The response that says `error` for every partition."""
+    """Return a response with `error` for every partition."""
     return ListOffsetsResponse(0, [_refused(topic, error) for topic in request.topics])

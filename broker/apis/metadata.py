@@ -1,25 +1,25 @@
 """Metadata: v0-13.
 
-Behaviour: brokers and topics as a client of the connection's listener sees them. A topic that does
-not exist is created when the client and `auto.create.topics.enable` allow it; the client is told
-UNKNOWN_TOPIC_OR_PARTITION meanwhile and asks again. A partition without a reachable leader says
-LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND from v6 where the leader is not on this listener. The
-`controller_id` is this broker, which passes requests on (KIP-590).
+Behaviour: returns brokers and topics as a client of the connection's listener sees them. A topic
+that does not exist is created if the client and `auto.create.topics.enable` allow it; meanwhile the
+client gets UNKNOWN_TOPIC_OR_PARTITION and retries. A partition without a reachable leader is
+LEADER_NOT_AVAILABLE, or from v6 on LISTENER_NOT_FOUND if the leader is not on this listener. The
+`controller_id` is this broker, which forwards admin requests (KIP-590).
 
-A broker in a controlled shutdown is not named any more once it leads nothing that was asked about
-(Kafka names it until it is gone): some clients ask the broker with the fewest requests under way
-for metadata, which is the one that is gone, and learn of no other leader until it is back.
+A broker in a controlled shutdown is left out as soon as it leads no requested partition (Kafka
+names it until it is gone). Some clients ask the broker with the fewest requests in flight for
+metadata. That would be the one that is gone, and they would not learn of the new leaders.
 
-Needs DESCRIBE on each topic. Without it a topic is TOPIC_AUTHORIZATION_FAILED, whether it is there
-or not, without its id, or without its name where it was asked for by id; where all are asked for it
-is left out. To create a topic needs CREATE on the cluster or on the topic, or it is
-TOPIC_AUTHORIZATION_FAILED, too. Brokers are shown to everybody.
+Rights: DESCRIBE on each topic. A denied topic is TOPIC_AUTHORIZATION_FAILED, whether it exists or
+not, without its id; if it was requested by id, without its name; if all topics were requested, it
+is left out. Creating a topic needs CREATE on the cluster or on the topic, otherwise it is
+TOPIC_AUTHORIZATION_FAILED as well. Brokers need no right.
 
 Versions: all topics are an empty list in v0 and null from v1 on, where an empty list is none. v1
 racks, controller id, internal topics; v2 cluster id; v4 the client may forbid creation; v5 offline
 replicas; v7 leader epochs; v8 authorized operations (those of the cluster until v10); v9 flexible;
-v10 topic ids in answers; v12 topics asked for by id (KIP-516); v13 an error for the whole answer.
-In v0 replicas that cannot be reached are left out and said to be REPLICA_NOT_AVAILABLE.
+v10 topic ids in responses; v12 requests by topic id (KIP-516); v13 an error for the whole response.
+In v0, unreachable replicas are left out and the partition's error is REPLICA_NOT_AVAILABLE.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ from protocol.primitives import ZERO_UUID
 TOPIC_IDS_FROM = 12
 CLUSTER_OPERATIONS_IN = (8, 10)
 WITH_OPERATIONS = 8
-"""Pieces of work that it is to find out what may be done to a topic."""
+"""The pieces of work (`Pace`) that a topic's authorized operations count as."""
 
 
 class MetadataApi:
-    """Where everything is."""
+    """The handler of Metadata."""
 
     def __init__(
         self,
@@ -90,57 +90,69 @@ class MetadataApi:
     def _answer(
         self, context: RequestContext, request: MetadataRequest, image: MetadataImage
     ) -> Steps[MetadataResponse]:
-        """As of `image`, whatever has changed when the last slice is done."""
+        """Return the response as of `image`, also if the image changes between slices."""
         version = context.api_version
         if (yield from _is_malformed(request.topics or [], version)):
             return refuse_metadata(request, ErrorCode.INVALID_REQUEST)
         view = ClusterView(image, context.listener_name)
-        told = _Told(
+        topics = _TopicAnswers(
             self._encoded, context, image, view, request.include_topic_authorized_operations
         )
-        yield from self._tell_topics(context, request, image, told)
+        yield from self._add_topics(context, request, image, topics)
         low, high = CLUSTER_OPERATIONS_IN
         operations_asked = request.include_cluster_authorized_operations and low <= version <= high
         return MetadataResponse(
             brokers=[
-                MetadataResponseBroker(one.id, one.host, one.port, one.rack)
-                for one in view.lasting_brokers(told.leaders)
+                MetadataResponseBroker(broker.id, broker.host, broker.port, broker.rack)
+                for broker in view.lasting_brokers(topics.leaders)
             ],
             cluster_id=self._cluster_id,
             controller_id=view.controller_id(self._node_id),
-            topics=told.topics.array(),
+            topics=topics.topics.array(),
             cluster_authorized_operations=(
                 context.rights.operations_on_cluster() if operations_asked else OPERATIONS_NOT_ASKED
             ),
         )
 
-    def _tell_topics(
+    def _add_topics(
         self,
         context: RequestContext,
         request: MetadataRequest,
         image: MetadataImage,
-        told: _Told,
+        answers: _TopicAnswers,
     ) -> Steps[None]:
-        asked, rights = request.topics, context.rights
-        if asked is None or (context.api_version == 0 and not asked):
-            yield from _tell_all(rights, image, told)
+        requested, rights = request.topics, context.rights
+        if requested is None or (context.api_version == 0 and not requested):
+            yield from _add_all_topics(rights, image, answers)
             return
         ids: dict[bytes, None] = {}
         names: dict[str, None] = {}
-        yield from in_bulk(lambda some: ids.update((one.topic_id, None) for one in some), asked)
+        yield from in_bulk(
+            lambda slice_topics: ids.update(
+                (requested_topic.topic_id, None) for requested_topic in slice_topics
+            ),
+            requested,
+        )
         ids.pop(ZERO_UUID, None)
         if ids:
-            # A request by id is one by id altogether, as in Kafka.
-            yield from _tell_ids(ids, rights, image, told)
+            # If any topic is given by id, names are ignored, as in Kafka.
+            yield from _add_topics_by_id(ids, rights, image, answers)
             return
-        yield from in_bulk(lambda some: names.update((one.name or "", None) for one in some), asked)
+        yield from in_bulk(
+            lambda slice_topics: names.update(
+                (requested_topic.name or "", None) for requested_topic in slice_topics
+            ),
+            requested,
+        )
         may_describe = yield from allowed_in_slices(
             rights, Operation.DESCRIBE, Resource.TOPIC, names
         )
         missing: list[str] = []
         yield from in_bulk(
-            lambda some: missing.extend(
-                name for name in some if name in may_describe and image.topics.get(name) is None
+            lambda slice_topics: missing.extend(
+                name
+                for name in slice_topics
+                if name in may_describe and image.topics.get(name) is None
             ),
             names,
         )
@@ -151,20 +163,22 @@ class MetadataApi:
             if name not in may_describe:
                 hidden.append(name)
             elif topic is not None:
-                yield from told.topic(topic)
+                yield from answers.topic(topic)
             elif errors[name] is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 uncreated.append(name)
             else:
-                yield from told.absent(errors[name], name)
+                yield from answers.absent(errors[name], name)
         for name in uncreated:
-            yield from told.refused(name, internal=is_internal(name))
+            yield from answers.refused(name, internal=is_internal(name))
         for name in hidden:
-            yield from told.refused(name)
+            yield from answers.refused(name)
 
     def _errors(
         self, context: RequestContext, request: MetadataRequest, missing: list[str]
     ) -> Steps[dict[str, ErrorCode]]:
-        """What to say of topics that do not exist; those that may be are on their way then."""
+        """Return the errors of topics that do not exist, and begin to create those that may be
+        created.
+        """
         if missing and self._auto_create_topics_enable and request.allow_auto_topic_creation:
             may_create = yield from creatable_in_slices(context.rights, missing)
             return (yield from self._auto_creation.create(missing, may_create, context))
@@ -181,8 +195,8 @@ def _absence(name: str) -> ErrorCode:
     )
 
 
-class _Told:
-    """What one answer tells of topics."""
+class _TopicAnswers:
+    """The topics of one response."""
 
     __slots__ = (
         "_context",
@@ -213,7 +227,7 @@ class _Told:
         self._kinds: dict[int, KindOfAnswer] = {}
         self.topics = Items[MetadataResponseTopic](context.api_version)
         self.leaders: set[int] = set()
-        """Brokers that lead any of them; of interest only while one is leaving."""
+        """The leaders of these topics' partitions; noted only while a broker is leaving."""
 
     def _operations(self, name: str) -> int:
         if not self._with_operations:
@@ -228,11 +242,11 @@ class _Told:
             self._kinds[operations] = kind
         return kind
 
-    def _count_leaders(self, topic: TopicImage) -> None:
-        self.leaders.update([one.leader for one in topic.partitions.values()])
+    def _note_leaders(self, topic: TopicImage) -> None:
+        self.leaders.update([partition.leader for partition in topic.partitions.values()])
 
     def all_topics(self) -> Steps[None]:
-        """All that there are, for one who may do everything."""
+        """Add all topics of the image, for a sender with unlimited rights."""
         topics, version = self._image.topics, self._context.api_version
         operations = self._operations("")
         data = yield from self._encoded.all_topics(
@@ -243,10 +257,10 @@ class _Told:
             for topic in topics.by_name.values():
                 if self._pace.is_full():
                     yield None
-                self._count_leaders(topic)
+                self._note_leaders(topic)
 
     def topic(self, topic: TopicImage) -> Steps[None]:
-        """One that the sender may describe."""
+        """Add a topic that the sender may DESCRIBE."""
         if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
             yield None
         operations = self._operations(topic.name)
@@ -263,20 +277,20 @@ class _Told:
             )
         )
         if self._view.has_leaving_broker:
-            self._count_leaders(topic)
+            self._note_leaders(topic)
 
     def absent(self, error: ErrorCode, name: str) -> Steps[None]:
-        """One that does not exist."""
+        """Add a topic that does not exist, with its error."""
         if self._pace.is_full(WITH_OPERATIONS if self._with_operations else 1):
             yield None
-        operations = self._operations(name)  # whatever is wrong with it
+        operations = self._operations(name)  # whatever the error is
         internal = is_internal(name)
         self.topics.add(
             MetadataResponseTopic(int(error), name, ZERO_UUID, internal, [], operations)
         )
 
     def unknown_id(self, topic_id: bytes) -> Steps[None]:
-        """An id that is nobody's."""
+        """Add a topic id that no topic has."""
         if self._pace.is_full():
             yield None
         self.topics.add(MetadataResponseTopic(int(ErrorCode.UNKNOWN_TOPIC_ID), None, topic_id))
@@ -284,17 +298,17 @@ class _Told:
     def refused(
         self, name: str | None, topic_id: bytes = ZERO_UUID, *, internal: bool = False
     ) -> Steps[None]:
-        """One that the sender may not know of, or may not create."""
+        """Add a topic that the sender may not DESCRIBE, or may not create."""
         if self._pace.is_full():
             yield None
         error = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         self.topics.add(MetadataResponseTopic(error, name, topic_id, internal))
 
 
-def _tell_all(rights: Rights, image: MetadataImage, told: _Told) -> Steps[None]:
-    """Those that may be described; of the others nobody hears."""
+def _add_all_topics(rights: Rights, image: MetadataImage, answers: _TopicAnswers) -> Steps[None]:
+    """Add all topics that the sender may DESCRIBE; the others are left out."""
     if rights.unlimited:
-        yield from told.all_topics()
+        yield from answers.all_topics()
         return
     topics = image.topics.by_name
     shown = yield from allowed_in_slices(
@@ -302,17 +316,19 @@ def _tell_all(rights: Rights, image: MetadataImage, told: _Told) -> Steps[None]:
     )
     for name, topic in topics.items():
         if name in shown:
-            yield from told.topic(topic)
+            yield from answers.topic(topic)
 
 
-def _tell_ids(
-    ids: Iterable[bytes], rights: Rights, image: MetadataImage, told: _Told
+def _add_topics_by_id(
+    ids: Iterable[bytes], rights: Rights, image: MetadataImage, answers: _TopicAnswers
 ) -> Steps[None]:
-    """Topics asked for by their ids. That an id is somebody's is no secret."""
+    """Add topics that are requested by id. Whether an id exists needs no right."""
     names: list[str] = []
     yield from in_bulk(
-        lambda some: names.extend(
-            topic.name for one in some if (topic := image.topics.get_by_id(one)) is not None
+        lambda slice_ids: names.extend(
+            topic.name
+            for requested_id in slice_ids
+            if (topic := image.topics.get_by_id(requested_id)) is not None
         ),
         ids,
     )
@@ -321,13 +337,13 @@ def _tell_ids(
     for topic_id in ids:
         topic = image.topics.get_by_id(topic_id)
         if topic is None:
-            yield from told.unknown_id(topic_id)
+            yield from answers.unknown_id(topic_id)
         elif topic.name in may_describe:
-            yield from told.topic(topic)
+            yield from answers.topic(topic)
         else:
             refused.append(topic_id)
     for topic_id in refused:
-        yield from told.refused(None, topic_id)
+        yield from answers.refused(None, topic_id)
 
 
 def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> Steps[bool]:
@@ -337,16 +353,16 @@ def _is_malformed(topics: list[MetadataRequestTopic], version: int) -> Steps[boo
         return topic.name is None and topic.topic_id == ZERO_UUID
 
     wrong: set[bool] = set()
-    yield from in_bulk(lambda some: wrong.update(map(is_wrong, some)), topics)
+    yield from in_bulk(lambda slice_topics: wrong.update(map(is_wrong, slice_topics)), topics)
     return True in wrong
 
 
 def refuse_metadata(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:
-    """The response that says `error` for every topic asked for."""
+    """Return a response with `error` for every requested topic."""
     return MetadataResponse(
         topics=[
-            MetadataResponseTopic(int(error), one.name or "", one.topic_id)
-            for one in request.topics or []
+            MetadataResponseTopic(int(error), topic.name or "", topic.topic_id)
+            for topic in request.topics or []
         ],
         error_code=int(error),
     )

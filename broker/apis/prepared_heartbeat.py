@@ -1,10 +1,10 @@
-"""A ConsumerGroupHeartbeat that says nothing new, in a group in which nothing changes.
+"""A shortcut for a ConsumerGroupHeartbeat without news, in a group in which nothing changes.
 
-Of a thousand members nearly all heartbeats are such ones. They are answered from the frame, and
-what that takes does not grow with the group. What is remembered are names, never a group or a
-member, so it cannot go stale: whether anything changes the coordinator says each time.
+Nearly all heartbeats of a group's members are such heartbeats. They are answered without decoding
+the request, at a cost that does not grow with the group. Only ids are kept, never a group or a
+member, so nothing here can become stale: the coordinator checks each time whether anything changes.
 
-Never decides what is right: all else goes the way of `broker.apis.consumer_groups`.
+Never rejects a heartbeat: all others are handled by `broker.apis.consumer_groups`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ def prepare_heartbeat(
     request: ConsumerGroupHeartbeatRequest,
     sender: Sender,
 ) -> PreparedHeartbeat | None:
-    """For a heartbeat that says no more than who sends it and at which epoch; None for others."""
+    """Return a shortcut for heartbeats like this one.
+
+    None if it has more than the group, the member, its instance id and its epoch, or if the epoch
+    is not positive.
+    """
     member_id, epoch = request.member_id, request.member_epoch
     plain = ConsumerGroupHeartbeatRequest(request.group_id, member_id, epoch, request.instance_id)
     shape = heartbeat_shape(frame, request) if request == plain and epoch > 0 else None
@@ -37,14 +41,14 @@ def prepare_heartbeat(
 
 
 class PreparedHeartbeat:
-    """Heartbeats of one member, whatever its epoch."""
+    """A shortcut for the heartbeats of one member, at any epoch."""
 
     __slots__ = ("_coordinator", "_epoch", "_reply", "_sender", "shape")
 
     def __init__(
         self, coordinator: GroupCoordinator, shape: Shape, version: int, epoch: int, sender: Sender
     ) -> None:
-        """`epoch`: of the first one, which is handled."""
+        """`epoch` is that of the first heartbeat, which was handled without the shortcut."""
         self.shape = shape
         self._coordinator = coordinator
         self._epoch = epoch
@@ -52,15 +56,17 @@ class PreparedHeartbeat:
         self._reply = heartbeat_reply(version, sender.member_id)
 
     def follows(self, response: ConsumerGroupHeartbeatResponse) -> bool:
-        """Whether the first one heard nothing new."""
+        """Return whether the first heartbeat's answer changed nothing: same epoch, no assignment,
+        no error.
+        """
         same = response.member_epoch == self._epoch and response.assignment is None
         return same and not response.error_code
 
     def answer(self, frame: memoryview, values: Values, later: Later) -> Answer | None:
-        """The answer where nothing changes; see `PreparedRequest`."""
+        """Return the response; None if anything changes in the group. See `PreparedRequest`."""
         correlation_id, epoch = values
         interval_ms = self._coordinator.quiet_heartbeat(self._sender, epoch)
         return None if interval_ms is None else self._reply.fill(correlation_id, epoch, interval_ms)
 
     def expect(self, message: memoryview, values: Values) -> None:
-        """Nobody sends heartbeats one after the other."""
+        """Prepare nothing: no client sends heartbeats in immediate succession."""

@@ -1,12 +1,12 @@
-"""SaslHandshake: v0-1, and SaslAuthenticate: v0-2, where they are out of place.
+"""SaslHandshake: v0-1, and SaslAuthenticate: v0-2, when no login is expected.
 
-Behaviour: both are refused with ILLEGAL_SASL_STATE; the connection lives. A login is made before
-a connection's requests come here, and so is a login that follows another one (KIP-368):
-`broker/security/sasl/authenticator.py` takes those frames. What comes here was sent on a listener
-without SASL, or by one whose login is done.
+Behaviour: both fail with ILLEGAL_SASL_STATE, and the connection stays open. The frames of a login,
+and of a re-authentication (KIP-368), never reach the request handler:
+`broker/security/sasl/authenticator.py` takes them. So a request here came on a listener without
+SASL, or after the client had logged in.
 
 Versions: SaslHandshake v1 is followed by SaslAuthenticate, v0 by tokens without a header;
-SaslAuthenticate v1 tells how long a login is good, v2 is flexible.
+SaslAuthenticate v1 has the session lifetime, v2 is flexible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TEXT = "SaslAuthenticate request received after successful authentication"
 
 
 class SaslApi:
-    """Logins that are not awaited."""
+    """The handlers of the two APIs, for logins that are not expected."""
 
     def apis(self) -> list[Api]:
         return [

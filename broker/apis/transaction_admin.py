@@ -1,14 +1,14 @@
 """ListTransactions v0-2, DescribeTransactions v0: transactions for administrators (KIP-664).
 
-Behaviour: ListTransactions answers the transactional ids that this broker coordinates (clients ask
-every broker); DescribeTransactions goes to an id's own coordinator.
+Behaviour: ListTransactions returns the transactional ids that this broker coordinates (clients ask
+every broker); DescribeTransactions is sent to an id's own coordinator.
 
-Both need DESCRIBE of each transactional id. DescribeTransactions answers one that is denied with
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ListTransactions leaves it out. Topics of a transaction that
-the client may not DESCRIBE are left out.
+Rights: both need DESCRIBE on each transactional id. A denied one is
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED in DescribeTransactions and left out in ListTransactions.
+Topics of a transaction that the client may not DESCRIBE are left out.
 
-Versions: ListTransactions v1 open for longer than a time (KIP-994), v2 a pattern for the id
-(KIP-1152), which is a regular expression that the whole id must match.
+Versions: ListTransactions v1 filters by duration (KIP-994), v2 by a regular expression that must
+match the whole id (KIP-1152).
 """
 
 from __future__ import annotations
@@ -36,18 +36,17 @@ from protocol.messages.list_transactions import (
 from protocol.messages.list_transactions import TransactionState as ListedTransaction
 
 DESCRIBED = 8
-"""Pieces of work that it is to describe a transaction."""
+"""The pieces of work (`Pace`) that one described transaction counts as."""
 
 
 class TransactionAdminApi:
-    """Lists and describes transactions."""
+    """The handlers of the two APIs."""
 
     def __init__(self, coordinator: TransactionCoordinator, answers: SlicedAnswers) -> None:
         self._coordinator = coordinator
         self._answers = answers
 
     def apis(self) -> list[Api]:
-        """The two APIs with their ranges."""
         return [
             Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0, self.describe, refuse_describe),
             Api(ApiKey.LIST_TRANSACTIONS, 0, 2, self.list_transactions, refuse_list),
@@ -56,7 +55,6 @@ class TransactionAdminApi:
     def list_transactions(
         self, context: RequestContext, request: ListTransactionsRequest, respond: Respond
     ) -> None:
-        """ListTransactions."""
         steps = self._listed(context, request)
         self._answers.give(context, request, steps, respond, refuse_list)
 
@@ -64,29 +62,28 @@ class TransactionAdminApi:
         self, context: RequestContext, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
         response = yield from self._coordinator.list_transactions(request)
-        names = [one.transactional_id for one in response.transaction_states]
+        names = [state.transactional_id for state in response.transaction_states]
         allowed = yield from allowed_in_slices(
             context.rights, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names
         )
         pace, states = Pace(), Items[ListedTransaction](context.api_version)
-        for one in response.transaction_states:
+        for state in response.transaction_states:
             if pace.is_full():
                 yield None
-            if one.transactional_id in allowed:
-                states.add(one)
+            if state.transactional_id in allowed:
+                states.add(state)
         return replace(response, transaction_states=states.array())
 
     def describe(
         self, context: RequestContext, request: DescribeTransactionsRequest, respond: Respond
     ) -> None:
-        """DescribeTransactions: each id by itself."""
         steps = self._all_described(context, request)
         self._answers.give(context, request, steps, respond, refuse_describe)
 
     def _all_described(
         self, context: RequestContext, request: DescribeTransactionsRequest
     ) -> Steps[DescribeTransactionsResponse]:
-        """Each id as it is when its turn comes."""
+        """Return the response. Each transaction is described in its own slice."""
         rights, names = context.rights, request.transactional_ids
         allowed = yield from allowed_in_slices(
             rights, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names
@@ -115,14 +112,14 @@ def _denied(transactional_id: str) -> TransactionState:
 
 
 def refuse_list(_request: ListTransactionsRequest, code: ErrorCode) -> ListTransactionsResponse:
-    """`code`, and no transaction."""
+    """Return a response with `code` and no transactions."""
     return ListTransactionsResponse(error_code=int(code))
 
 
 def refuse_describe(
     request: DescribeTransactionsRequest, code: ErrorCode
 ) -> DescribeTransactionsResponse:
-    """`code` for every id."""
+    """Return a response with `code` for every id."""
     return DescribeTransactionsResponse(
         transaction_states=[TransactionState(int(code), name) for name in request.transactional_ids]
     )

@@ -1,12 +1,12 @@
-"""TxnOffsetCommit v0-5: offsets that count when their transaction is committed.
+"""TxnOffsetCommit v0-5: offsets that take effect when their transaction is committed.
 
-Behaviour: topics and partitions are looked up first, each with its own error; the rest goes to the
-group coordinator, and is answered when it is committed in `__consumer_offsets`.
+Behaviour: topics and partitions are looked up first, each with its own error. The group coordinator
+gets the valid ones, and answers after they are committed in `__consumer_offsets`.
 
-Needs WRITE of the transactional id, then READ of the group, then READ of each topic. What is
-missing first is told: TRANSACTIONAL_ID_AUTHORIZATION_FAILED or GROUP_AUTHORIZATION_FAILED for all
-partitions, TOPIC_AUTHORIZATION_FAILED for those of the topic. Each commit of an open transaction is
-judged by what the client may do then.
+Rights: WRITE on the transactional id, then READ on the group, then READ on each topic. The first
+missing right is the error: TRANSACTIONAL_ID_AUTHORIZATION_FAILED or GROUP_AUTHORIZATION_FAILED for
+all partitions, TOPIC_AUTHORIZATION_FAILED for those of the topic. Each commit of an open
+transaction is authorized by the client's rights at that time.
 
 Versions: v1 throttles after answering, v2 leader epochs, v3 flexible, with member, generation and
 instance (KIP-447), v4 TRANSACTION_ABORTABLE (KIP-890), v5 adds the partition of
@@ -38,11 +38,11 @@ from protocol.messages.txn_offset_commit import (
 )
 
 LOADING_FROM = 2
-"""Producers before this version do not know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
+"""The version from which producers know COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
 
 
 class TxnOffsetCommitApi:
-    """Commits offsets in transactions."""
+    """The handler of TxnOffsetCommit."""
 
     def __init__(
         self, metadata: ImageSource, coordinator: GroupCoordinator, answers: SlicedAnswers
@@ -52,13 +52,11 @@ class TxnOffsetCommitApi:
         self._answers = answers
 
     def apis(self) -> list[Api]:
-        """The API with its range."""
         return [Api(ApiKey.TXN_OFFSET_COMMIT, 0, 5, self.handle, refuse_txn_offset_commit)]
 
     def handle(
         self, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
     ) -> None:
-        """TxnOffsetCommit."""
         answers, refuse = self._answers, refuse_txn_offset_commit
         denied = _denied(context.rights, request)
         if denied is not ErrorCode.NONE:
@@ -66,19 +64,19 @@ class TxnOffsetCommitApi:
             return
 
         def judged(judgement: _Judgement) -> None:
-            known, answered = judgement
+            known_topics, answered = judgement
 
             def done(error: ErrorCode, topics: list[TxnOffsetCommitResponseTopic]) -> None:
                 if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and (
                     context.api_version < LOADING_FROM
                 ):
                     error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-                steps = _answered(answered, known, error, topics)
+                steps = _answered(answered, known_topics, error, topics)
                 answers.give(context, request, steps, respond, refuse)
 
-            if known:
+            if known_topics:
                 self._coordinator.commit_transactional_offsets(
-                    replace(request, topics=known), context.api_version, done
+                    replace(request, topics=known_topics), context.api_version, done
                 )
             else:
                 done(ErrorCode.NONE, [])
@@ -89,24 +87,27 @@ class TxnOffsetCommitApi:
     def _judged(
         self, rights: Rights, topics: list[TxnOffsetCommitRequestTopic]
     ) -> Steps[_Judgement]:
-        """Return the partitions that the group is asked about, and the answers to the others."""
-        there, pace = self._metadata.image.topics, Pace()
+        """Return the valid topics for the coordinator, and the answers for the others."""
+        topics_image, pace = self._metadata.image.topics, Pace()
         readable = yield from allowed_in_slices(
             rights, Operation.READ, Resource.TOPIC, (topic.name for topic in topics)
         )
-        known, answers = list[TxnOffsetCommitRequestTopic](), _Answers()
+        valid, answers = list[TxnOffsetCommitRequestTopic](), _Answers()
         for topic in topics:
-            found, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            topic_image, error = None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
             if topic.name in readable:
-                found, error = there.get(topic.name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                topic_image, error = (
+                    topics_image.get(topic.name),
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                )
             refuse = partial(TxnOffsetCommitResponsePartition, error_code=error)
-            partitions = () if found is None else found.partitions
+            partitions = () if topic_image is None else topic_image.partitions
             good, refused = yield from split_partitions(topic.partitions, partitions, refuse, pace)
             if refused:
                 _merge(answers, topic.name, refused)
             if good:
-                known.append(TxnOffsetCommitRequestTopic(topic.name, good))
-        return known, answers
+                valid.append(TxnOffsetCommitRequestTopic(topic.name, good))
+        return valid, answers
 
 
 _Answers = dict[str, TxnOffsetCommitResponseTopic]
@@ -114,7 +115,7 @@ _Judgement = tuple[list[TxnOffsetCommitRequestTopic], _Answers]
 
 
 def _denied(rights: Rights, request: TxnOffsetCommitRequest) -> ErrorCode:
-    """Why nothing is committed; NONE where each topic is to be looked at."""
+    """Return the error that rejects the whole request; NONE if each topic is to be checked."""
     name = request.transactional_id
     if not rights.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, name):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -126,7 +127,7 @@ def _denied(rights: Rights, request: TxnOffsetCommitRequest) -> ErrorCode:
 def refuse_txn_offset_commit(
     request: TxnOffsetCommitRequest, code: ErrorCode
 ) -> TxnOffsetCommitResponse:
-    """`code` for every partition."""
+    """Return a response with `code` for every partition."""
     return in_one_go(_all_refused(request, code))
 
 
@@ -150,15 +151,17 @@ def _refused(
 
 def _answered(
     answers: _Answers,
-    known: list[TxnOffsetCommitRequestTopic],
+    valid: list[TxnOffsetCommitRequestTopic],
     error: ErrorCode,
     topics: list[TxnOffsetCommitResponseTopic],
 ) -> Steps[TxnOffsetCommitResponse]:
-    """Return `answers`, and those of the coordinator: `error` for all that is `known`, or
-    `topics`."""
+    """Return `answers` with those of the coordinator.
+
+    `error` is the coordinator's for all `valid` topics; if it is NONE, `topics` has their answers.
+    """
     pace = Pace()
     if error is not ErrorCode.NONE:
-        topics = yield from _refused(known, error, pace)
+        topics = yield from _refused(valid, error, pace)
     for topic in drained(topics):
         if pace.is_full():
             yield None
