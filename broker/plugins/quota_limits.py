@@ -1,4 +1,4 @@
-"""A quota callback of one's own, as the quotas of a node ask it (`broker.quotas.limits.Limits`).
+"""A custom quota callback, as the quotas of a node ask it (`broker.quotas.limits.QuotaLimits`).
 
 Owns: that one that fails limits nobody, that a limit that is none is told of, and that what it
 takes of the loop's time is. Never measures anything.

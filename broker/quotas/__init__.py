@@ -1,1 +1,1 @@
-"""How much each client may take of a node, and how long one that took more has to wait."""
+"""Client quotas: the usage of each client of a node, and its throttle time when over quota."""

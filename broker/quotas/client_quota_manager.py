@@ -1,11 +1,11 @@
-"""One kind of quota for all clients of a node: what each has used, and how long it has to wait.
+"""One kind of quota for all clients of a node: the usage of each client, and how long it must wait.
 
-Owns what is measured, one measurement for each group of clients that share a quota. Where nobody
-is limited, nobody is measured. A measurement that a new one would equal is let go of once it has
-not been used for `KEPT_MS`; at most `max_clients` are kept, then the one that was used least
-recently goes first. (Kafka keeps each for an hour, however many.)
+Owns one measurement for each group of clients that share a quota. If no quota is set, nothing is
+measured. A measurement that equals a new one is dropped after `KEPT_MS` without use. At most
+`max_clients` are kept; beyond that, the least recently used is dropped. (Kafka keeps each for an
+hour, without a limit.)
 
-Never waits, mutes a connection, or looks at a clock: times are monotonic milliseconds.
+Never waits, mutes a connection, or reads a clock: times are monotonic milliseconds.
 
 Follows Kafka's `ClientQuotaManager`, `ClientRequestQuotaManager` and
 `ControllerMutationQuotaManager` (KIP-13, KIP-55, KIP-124, KIP-219, KIP-599).
@@ -17,18 +17,18 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from broker.quotas.limits import ClientEntity, CustomTags, Limits, Tags
+from broker.quotas.limits import ClientEntity, CustomTags, QuotaLimits, Tags
 from broker.quotas.measured import UNLIMITED, Measured, MeasuredRate, MeasuredTokens
 from broker.quotas.sampled_rate import Window
 from broker.quotas.throttle_times import ThrottleTimes
 
 KEPT_MS = 60_000
-"""That of the average throttle time: what Kafka's metrics have unless they are told otherwise."""
+"""The span of the average throttle time, which is the default of Kafka's metrics."""
 _SWEEP_AT_ONCE = 4
 
 
 class QuotaKind(Enum):
-    """What is limited: Kafka's name of the kind, and the key of its quota."""
+    """A kind of quota: Kafka's name of it in metrics, and the key of its limit."""
 
     PRODUCE = "Produce", "producer_byte_rate"
     FETCH = "Fetch", "consumer_byte_rate"
@@ -45,17 +45,17 @@ class QuotaKind(Enum):
 
 
 class Measurement(NamedTuple):
-    """Of those who share one quota."""
+    """The metrics of the clients that share one quota."""
 
     tags: Tags | CustomTags
     level: float
-    """What was measured: a rate a second, percent, or tokens."""
+    """The measured value: a rate per second, a percentage, or tokens."""
     throttle_ms: float
-    """The average throttle time."""
+    """The average throttle time in milliseconds."""
 
 
 class _Client:
-    """Those who share one quota."""
+    """The usage of the clients that share one quota."""
 
     __slots__ = ("limit", "measured", "throttled", "used_ms")
 
@@ -67,27 +67,27 @@ class _Client:
 
 
 class ClientQuotaManager:
-    """See the module."""
+    """One kind of quota for all clients of a node."""
 
     def __init__(
-        self, kind: QuotaKind, window: Window, limits: Limits, max_clients: int = 100_000
+        self, kind: QuotaKind, window: Window, limits: QuotaLimits, max_clients: int = 100_000
     ) -> None:
         self.kind = kind
         self._window = window
         self._limits = limits
         self._max_clients = max_clients
-        # The one used least recently comes first.
+        # The least recently used client comes first.
         self._clients: dict[Tags | CustomTags, _Client] = {}
 
-    # --- what is set -----------------------------------------------------------------------------
+    # --- limits ----------------------------------------------------------------------------------
 
     @property
     def enabled(self) -> bool:
-        """Whether anybody might be limited."""
+        """Whether any client may be limited."""
         return self._limits.any_set
 
     def put(self, entity: ClientEntity, limit: float | None) -> None:
-        """Set a quota, a second; None removes it. What was used stays known."""
+        """Set the limit of an entity per second; None removes it. The usage so far is kept."""
         if self._limits.put(entity, limit):
             self._refresh()
 
@@ -100,16 +100,16 @@ class ClientQuotaManager:
         return UNLIMITED if limit is None else limit
 
     def limits(self, principal: str, client_id: str) -> bool:
-        """Whether a quota counts for a client."""
+        """Return whether a quota limits this client."""
         limits = self._limits
         return limits.any_set and limits.limit(limits.tags_of(principal, client_id)) is not None
 
-    # --- what is used ----------------------------------------------------------------------------
+    # --- usage -----------------------------------------------------------------------------------
 
     def record(self, principal: str, client_id: str, value: float, now_ms: float) -> int:
-        """A client has taken `value`; how many milliseconds it has to wait.
+        """Record a client's use of `value`. Return the milliseconds that it must wait, or 0.
 
-        Of controller mutations, one that has to wait has taken nothing.
+        A controller mutation that must wait is not recorded.
         """
         if not self._limits.any_set:
             return 0
@@ -123,7 +123,7 @@ class ClientQuotaManager:
         return client.measured.throttle_ms(now_ms, client.limit)
 
     def take(self, principal: str, client_id: str, value: float, now_ms: float) -> int:
-        """The same, but all is taken, also by one that has to wait."""
+        """Record a client's use of `value`, also if it must wait. Return the milliseconds, or 0."""
         if not self._limits.any_set:
             return 0
         client = self._client(principal, client_id, now_ms)
@@ -131,14 +131,19 @@ class ClientQuotaManager:
         return client.measured.throttle_ms(now_ms, client.limit)
 
     def record_only(self, principal: str, client_id: str, value: float, now_ms: float) -> None:
-        """It has taken that; what it has to wait for it is said at its next request. Negative:
-        it was not given what was recorded."""
+        """Record a client's use of `value`; the client waits for it with its next request.
+
+        A negative value takes back what was recorded but not sent.
+        """
         if self._limits.any_set:
             client = self._client(principal, client_id, now_ms)
             client.measured.record(value, now_ms, client.limit)
 
     def most_at_once(self, principal: str, client_id: str, now_ms: float) -> float:
-        """More than this is over the quota, whatever was used before; infinite without one."""
+        """Return the value above which a client is over its quota, even if it used nothing before.
+
+        Infinite if no quota limits it.
+        """
         if not self._limits.any_set:
             return float("inf")
         limit = self._client(principal, client_id, now_ms).limit
@@ -148,11 +153,11 @@ class ClientQuotaManager:
         return limit * (window.num - 1) * (window.size_ms // 1000)
 
     def forget(self) -> None:
-        """Nobody has taken anything yet."""
+        """Drop all measurements."""
         self._clients.clear()
 
     def throttled(self, principal: str, client_id: str, wait_ms: int, now_ms: float) -> None:
-        """A client was told to wait: for the metrics."""
+        """Record for the metrics that a client must wait."""
         self._client(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)
 
     def _client(self, principal: str, client_id: str, now_ms: float) -> _Client:
@@ -175,7 +180,7 @@ class ClientQuotaManager:
         return MeasuredRate(self._window, self._window.size_ms if bounded else None)
 
     def _sweep(self, now_ms: float) -> None:
-        """Let go of some that nobody has used, and make room for one."""
+        """Drop some measurements that have not been used for long, and make room for a new one."""
         for tags in [tags for tags, _ in zip(self._clients, range(_SWEEP_AT_ONCE), strict=False)]:
             client = self._clients[tags]
             if now_ms - client.used_ms < KEPT_MS:
@@ -191,7 +196,7 @@ class ClientQuotaManager:
         return len(self._clients)
 
     def measurements(self, now_ms: float) -> Iterator[Measurement]:
-        """Of all that are known."""
+        """Yield the metrics of all clients that are measured."""
         for tags, client in self._clients.items():
             level = client.measured.level(now_ms, client.limit)
             yield Measurement(tags, level, client.throttled.average_ms(now_ms))

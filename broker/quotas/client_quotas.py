@@ -1,16 +1,16 @@
-"""The quotas of one node: what the metadata sets, and what a request is told by them.
+"""The quotas of one node: the limits that the metadata sets, and the throttle time of each request.
 
-Owns one `ClientQuotaManager` for each kind and the connection rates of addresses, and takes over
-what an image has set. A request of somebody whom a quota limits gets a `RequestLimits`, which is
-good for that request only.
+Owns one `ClientQuotaManager` for each kind and the connection rates of addresses, and applies the
+quotas of each new image. A request of a client with a quota gets a `RequestLimits`, which is used
+for that request only.
 
-A request takes part of one thread's time, the loop's, from its frame to its answer; the quota is in
-percent of that (Kafka's is of all handler and network threads). The larger of all waits is told,
-and the client waits for that. A Fetch that has to wait gets nothing, and its bytes count for
-nothing; controller mutations beyond the quota are refused from the versions on that know the error,
-older ones are carried out.
+A request uses time of one thread, the loop's, from its frame to its answer. The request quota is a
+percentage of that time (Kafka's is of all handler and network threads). The client's throttle time
+is the longest wait of all kinds. A Fetch that must wait gets no records, and its bytes do not
+count. Controller mutations over the quota are rejected in versions that have the error; in older
+versions they are executed.
 
-Never mutes a connection, makes an answer, or looks at a clock of its own.
+Never mutes a connection, makes a response, or reads a clock of its own.
 
 Follows Kafka's `QuotaFactory`, `RequestHandlerHelper` and `ClientQuotaMetadataManager` (KIP-219,
 KIP-599).
@@ -24,7 +24,7 @@ from typing import Protocol
 
 from broker.quotas.client_quota_manager import ClientQuotaManager, QuotaKind
 from broker.quotas.ip_connection_rates import IpConnectionRates
-from broker.quotas.limits import NO_NAME, ClientEntity, Limits, SetLimits
+from broker.quotas.limits import NO_NAME, ClientEntity, QuotaLimits, SetLimits
 from broker.quotas.sampled_rate import Window
 from controller.metadata.client_quotas import CLIENT_ID, IP, USER, ClientQuotas, QuotaEntity
 from protocol.api_keys import ApiKey
@@ -33,33 +33,36 @@ from protocol.message import Message
 
 CONNECTION_RATE = "connection_creation_rate"
 _STRICT_FROM = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.CREATE_PARTITIONS: 3}
-"""Versions from which on a refusal is told; requests of these APIs alone create or delete."""
-_OF_NODES = (ApiKey.WRITE_TXN_MARKERS,)
-"""What nodes ask each other takes nothing."""
-_TOLD = "throttle_time_ms"
-"""The field of an answer that tells how long its client has to wait; nearly all have it."""
+"""The versions from which a request over the quota is rejected; only these APIs have mutations."""
+_NODE_APIS = (ApiKey.WRITE_TXN_MARKERS,)
+"""APIs that only nodes send to each other; they have no quota."""
+_THROTTLE_FIELD = "throttle_time_ms"
+"""The response field with the throttle time; nearly all responses have it."""
 _NOTHING: Mapping[str, float] = {}
 
 
 class Client(Protocol):
-    """Who asks."""
+    """The client that sent a request."""
 
     @property
     def principal(self) -> str: ...
 
 
 class NodeQuotas:
-    """See the module."""
+    """The quotas of one node."""
 
     def __init__(
         self,
         window: Window,
         controller_window: Window,
         now_ms: Callable[[], float],
-        limits: Callable[[QuotaKind], Limits] = lambda _kind: SetLimits(),
+        limits: Callable[[QuotaKind], QuotaLimits] = lambda _kind: SetLimits(),
         max_clients: int = 100_000,
     ) -> None:
-        """`now_ms` is monotonic; `limits` make what says whose quota is how much."""
+        """`now_ms` is monotonic. `limits` makes the limits of one kind of quota.
+
+        `max_clients` is the most clients, and the most addresses, that are measured per kind.
+        """
 
         def manager(kind: QuotaKind) -> ClientQuotaManager:
             mutations = kind is QuotaKind.CONTROLLER_MUTATION
@@ -72,18 +75,18 @@ class NodeQuotas:
         self.now_ms = now_ms
         self._set: ClientQuotas = {}
         self._limits_by_spelling: dict[str | None, dict[str | None, float]] = {}
-        """Address → each name that a quota gives it, with its limit."""
+        """Address → each spelling that a quota has of it, with its limit."""
         self._listeners: list[Callable[[], None]] = []
-        self._look()
+        self._update_enabled()
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call it when a quota was set, changed or removed."""
+        """Call `listener` each time a quota is set, changed or removed."""
         self._listeners.append(listener)
 
-    # --- what is set -----------------------------------------------------------------------------
+    # --- limits ----------------------------------------------------------------------------------
 
     def follow(self, quotas: ClientQuotas) -> None:
-        """From now on by these, which an image has."""
+        """Apply the quotas of a new image, and notify the listeners if they changed."""
         before, self._set = self._set, quotas
         if quotas is before:
             return
@@ -91,11 +94,11 @@ class NodeQuotas:
             old, new = before.get(entity, _NOTHING), quotas.get(entity, _NOTHING)
             if old is not new:
                 self._put(entity, old, new)
-        self._look()
+        self._update_enabled()
         for listener in self._listeners:
             listener()
 
-    def _look(self) -> None:
+    def _update_enabled(self) -> None:
         self.enabled = any(manager.enabled for manager in self.managers.values())
 
     def _put(self, entity: QuotaEntity, old: Mapping[str, float], new: Mapping[str, float]) -> None:
@@ -109,7 +112,7 @@ class NodeQuotas:
                 manager.put(client, _number(new.get(kind.key)))
 
     def _put_address(self, name: str | None, limit: float | None) -> None:
-        """Limit an address: of quotas that name it in several spellings, the lowest counts."""
+        """Limit an address. If quotas spell it in several ways, the lowest limit counts."""
         address = None if name is None else ip_address(name)
         if name is not None and address is None:
             return
@@ -122,7 +125,7 @@ class NodeQuotas:
             del self._limits_by_spelling[address]
 
     def forget(self) -> None:
-        """Nobody has taken anything yet; what is set stays."""
+        """Drop all measurements; the limits stay."""
         for manager in self.managers.values():
             manager.forget()
         self.addresses.forget()
@@ -132,15 +135,15 @@ class NodeQuotas:
     def of(
         self, asker: Client, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
-        """For a request of so many bytes; None where nothing limits who sent it."""
+        """Return the limits for a request of `size` bytes; None if no quota limits it."""
         principal, client_id = asker.principal, client_id or ""
         managers = self.managers
         limiting = [
             manager
-            for manager in (managers[QuotaKind.REQUEST], self._special(api_key))
+            for manager in (managers[QuotaKind.REQUEST], self._manager_of_api(api_key))
             if manager is not None and manager.limits(principal, client_id)
         ]
-        if not limiting or api_key in _OF_NODES:
+        if not limiting or api_key in _NODE_APIS:
             return None
         strict = api_version >= _STRICT_FROM.get(api_key, 0)  # type: ignore[call-overload]
         return RequestLimits(self.now_ms, limiting, principal, client_id, size, strict)
@@ -148,14 +151,17 @@ class NodeQuotas:
     def of_controller(
         self, asker: Client, client_id: str | None, api_key: int, api_version: int
     ) -> RequestLimits | None:
-        """The same at a controller, where only mutations are limited."""
+        """Return the limits for a request to a controller, where only mutations are limited.
+
+        None if no quota limits it.
+        """
         if not self.enabled or api_key not in _STRICT_FROM:
             return None
-        found = self.of(asker, client_id, api_key, api_version, 0)
-        return None if found is None else found.of_mutations()
+        limits = self.of(asker, client_id, api_key, api_version, 0)
+        return None if limits is None else limits.of_mutations()
 
-    def _special(self, api_key: int) -> ClientQuotaManager | None:
-        """What limits requests of that API, beside their time."""
+    def _manager_of_api(self, api_key: int) -> ClientQuotaManager | None:
+        """Return the quota of that API besides the request quota; None if it has none."""
         if api_key == ApiKey.PRODUCE:
             return self.managers[QuotaKind.PRODUCE]
         if api_key == ApiKey.FETCH:
@@ -166,7 +172,7 @@ class NodeQuotas:
 
 
 class RequestLimits:
-    """One request of somebody whom a quota limits (`broker.requests.context.RequestQuota`)."""
+    """The limits of one request of a client (`broker.requests.context.RequestQuota`)."""
 
     __slots__ = (
         "_begun_ms",
@@ -178,7 +184,7 @@ class RequestLimits:
         "_recorded_ms",
         "_size",
         "_strict",
-        "_told_ms",
+        "_spent_ms",
         "_waits",
     )
 
@@ -199,34 +205,37 @@ class RequestLimits:
         self._strict = strict
         self._exempt = False
         self._begun_ms: float | None = now_ms()
-        """None: it is handled, and takes no more time."""
+        """The start of the request; None after it was handled."""
         self._recorded_ms: float | None = None
-        """How much of its time counts already; None: none, and it was not answered yet."""
+        """The part of its time that is recorded already; None before the answer."""
         self._waits: dict[QuotaKind, float] = {}
-        """Until when it has to wait, by what it took too much of."""
-        self._told_ms = 0.0
+        """The time until which the client must wait, by the kind of quota that it exceeded."""
+        self._spent_ms = 0.0
 
     def of_mutations(self) -> RequestLimits | None:
-        """The same, but only partitions count."""
+        """Return limits for controller mutations only; None if those have none."""
         mutations = self._managers.get(QuotaKind.CONTROLLER_MUTATION)
         if mutations is None:
             return None
-        who = self._principal, self._client_id
-        return RequestLimits(self._now_ms, [mutations], *who, self._size, self._strict)
+        client = self._principal, self._client_id
+        return RequestLimits(self._now_ms, [mutations], *client, self._size, self._strict)
 
     def exempt(self) -> None:
-        """It is a node's, and takes nothing."""
+        """Exempt this request from all quotas, because another node sent it."""
         self._exempt = True
 
     def most_fetched(self) -> float:
-        """Bytes above which an answer would have to wait in any case."""
+        """Return the bytes above which any response would be throttled."""
         manager = self._managers.get(QuotaKind.FETCH)
         if manager is None:
             return float("inf")
         return manager.most_at_once(self._principal, self._client_id, self._now_ms())
 
     def fetched(self, size: int) -> int:
-        """It would be given so many bytes: how many milliseconds it has to wait, without them."""
+        """Record a Fetch of `size` bytes. Return the milliseconds that the client must wait, or 0.
+
+        If it must wait, the response has no records, and the bytes do not count.
+        """
         if self._exempt:
             return 0
         now_ms = self._now_ms()
@@ -239,7 +248,9 @@ class RequestLimits:
         return wait_ms
 
     def take_partitions(self, count: int) -> bool:
-        """It creates or deletes partitions. False: it may not."""
+        """Record the creation or deletion of `count` partitions. Return False if it must be
+        rejected.
+        """
         manager = self._managers.get(QuotaKind.CONTROLLER_MUTATION)
         if manager is None:
             return True
@@ -251,8 +262,10 @@ class RequestLimits:
         return not (wait_ms and self._strict)
 
     def answered(self, response: Message | None) -> int:
-        """That is its answer, and tells how long it has to wait; the milliseconds. None: it gets
-        none."""
+        """Put the throttle time into the response and return it in milliseconds.
+
+        `response` is None if the client gets none.
+        """
         if self._exempt:
             return 0
         now_ms = self._now_ms()
@@ -260,10 +273,10 @@ class RequestLimits:
             self._take_time(now_ms)
         self._record(QuotaKind.PRODUCE, self._size, now_ms)
         wait_ms = self._wait_ms(now_ms)
-        if response is not None and _TOLD in response.__slots__:
-            # The controller may have said so, of a request that was passed on.
-            wait_ms = max(wait_ms, getattr(response, _TOLD))
-            setattr(response, _TOLD, wait_ms)
+        if response is not None and _THROTTLE_FIELD in response.__slots__:
+            # The controller may have set a throttle time in the answer to a forwarded request.
+            wait_ms = max(wait_ms, getattr(response, _THROTTLE_FIELD))
+            setattr(response, _THROTTLE_FIELD, wait_ms)
         if wait_ms:
             kind = max(self._waits, key=self._waits.__getitem__, default=QuotaKind.REQUEST)
             manager = self._managers.get(kind)
@@ -272,21 +285,23 @@ class RequestLimits:
         return wait_ms
 
     def handled(self) -> None:
-        """It is handled: what it takes from now on is others' time. Time since its answer counts
-        at the client's next request."""
+        """End the measurement of the request's time, after its handler has returned.
+
+        Time since the answer is recorded now, but the client waits for it with its next request.
+        """
         now_ms, begun_ms, recorded_ms = self._now_ms(), self._begun_ms, self._recorded_ms
         self._begun_ms = None
         if begun_ms is None:
             return
-        self._told_ms = now_ms - begun_ms
+        self._spent_ms = now_ms - begun_ms
         manager = self._managers.get(QuotaKind.REQUEST)
         if manager is not None and recorded_ms is not None and not self._exempt:
-            more = _percent(self._told_ms - recorded_ms)
+            more = _percent(self._spent_ms - recorded_ms)
             manager.record_only(self._principal, self._client_id, more, now_ms)
 
     def _take_time(self, now_ms: float) -> None:
         if self._recorded_ms is None:
-            spent_ms = self._told_ms if self._begun_ms is None else now_ms - self._begun_ms
+            spent_ms = self._spent_ms if self._begun_ms is None else now_ms - self._begun_ms
             self._recorded_ms = spent_ms
             self._record(QuotaKind.REQUEST, _percent(spent_ms), now_ms)
 
@@ -302,28 +317,30 @@ class RequestLimits:
 
 
 class MutationQuotas:
-    """What limits those who ask a controller itself (`broker.requests.context.Quotas`)."""
+    """The quotas of requests to a controller (`broker.requests.context.Quotas`)."""
 
     def __init__(self, quotas: NodeQuotas) -> None:
         self._quotas = quotas
 
     @property
     def enabled(self) -> bool:
-        """Whether anything is limited."""
+        """Whether any quota is set."""
         return self._quotas.enabled
 
     def of(
         self, asker: Client, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
-        """For a request; None where nothing limits who sent it."""
+        """Return the limits for a request; None if no quota limits it."""
         return self._quotas.of_controller(asker, client_id, api_key, api_version)
 
 
 def _percent(ms: float) -> float:
-    """Of one thread's second."""
+    """Return a time as a percentage of one thread's second."""
     return ms / 10
 
 
 def _number(limit: float | None) -> float | None:
-    """A folder of Kafka's may hold what is no number: there it limits nobody."""
+    """Return the limit; None if it is NaN, which Kafka's records can contain and which limits
+    nothing.
+    """
     return None if limit is None or isnan(limit) else limit

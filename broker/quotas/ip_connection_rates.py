@@ -1,10 +1,10 @@
-"""How many connections an address may open a second: `connection_creation_rate` (KIP-612).
+"""The quota of connections per second from one address: `connection_creation_rate` (KIP-612).
 
-Owns the rate of each address that a quota counts for; one that has opened nothing for a window is
-let go of. An address over its quota may not come in: its connection counts for nothing, and is
-closed after the wait that this tells, a slice of the window at most.
+Owns the connection rate of each address with a quota, and drops it after a window without a new
+connection. A connection over the quota does not count, and is closed after a wait of at most one
+slice of the window.
 
-Never looks at a clock, or at a socket. Follows Kafka's `ConnectionQuotas`.
+Never reads a clock or a socket. Follows Kafka's `ConnectionQuotas`.
 """
 
 from __future__ import annotations
@@ -18,36 +18,40 @@ _SWEEP_AT_ONCE = 4
 
 
 class IpConnectionRates:
-    """Those of one node. Times are monotonic milliseconds."""
+    """The connection rates of one node. Times are monotonic milliseconds."""
 
     def __init__(self, window: Window, max_addresses: int = 100_000) -> None:
         self._window = window
         self._max_addresses = max_addresses
         self._limits: dict[str | None, float] = {}
-        # The one used least recently comes first.
+        # The least recently used address comes first.
         self._rates: dict[str, MeasuredRate] = {}
 
     @property
     def enabled(self) -> bool:
-        """Whether any address might be limited."""
+        """Whether any address may be limited."""
         return bool(self._limits)
 
     @property
     def limits(self) -> Mapping[str | None, float]:
-        """All that are set, by address; None is the default."""
+        """The limits that are set, by address; None is the default."""
         return self._limits
 
     def put(self, address: str | None, limit: float | None) -> None:
-        """Set what an address may open a second, with None as address all others; no limit removes
-        the quota."""
+        """Set the connections per second of an address, or with None of all others.
+
+        The limit None removes the quota.
+        """
         if limit is None:
             self._limits.pop(address, None)
         else:
             self._limits[address] = limit
 
     def opened(self, address: str, now_ms: float) -> int:
-        """Somebody connects from there: how many milliseconds it is kept waiting before its
-        connection is closed; 0 where it may come in."""
+        """Record a new connection from an address.
+
+        Return 0 if it is accepted, otherwise the milliseconds after which it must be closed.
+        """
         limit = self._limits.get(address, self._limits.get(None))
         if limit is None:
             return 0
@@ -63,14 +67,14 @@ class IpConnectionRates:
         return wait_ms
 
     def forget(self) -> None:
-        """Nobody has opened anything yet."""
+        """Drop all measurements."""
         self._rates.clear()
 
     def __len__(self) -> int:
         return len(self._rates)
 
     def _sweep(self, now_ms: float) -> None:
-        first = [one for one, _ in zip(self._rates, range(_SWEEP_AT_ONCE), strict=False)]
+        first = [key for key, _ in zip(self._rates, range(_SWEEP_AT_ONCE), strict=False)]
         for address in first:
             if not self._rates[address].idle(now_ms, 0):
                 break

@@ -1,11 +1,11 @@
-"""Which quota counts for a client: what is set of one kind, and the precedence of its eight forms.
+"""The limit that applies to a client, and the precedence of a quota's eight forms.
 
     (user, client id)   (user, default)   user
     (default user, client id)   (default user, default)   default user
     client id   default client id
 
-Owns what is set. The first of these that is set counts. Clients that a quota counts for together
-have the same tags: a quota of a user is one for all its clients, one of a client id for all users.
+Owns the limits of one kind. The first of these forms that is set applies. Clients that share a
+quota have the same tags: all clients of a user share its quota, all users of a client id share its.
 
 Never measures anything. Follows KIP-55, KIP-124 and the default callback in Kafka's
 `ClientQuotaManager`.
@@ -17,47 +17,47 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 NO_NAME = ""
-"""The entity does not have this part. No user or client of a quota has an empty name."""
+"""The name of a part that the entity does not have. No user or client id in a quota is empty."""
 DEFAULT_NAME = None
-"""The part stands for each name that has no quota of its own."""
+"""The name of a part that means each name without a quota of its own."""
 
 
 class ClientEntity(NamedTuple):
-    """Whom a quota is set for."""
+    """The user, client id or both that a quota is set for."""
 
     user: str | None = NO_NAME
     client_id: str | None = NO_NAME
 
 
 class Tags(NamedTuple):
-    """What is measured together; a name that is empty does not matter."""
+    """The user and client id whose usage is measured together; an empty one does not matter."""
 
     user: str
     client_id: str
 
 
 CustomTags = tuple[tuple[str, str], ...]
-"""Those of somebody's own rule: names with values."""
+"""The tags of a custom quota callback: names with values."""
 
 
-class Limits(Protocol):
-    """Whose quota is how much: what is set, or somebody's own rule (`ottla.plugins.quotas`)."""
+class QuotaLimits(Protocol):
+    """The limits of one kind of quota: from the metadata, or from `ottla.plugins.quotas`."""
 
     @property
     def any_set(self) -> bool:
-        """Whether anybody might be limited."""
+        """Whether any client may be limited."""
 
     def tags_of(self, principal: str, client_id: str) -> Tags | CustomTags:
-        """What a client's use is added to. `principal` with its type."""
+        """Return the tags under which a client is measured. `principal` includes its type."""
 
     def limit(self, tags: Tags | CustomTags) -> float | None:
-        """A second; None: no limit."""
+        """Return the limit per second; None if there is none."""
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
-        """Set a quota, or with None remove it. Whether limits may be others now."""
+        """Set a limit, or remove it with None. Return whether any limit may have changed."""
 
     def changed_by_itself(self) -> bool:
-        """Whether limits are others now for a reason of their own."""
+        """Return whether limits have changed without a call of `put`."""
 
 
 _USERS_CLIENT = 4
@@ -66,7 +66,7 @@ _CLIENT = 1
 
 
 class SetLimits:
-    """Those that are set in the metadata, of one kind."""
+    """The limits of one kind that are set in the metadata."""
 
     def __init__(self) -> None:
         self._limits: dict[ClientEntity, float] = {}
@@ -78,7 +78,7 @@ class SetLimits:
 
     @property
     def limits(self) -> Mapping[ClientEntity, float]:
-        """All that are set."""
+        """All limits that are set."""
         return self._limits
 
     def put(self, entity: ClientEntity, limit: float | None) -> bool:
@@ -89,8 +89,8 @@ class SetLimits:
             self._limits[entity] = limit
         if before != limit:
             self._forms = 0
-            for one in self._limits:
-                self._forms |= _form(one)
+            for entity_with_limit in self._limits:
+                self._forms |= _form(entity_with_limit)
         return before != limit
 
     def changed_by_itself(self) -> bool:
@@ -120,11 +120,11 @@ class SetLimits:
         clients = (client_id, DEFAULT_NAME) if client_id else (NO_NAME,)
         if not user and not client_id:
             return None
-        for one in users:
-            for other in clients:
-                found = self._limits.get(ClientEntity(one, other))
-                if found is not None:
-                    return found
+        for user_name in users:
+            for client_name in clients:
+                limit = self._limits.get(ClientEntity(user_name, client_name))
+                if limit is not None:
+                    return limit
         return None
 
 

@@ -1,6 +1,6 @@
-"""What one client's use is measured by: a rate, or a bucket of tokens, with what it tells.
+"""The measurement of one client's usage: a rate, or a token bucket.
 
-Owns how long somebody over its quota has to wait, for each of the two. Never knows whose it is.
+Owns the computation of the throttle time from either. Never knows the client.
 
 Follows Kafka's `QuotaUtils` and `ControllerMutationQuotaManager`.
 """
@@ -15,32 +15,32 @@ from broker.quotas.token_bucket import TokenBucket
 
 MOST_MS = 2**31 - 1
 UNLIMITED = float(2**63 - 1)
-"""A second: what counts where no quota does."""
+"""The limit per second of clients without a quota."""
 
 
 class Measured(Protocol):
-    """One client's use. `limit` is what it may take a second."""
+    """The usage of one client. `limit` is what it may use per second."""
 
     def record(self, value: float, now_ms: float, limit: float) -> None:
-        """So much more was taken."""
+        """Add `value` to the usage."""
 
     def throttle_ms(self, now_ms: float, limit: float) -> int:
-        """How long it has to wait; 0 where it is not over its quota."""
+        """Return the milliseconds that the client must wait; 0 if it is not over its quota."""
 
     def level(self, now_ms: float, limit: float) -> float:
-        """What the measurement is."""
+        """Return the measured value, for metrics."""
 
     def idle(self, now_ms: float, limit: float) -> bool:
-        """Whether a new one would tell the same."""
+        """Return whether a new measurement would be the same as this one."""
 
 
 class MeasuredRate:
-    """By a rate: somebody is over its quota when the rate is."""
+    """A usage measured as a rate: the client is over its quota if the rate is above the limit."""
 
     __slots__ = ("_last_ms", "_most_ms", "_rate", "_window")
 
     def __init__(self, window: Window, most_ms: float | None = None) -> None:
-        """`most_ms`: nobody waits for longer."""
+        """`most_ms` is the longest wait; None does not limit it."""
         self._window = window
         self._most_ms = most_ms
         self._rate = SampledRate()
@@ -66,7 +66,7 @@ class MeasuredRate:
 
 
 class MeasuredTokens:
-    """By a bucket: somebody is over its quota when it owes tokens."""
+    """A usage measured by a token bucket: the client is over its quota if it owes tokens."""
 
     __slots__ = ("_bucket", "_window")
 
@@ -89,5 +89,8 @@ class MeasuredTokens:
 
 
 def _rounded(value: float) -> int:
-    """As Java rounds, up to its largest int: beyond that Kafka's wait is negative."""
+    """Return the value rounded as Java does, and at most Java's largest int.
+
+    For larger values, Kafka's wait would become negative.
+    """
     return floor(min(value, MOST_MS) + 0.5)

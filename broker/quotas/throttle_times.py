@@ -1,4 +1,4 @@
-"""How long somebody was held up lately, on average: Kafka's metrics `…-throttle-time`.
+"""The average throttle time of the last minute: Kafka's metrics `…-throttle-time`.
 
 A core: the time comes as an argument. Follows Kafka's `Avg` over the two samples of 30 seconds that
 its metrics have by default.
@@ -12,7 +12,7 @@ _WINDOW = Window(2, 30_000)
 
 
 class ThrottleTimes:
-    """Of one client, or of one listener."""
+    """The throttle times of one client, or of one listener."""
 
     __slots__ = ("_counts", "_times")
 
@@ -21,11 +21,11 @@ class ThrottleTimes:
         self._counts = SampledRate()
 
     def record(self, wait_ms: float, now_ms: float) -> None:
-        """Once more, for so long."""
+        """Add one throttle time."""
         self._times.record(wait_ms, now_ms, _WINDOW)
         self._counts.record(1, now_ms, _WINDOW)
 
     def average_ms(self, now_ms: float) -> float:
-        """Of the last minute; 0 where there was none."""
+        """Return the average of the last minute; 0 if there was no throttle time."""
         counts = self._counts.per_second(now_ms, _WINDOW)
         return self._times.per_second(now_ms, _WINDOW) / counts if counts else 0.0

@@ -1,7 +1,7 @@
-"""A bucket of tokens, as the quota of controller mutations is measured (KIP-599).
+"""A token bucket, by which the quota of controller mutations is measured (KIP-599).
 
-It fills by the quota each second, up to what a whole window of it would be, and may go below zero:
-whoever asks while it is there has to wait until it is at zero. Never looks at a clock.
+The quota's tokens are added each second, up to those of a whole window. The level may fall below
+zero; then the client must wait until it is zero again. Never reads a clock.
 
 Follows Kafka's `TokenBucket`.
 """
@@ -12,7 +12,10 @@ from broker.quotas.sampled_rate import Window
 
 
 class TokenBucket:
-    """One client's; full when it is new. Times are monotonic milliseconds that never go back."""
+    """The bucket of one client, full when it is new.
+
+    Times are monotonic milliseconds that never go back.
+    """
 
     __slots__ = ("_tokens", "_updated_ms")
 
@@ -21,11 +24,11 @@ class TokenBucket:
         self._updated_ms: float | None = None
 
     def take(self, tokens: float, now_ms: float, limit: float, window: Window) -> None:
-        """Take tokens, also such that are not there. `limit` is tokens a second."""
+        """Take tokens, even if there are not enough. `limit` is tokens per second."""
         self._tokens = min(limit * window.seconds, self.level(now_ms, limit, window) - tokens)
 
     def level(self, now_ms: float, limit: float, window: Window) -> float:
-        """How many tokens there are; below zero, how many are owed."""
+        """Return the number of tokens; below zero, the number that is owed."""
         capacity = limit * window.seconds
         if self._updated_ms is None:
             self._tokens = capacity
