@@ -1,1 +1,1 @@
-"""Requests that wait: by key and by deadline."""
+"""Requests that wait for a change, by key, with deadlines."""

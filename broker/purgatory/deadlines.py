@@ -1,12 +1,12 @@
-"""Deadlines of many things that wait, by one timer for each length of waiting.
+"""Deadlines of many waiting items, with one timer for each timeout.
 
-Most that waits here waits for a long time at most (30 s for replicas, 500 ms for data) and is done
-long before, and nearly all of one kind waits for the same time. So what was added first is due
-first, and only that needs a timer: adding and removing change a dict. Kafka's `SystemTimer` is a
-hierarchical timing wheel for the same reason.
+Most items have a long timeout (30 s for replicas, 500 ms for data) and are done long before it, and
+nearly all items of one kind have the same timeout. So the item that was added first is due first,
+and only that one needs a timer; adding and removing an item only changes a dict. Kafka's
+`SystemTimer` is a hierarchical timing wheel for the same reason.
 
-Owns the timers. Never knows what waits, or what it means to be late. For deadlines that may be
-late by a tick, and of which nearly none ever comes, there is `broker.loop.deadline_wheel`.
+Owns the timers. Never knows what waits, or what an expiration means. For deadlines that may be one
+tick late, and of which hardly any expires, use `broker.loop.deadline_wheel`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ground.ports import Scheduler, Timer
 T = TypeVar("T", bound=Hashable)
 
 EMPTY_QUEUES_MAX = 64
-"""Lengths of waiting whose timer stays while nothing waits: clients may name any."""
+"""The number of queues up to which empty ones keep their timers; clients choose any timeout."""
 
 
 class DeadlineQueue(Generic[T]):
-    """What waits for the same time, in the order of its deadlines."""
+    """The items with the same timeout, in the order of their deadlines."""
 
     __slots__ = ("due_ms", "timeout_ms", "timer")
 
@@ -35,27 +35,27 @@ class DeadlineQueue(Generic[T]):
 
 
 class Deadlines(Generic[T]):
-    """See the module. `expire(thing)` is called for each that was not removed in time."""
+    """All deadlines. `expire(item)` is called for each item that was not removed in time."""
 
     def __init__(self, scheduler: Scheduler, expire: Callable[[T], None]) -> None:
         self._scheduler = scheduler
         self._expire = expire
         self._queues: dict[float, DeadlineQueue[T]] = {}
 
-    def add(self, thing: T, timeout_ms: float) -> DeadlineQueue[T]:
-        """Expire `thing`, which is not waiting here yet, in `timeout_ms`; where it waits."""
+    def add(self, item: T, timeout_ms: float) -> DeadlineQueue[T]:
+        """Let `item`, which must not be waiting here, expire in `timeout_ms`. Return its queue."""
         queue = self._queues.get(timeout_ms)
         if queue is None:
             queue = self._queues[timeout_ms] = DeadlineQueue(timeout_ms)
-        queue.due_ms[thing] = self._scheduler.monotonic_ms() + timeout_ms
+        queue.due_ms[item] = self._scheduler.monotonic_ms() + timeout_ms
         if queue.timer is None:
             self._start(queue, timeout_ms)
         return queue
 
-    def remove(self, thing: T, queue: DeadlineQueue[T]) -> None:
-        """`thing` does not wait any more. Legal, and without effect, once it is expired."""
+    def remove(self, item: T, queue: DeadlineQueue[T]) -> None:
+        """Remove `item` from its queue. Has no effect if it has expired."""
         due_ms = queue.due_ms
-        due_ms.pop(thing, None)
+        due_ms.pop(item, None)
         if not due_ms and len(self._queues) > EMPTY_QUEUES_MAX:
             self._drop(queue)
 
@@ -65,12 +65,12 @@ class Deadlines(Generic[T]):
     def _fire(self, queue: DeadlineQueue[T]) -> None:
         now_ms = self._scheduler.monotonic_ms()
         try:
-            for _ in range(len(queue.due_ms)):  # what is added meanwhile has its own time
-                thing = next(iter(queue.due_ms), None)
-                if thing is None or queue.due_ms[thing] > now_ms:
+            for _ in range(len(queue.due_ms)):  # items added meanwhile are due later
+                item = next(iter(queue.due_ms), None)
+                if item is None or queue.due_ms[item] > now_ms:
                     break
-                del queue.due_ms[thing]
-                self._expire(thing)
+                del queue.due_ms[item]
+                self._expire(item)
         finally:
             self._go_on(queue)
 

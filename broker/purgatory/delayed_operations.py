@@ -1,7 +1,8 @@
-"""The operations that wait in a purgatory: for all replicas, for data, for deletions.
+"""The operations that wait in a purgatory: for all replicas, for data, or for deletions.
 
-They know what completes them, and nothing of logs or messages: partitions and answers come in as
-callables. Follows Kafka's `DelayedProduce`, `DelayedDeleteRecords` and `DelayedFetch`.
+They know what completes them, but never use logs or messages: partitions come in as protocols, and
+reads and answers as callables. Follows Kafka's `DelayedProduce`, `DelayedDeleteRecords` and
+`DelayedFetch`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from protocol.errors import ErrorCode
 
 
 class ReplicatedPartition(Hashable, Protocol):
-    """A partition that an append with acks=all waits for; also the key it waits under."""
+    """A partition that an acks=all append waits for. It is also the key of the wait."""
 
     def is_replicated_to(self, required_offset: int) -> ErrorCode | None:
-        """None while in-sync replicas miss data below `required_offset`, else the verdict."""
+        """Return the verdict; None while in-sync replicas miss data below `required_offset`."""
 
 
 class PendingAck:
-    """One partition of a Produce: what must be replicated, and who wants the verdict."""
+    """One partition that must be replicated up to an offset; `settle` takes the verdict."""
 
     __slots__ = ("required_offset", "settle")
 
@@ -31,7 +32,7 @@ class PendingAck:
 
 
 class DelayedProduce(DelayedOperation):
-    """An append with acks=all: complete when each partition is replicated, or refused."""
+    """An acks=all append, complete when each partition is replicated or has an error."""
 
     __slots__ = ("_respond", "pending")
 
@@ -43,7 +44,7 @@ class DelayedProduce(DelayedOperation):
         self._respond = respond
 
     def settle_all(self) -> bool:
-        """Look at every partition once; whether nothing is left to wait for."""
+        """Check every partition once. Return whether none is left to wait for."""
         for partition in list(self.pending):
             self._settle(partition)
         return not self.pending
@@ -75,11 +76,13 @@ class TrimmedPartition(ReplicatedPartition, Protocol):
     """A partition that a DeleteRecords waits for."""
 
     def is_deleted_to(self, required_offset: int) -> ErrorCode | None:
-        """None while live replicas have older records, else the verdict."""
+        """Return the verdict; None while live replicas have records below `required_offset`."""
 
 
 class DelayedDeleteRecords(DelayedProduce):
-    """A DeleteRecords: complete when no live replica has the records any more, or refused."""
+    """A DeleteRecords, complete when no live replica has the records, or each partition has an
+    error.
+    """
 
     __slots__ = ()
 
@@ -93,10 +96,10 @@ class DelayedDeleteRecords(DelayedProduce):
 
 
 class DelayedFetch(DelayedOperation):
-    """A long poll: complete when a read gives `fetch.min.bytes`, or an error to tell at once.
+    """A long poll, complete when a read returns `fetch.min.bytes`, or an error to answer at once.
 
-    `read()` looks at what may have changed and says whether that is enough; `answer()` sends what
-    the last read gave.
+    `read()` reads again and returns whether that is enough. `answer()` sends what the last read
+    got.
     """
 
     __slots__ = ("_answer", "_read")

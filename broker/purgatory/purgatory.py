@@ -1,13 +1,13 @@
-"""Requests that wait: one mechanism of keys and deadlines.
+"""Requests that wait for a change, under keys and with deadlines.
 
-A `DelayedOperation` waits under one or more keys. Whoever changes what a key stands for calls
-`check(key)`; each operation that waits there looks whether it is now complete. One that reaches
-its deadline first is expired. Either way it completes exactly once and leaves all its keys.
+A `DelayedOperation` waits under one or more keys. Code that changes the thing behind a key calls
+`check(key)`; then each operation under that key checks whether it is complete. An operation that
+reaches its deadline first expires. Either way it completes exactly once and leaves all its keys.
 
-Owns the waiting operations; their deadlines are of `broker.purgatory.deadlines`. Never knows what
-they wait for. The number that wait is bounded by the connections: one request of a connection at a
-time. Follows Kafka's `DelayedOperationPurgatory`; watching is cheaper here: one loop owns all
-state.
+Owns the waiting operations; `broker.purgatory.deadlines` owns their deadlines. Never knows what
+they wait for. Their number is bounded by that of connections, because a connection has one request
+at a time. Follows Kafka's `DelayedOperationPurgatory`. Watching is cheaper here, because one loop
+owns all state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ground.ports import Scheduler
 
 
 class DelayedOperation:
-    """Something that completes when `try_complete` says so, or when its time is up."""
+    """An operation that completes when `try_complete` returns True, or at its deadline."""
 
     __slots__ = ("_deadlines", "_keys", "_purgatory", "done")
 
@@ -30,18 +30,21 @@ class DelayedOperation:
         self._purgatory: Purgatory | None = None
 
     def try_complete(self, key: Hashable) -> bool:
-        """Look, after `key` changed, whether all is there. Must not change state."""
+        """Return whether the operation is complete, after `key` has changed.
+
+        Must not change state outside of the operation.
+        """
         raise NotImplementedError
 
     def on_complete(self) -> None:
-        """Answer. Called once, after `try_complete` or at the deadline."""
+        """Answer the request. Called once, after `try_complete` or at the deadline."""
         raise NotImplementedError
 
     def on_expiration(self) -> None:
-        """Called before `on_complete` where the deadline came first."""
+        """Prepare for `on_complete`. Called before it if the deadline came first."""
 
     def complete(self) -> bool:
-        """Complete now, if it is not yet; whether it was this call that did."""
+        """Complete the operation now. Return False if it was complete already."""
         if self.done:
             return False
         self.done = True
@@ -52,14 +55,14 @@ class DelayedOperation:
 
 
 class Purgatory:
-    """All delayed operations of one kind."""
+    """All waiting operations of one kind."""
 
     def __init__(self, name: str, scheduler: Scheduler) -> None:
         self.name = name
         self._deadlines: Deadlines[DelayedOperation] = Deadlines(scheduler, self._expire)
         self._watchers: dict[Hashable, dict[DelayedOperation, None]] = {}
         self.waiting = 0
-        """Operations that wait (Kafka's PurgatorySize)."""
+        """The number of operations that wait (Kafka's PurgatorySize)."""
         self.expired = 0
         self._closed = False
 
@@ -71,7 +74,8 @@ class Purgatory:
     ) -> None:
         """Let `operation` wait under `keys` for at most `timeout_ms`.
 
-        It is never complete when this returns: the caller may still say whom to answer."""
+        It never completes during this call, so the caller may set up the answer after it.
+        """
         assert operation._purgatory is None, "an operation is watched once"
         operation._purgatory = self
         operation._keys = tuple(dict.fromkeys(keys))
@@ -81,11 +85,11 @@ class Purgatory:
         operation._deadlines = self._deadlines.add(operation, 0 if self._closed else timeout_ms)
 
     def is_watched(self, key: Hashable) -> bool:
-        """Whether an operation waits under `key`."""
+        """Return whether an operation waits under `key`."""
         return key in self._watchers
 
     def check(self, key: Hashable) -> int:
-        """Complete what waits under `key` and is complete now; how many those were."""
+        """Complete the operations under `key` that are complete now. Return their number."""
         watchers = self._watchers.get(key)
         if not watchers:
             return 0
@@ -96,15 +100,18 @@ class Purgatory:
         return completed
 
     def close(self) -> None:
-        """Complete all that waits, as at their deadlines, and what would wait from now on in the
-        loop's next turn: nobody will come to wake it."""
+        """Complete all operations as at their deadlines.
+
+        Operations that are added later complete in the loop's next turn, because nothing will wake
+        them.
+        """
         self._closed = True
         waiting = dict.fromkeys(op for watchers in self._watchers.values() for op in watchers)
         for operation in waiting:
             self._expire(operation)
 
     def forget(self, operation: DelayedOperation) -> None:
-        """Take a completed operation out of all its keys."""
+        """Remove a completed operation from all its keys."""
         self.waiting -= 1
         if operation._deadlines is not None:
             self._deadlines.remove(operation, operation._deadlines)
