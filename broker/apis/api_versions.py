@@ -48,7 +48,7 @@ class ApiVersionsApi:
         supported_features: Mapping[str, tuple[int, int]],
         kraft_version: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`served()` returns all APIs of this node, this one included, after they are assembled.
+        """Take `served()`, which returns all APIs of this node after they are assembled.
 
         `kraft_version()` returns the finalized kraft.version, which the quorum keeps outside of the
         image.
