@@ -3,8 +3,9 @@
 Behaviour: each resource succeeds or fails by itself. This broker handles what only it can check:
 the levels of its loggers, which are set here and not forwarded, and its own dynamic configs. All
 others, and valid broker configs, are forwarded to the controller in one request, and the answers
-are joined. Before that, another thread loads the key stores of a listener that changes. A resource
-that is named twice is rejected each time; so is a key that is named twice, and a null value.
+are joined. Before that, another thread loads the key stores of a listener that changes. If a
+resource is named twice, all its mentions are rejected; so is a resource with a key that is named
+twice, or with a null value.
 
 Rights: AlterConfigs. The controller authorizes what is forwarded. Changes to this broker and its
 loggers need the right on the cluster, which is checked here first, before any value.

@@ -61,7 +61,7 @@ class DescribeLogDirsApi:
     def _answer(
         self, version: int, request: DescribeLogDirsRequest
     ) -> Steps[DescribeLogDirsResponse]:
-        """Return the response. Each directory, and each log's size, is read in its own slice."""
+        """Return the response. Directories, and the sizes of logs, are read at different times."""
         pace, results = Pace(), []
         wanted = yield from _wanted(request)
         for log_dir in self._log_dirs:

@@ -55,7 +55,7 @@ class DescribeProducersApi:
     def _answer(
         self, rights: Rights, request: DescribeProducersRequest
     ) -> Steps[DescribeProducersResponse]:
-        """Return the response. Each partition's producers are read in its own slice."""
+        """Return the response. Each partition's producers are described as they are when read."""
         pace, topics = Pace(), Items[TopicResponse](VERSION)
         for topic in request.topics:
             refusal = _refusal(rights, topic.name)

@@ -91,7 +91,7 @@ class GroupAdminApi:
     def _all_described(
         self, context: RequestContext, request: DescribeGroupsRequest
     ) -> Steps[DescribeGroupsResponse]:
-        """Return the response. Each group is described in its own slice."""
+        """Return the response. Each group is described as it is when it is read."""
         rights, version = context.rights, context.api_version
         with_operations = version >= OPERATIONS_FROM and request.include_authorized_operations
         allowed, denied = yield from split_in_slices(

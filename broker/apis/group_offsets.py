@@ -159,9 +159,9 @@ class GroupOffsetsApi:
         )
 
     def _wanted(self, group: OffsetFetchRequestGroup, version: int) -> Wanted | None:
-        """Return the topics and partitions to look up.
+        """Return the topics and partitions to look up; None for all offsets of the group.
 
-        None means all offsets of the group; looking up that many one by one would be more work.
+        A long list is None as well, because copying all offsets is then less work.
         """
         wanted: Wanted = []
         count = 0

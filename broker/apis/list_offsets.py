@@ -101,7 +101,9 @@ class ListOffsetsApi:
     def _answer(
         self, context: RequestContext, request: ListOffsetsRequest
     ) -> Steps[ListOffsetsResponse]:
-        """Return the response. Each partition is read in its own slice."""
+        """Return the response. The partitions' offsets are independent, and read at different
+        times.
+        """
         pace, version = Pace(), context.api_version
         duplicates = yield from _duplicates(request, pace)
         answered: dict[tuple[str, int], None] = {}

@@ -47,10 +47,10 @@ class OffsetForLeaderEpochApi:
     def handle(
         self, context: RequestContext, request: OffsetForLeaderEpochRequest, respond: Respond
     ) -> None:
-        steps = self._answered(context.rights, request)
+        steps = self._response(context.rights, request)
         self._answers.give(context, request, steps, respond, refuse_epochs)
 
-    def _answered(
+    def _response(
         self, rights: Rights, request: OffsetForLeaderEpochRequest
     ) -> Steps[OffsetForLeaderEpochResponse]:
         may_describe = yield from _may_describe(rights, request)

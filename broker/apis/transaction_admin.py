@@ -83,7 +83,7 @@ class TransactionAdminApi:
     def _all_described(
         self, context: RequestContext, request: DescribeTransactionsRequest
     ) -> Steps[DescribeTransactionsResponse]:
-        """Return the response. Each transaction is described in its own slice."""
+        """Return the response. Each transaction is described as it is when it is read."""
         rights, names = context.rights, request.transactional_ids
         allowed = yield from allowed_in_slices(
             rights, Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names

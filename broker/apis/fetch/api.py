@@ -134,13 +134,13 @@ class FetchApi:
         fetch = self._fetch(context, request, session)
         try:
             yield from fetch.begin(request, pace)
-            answer = partial(_answer_limited, fetch, respond)
+            answer = partial(_answer_within_quota, fetch, respond)
             if context.trace is not None and not isinstance(fetch, FollowerFetch):
                 answer_traced(context.trace, fetch, request.max_wait_ms, answer)
                 return None
             enough = yield from fetch.read(pace)
             if enough or request.max_wait_ms <= 0 or not fetch.wanted:
-                return (yield from _limited(fetch, pace))
+                return (yield from _response_within_quota(fetch, pace))
             waiting = DelayedFetch(fetch.read_again, answer)
             self._replicas.fetch_purgatory.watch(waiting, fetch.keys(), request.max_wait_ms)
             return None
@@ -203,7 +203,7 @@ def _replica(context: RequestContext, request: FetchRequest) -> tuple[int, int]:
     return (NO_REPLICA, -1) if state is None else (state.replica_id, state.replica_epoch)
 
 
-def _limited(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchResponse]:
+def _response_within_quota(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchResponse]:
     """Return the response; one without records if the client is over its quota."""
     quota = fetch.context.quota
     if quota is None or not quota.fetched(fetch.size()):
@@ -211,9 +211,9 @@ def _limited(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchResponse]:
     return fetch.empty_response()
 
 
-def _answer_limited(fetch: ConsumerFetch, respond: Respond) -> None:
+def _answer_within_quota(fetch: ConsumerFetch, respond: Respond) -> None:
     """Answer a fetch that has waited."""
-    respond(in_one_go(_limited(fetch, Pace(sys.maxsize))))
+    respond(in_one_go(_response_within_quota(fetch, Pace(sys.maxsize))))
 
 
 def refuse_fetch(request: FetchRequest, error: ErrorCode) -> FetchResponse:

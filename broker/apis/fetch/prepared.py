@@ -25,7 +25,7 @@ from protocol.messages.fetch import FetchRequest, FetchResponse
 from storage.log.file_records import FileRecords
 
 
-def went_well(response: FetchResponse) -> bool:
+def has_no_error(response: FetchResponse) -> bool:
     """Return whether a response has no error."""
     return not response.error_code and not any(
         partition.error_code for topic in response.responses for partition in topic.partitions
@@ -80,7 +80,7 @@ class PreparedFetch:
 
     def follows(self, response: FetchResponse) -> bool:
         """Return whether the first request was answered without an error."""
-        return went_well(response)
+        return has_no_error(response)
 
     def expect(self, message: memoryview, values: Values) -> None:
         """Prepare nothing: what a read returns is known only after the request has arrived."""

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from broker.apis.fetch.prepared import went_well
+from broker.apis.fetch.prepared import has_no_error
 from broker.apis.fetch.reading import FollowerFetch, position_of
 from broker.purgatory.purgatory import DelayedOperation
 from broker.replication.fetch_session import FetchSession, FollowerPartition, FollowerSession
@@ -59,7 +59,7 @@ class PreparedFollowerFetch:
         self.position = position_of(requested)
         self.max_bytes = min(request.max_bytes, fetch_max_bytes)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
-        self.at_once = request.max_wait_ms <= 0 or self.min_bytes <= 0
+        self.never_waits = request.max_wait_ms <= 0 or self.min_bytes <= 0
         """Whether the request never waits for more records."""
         self.read_max_bytes = max(min(requested.partition_max_bytes, self.max_bytes), 0)
         self.reply = FetchReply(
@@ -68,7 +68,7 @@ class PreparedFollowerFetch:
 
     def follows(self, response: FetchResponse) -> bool:
         """Return whether the first request was answered without an error."""
-        return went_well(response)
+        return has_no_error(response)
 
     def expect(self, message: memoryview, values: Values) -> None:
         """Prepare nothing: what a read returns is known only after the request has arrived."""
@@ -102,11 +102,11 @@ class PreparedFollowerFetch:
         moved = partition.follower_fetched(replica_id, offset, self.log_start_offset, broker_epoch)
         fetch = _Fetch(self, partition, session, wanted, correlation_id)
         try:
-            if read is None and (self.at_once or fetch.is_urgent):
+            if read is None and (self.never_waits or fetch.is_urgent):
                 read = self.read(partition, offset)
             elif read is not None and moved:
                 read.renew(partition.log)
-            if read is not None and (fetch.take(read) or self.at_once):
+            if read is not None and (fetch.take(read) or self.never_waits):
                 return fetch.response()
             fetch.reply = later()
             replicas.fetch_purgatory.watch(fetch, (session,), self.max_wait_ms)

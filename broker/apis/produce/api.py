@@ -141,4 +141,4 @@ class ProduceApi:
 
 
 def _is_passed(_nothing: None) -> None:
-    """Accept the end of a long request. Its answer was sent when its last part was answered."""
+    """Ignore the end of a long request: its answer was sent after its last part was answered."""

@@ -111,7 +111,7 @@ def _append(
         now_ms,
         verification_guard=guard,
         internal_allowed=passage.internal_allowed,
-        looked_at=passage.looked.get(id(data)),
+        looked_at=passage.look_results.get(id(data)),
         trace=trace,
     )
     if trace is not None and (error := _error_of(info)):

@@ -38,7 +38,7 @@ ADMIN_CLIENT_ID = "__admin_client"
 """The client id that may write to internal topics (Kafka's `AdminUtils`)."""
 TOPIC_IDS_FROM = 13
 
-Looked: TypeAlias = dict[int, LookedAt]
+LookResults: TypeAlias = dict[int, LookedAt]
 """Results of the validation before the append, by `id()` of the partition's data in the request."""
 
 
@@ -46,8 +46,8 @@ class Passage:
     """A Produce request in progress: its context, the results so far, and the stations left."""
 
     __slots__ = ("_respond", "_stations", "appended", "by_topic_id", "context", "denied",
-                 "internal_allowed", "looked", "names_leaders", "pending", "refused", "request",
-                 "response", "verified")  # fmt: skip
+                 "internal_allowed", "look_results", "names_leaders", "pending", "refused",
+                 "request", "response", "verified")  # fmt: skip
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Passage:
         self.refused: list[TopicProduceResponse] = []
         """Answers for the partitions whose records the interceptor rejected."""
         self.verified: VerifiedTransaction | None = None
-        self.looked: Looked = {}
+        self.look_results: LookResults = {}
         self.response = ProduceResponse()
         """An answer for each partition that the station of appends handled."""
         self.appended: list[Partition] = []

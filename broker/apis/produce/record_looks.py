@@ -28,25 +28,25 @@ class RecordLooks:
         self._replicas = replicas
 
     def look(self, passage: Passage) -> bool:
-        """Validate the records that need it, and leave the results in `passage.looked`.
+        """Validate the records that need it, and leave the results in `passage.look_results`.
 
         Return False if that takes several slices; the passage then continues later.
         """
         for data, look in self._looks(passage):
-            outcome = first_slice(look.steps) if len(passage.looked) < LOOKS_AT_ONCE else []
+            outcome = first_slice(look.steps) if len(passage.look_results) < LOOKS_AT_ONCE else []
             if not outcome:
-                passage.looked.clear()
+                passage.look_results.clear()
                 keep_records(passage.request)
                 steps = self._look_in_slices(passage)
                 self._replicas.log_manager.sliced.run(steps, passage.after_slices)
                 return False
-            passage.looked[id(data)] = LookedAt(look.config, outcome[0])
+            passage.look_results[id(data)] = LookedAt(look.config, outcome[0])
         return True
 
     def _look_in_slices(self, passage: Passage) -> Steps[None]:
         for data, look in self._looks(passage):
             outcome = yield from look.steps
-            passage.looked[id(data)] = LookedAt(look.config, outcome)
+            passage.look_results[id(data)] = LookedAt(look.config, outcome)
             yield None
 
     def _looks(self, passage: Passage) -> Iterator[tuple[PartitionProduceData, Look]]:

@@ -103,10 +103,10 @@ class TransactionalProduce:
             *attempt.producer,
             attempt.first_sequences,
             attempt.operation,
-            attempt.answered,
+            attempt.take_answer,
         )
 
-    def later(self, attempt: _Attempt) -> bool:
+    def retry_later(self, attempt: _Attempt) -> bool:
         """Schedule a retry of the attempt. Return False if its time is over.
 
         Markers are written within a few milliseconds, so the first waits are short: each is twice
@@ -163,12 +163,12 @@ class _Attempt:
         """Ask the coordinator, for the first time or as a retry."""
         self._station.ask(self)
 
-    def answered(self, errors: Errors, guards: Guards) -> None:
+    def take_answer(self, errors: Errors, guards: Guards) -> None:
         """Let the passage continue with the coordinator's answer, or schedule a retry."""
         # The previous transaction is not complete yet; that takes a few milliseconds. A retry by
         # the producer would take longer, and would send all its records again.
         is_concurrent = ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
-        if is_concurrent and self.operation.supports_epoch_bump and self._station.later(self):
+        if is_concurrent and self.operation.supports_epoch_bump and self._station.retry_later(self):
             return
         self.passage.verify(VerifiedTransaction(errors, guards, self.operation))
         if self._waits:
