@@ -118,7 +118,7 @@ class AlterConfigsApis:
         self, context: RequestContext, request: replacing.AlterConfigsRequest, respond: Respond
     ) -> None:
         change = _Change[replacing.AlterConfigsResource, replacing.AlterConfigsResourceResponse](
-            _replaced
+            _alter_answer
         )
 
         def answered(response: replacing.AlterConfigsResponse) -> None:
@@ -174,7 +174,7 @@ class AlterConfigsApis:
     ) -> None:
         change = _Change[
             incremental.AlterConfigsResource, incremental.AlterConfigsResourceResponse
-        ](_incremented)
+        ](_incremental_answer)
 
         def answered(response: incremental.IncrementalAlterConfigsResponse) -> None:
             response.responses = [*change.settled, *response.responses]
@@ -401,7 +401,7 @@ class _Change(Generic[R, A]):
         for resource in resources:
             if pace.is_full():
                 yield None
-            fault: ApiError | None = _TWICE
+            fault: ApiError | None = _NAMED_TWICE
             if counts[resource.resource_type, resource.resource_name] == 1:
                 fault = yield from fault_of(resource)
             if fault is None:
@@ -479,10 +479,10 @@ def _refused(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
-_TWICE = _refused("Each resource must appear at most once.")
+_NAMED_TWICE = _refused("Each resource must appear at most once.")
 
 
-def _replaced(
+def _alter_answer(
     resource: replacing.AlterConfigsResource, error: ApiError
 ) -> replacing.AlterConfigsResourceResponse:
     return replacing.AlterConfigsResourceResponse(
@@ -490,7 +490,7 @@ def _replaced(
     )
 
 
-def _incremented(
+def _incremental_answer(
     resource: incremental.AlterConfigsResource, error: ApiError
 ) -> incremental.AlterConfigsResourceResponse:
     return incremental.AlterConfigsResourceResponse(
@@ -502,7 +502,7 @@ def refuse_alter_configs(
     request: replacing.AlterConfigsRequest, error: ErrorCode
 ) -> replacing.AlterConfigsResponse:
     """Return a response with `error` for every resource."""
-    responses = [_replaced(resource, ApiError(error)) for resource in request.resources]
+    responses = [_alter_answer(resource, ApiError(error)) for resource in request.resources]
     return replacing.AlterConfigsResponse(responses=responses)
 
 
@@ -510,5 +510,5 @@ def refuse_incremental_alter_configs(
     request: incremental.IncrementalAlterConfigsRequest, error: ErrorCode
 ) -> incremental.IncrementalAlterConfigsResponse:
     """Return a response with `error` for every resource."""
-    responses = [_incremented(resource, ApiError(error)) for resource in request.resources]
+    responses = [_incremental_answer(resource, ApiError(error)) for resource in request.resources]
     return incremental.IncrementalAlterConfigsResponse(responses=responses)

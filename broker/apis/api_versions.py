@@ -75,7 +75,7 @@ class ApiVersionsApi:
         respond(
             ApiVersionsResponse(
                 api_keys=sorted(
-                    map(_named, self._served()), key=lambda listed_api: listed_api.api_key
+                    map(_listed_api, self._served()), key=lambda listed_api: listed_api.api_key
                 ),
                 supported_features=self._supported(context.api_version),
                 finalized_features_epoch=image.offset,
@@ -114,6 +114,6 @@ def _names_are_valid(request: ApiVersionsRequest) -> bool:
     return all(_SOFTWARE.fullmatch(name) for name in names)
 
 
-def _named(api: Api) -> ApiVersion:
+def _listed_api(api: Api) -> ApiVersion:
     oldest = PRODUCE_NAMED_FROM if api.key is ApiKey.PRODUCE else api.oldest
     return ApiVersion(int(api.key), oldest, api.latest)

@@ -134,7 +134,9 @@ class ConsumerGroupsApi:
         for group in drained(described):
             if pace.is_full(DESCRIBED):
                 yield None
-            shown = self._shown(context.rights, group, request.include_authorized_operations)
+            shown = self._visible_group(
+                context.rights, group, request.include_authorized_operations
+            )
             members = Items[Member](context.api_version)
             for member in shown.members:
                 pieces = _pieces_of(member)
@@ -145,7 +147,9 @@ class ConsumerGroupsApi:
             groups.add(shown, 1 + members.pieces)
         return ConsumerGroupDescribeResponse(groups=groups.array())
 
-    def _shown(self, rights: Rights, group: DescribedGroup, operations: bool) -> DescribedGroup:
+    def _visible_group(
+        self, rights: Rights, group: DescribedGroup, operations: bool
+    ) -> DescribedGroup:
         group.authorized_operations = OPERATIONS_NOT_ASKED
         if group.error_code != ErrorCode.NONE:
             return group

@@ -31,7 +31,7 @@ TOPIC_BYTES = 200
 """The approximate bytes that a kept topic takes besides its encoded bytes."""
 KIND_BYTES = 1000
 """The approximate bytes that an empty `KindOfAnswer` takes."""
-FOUND_AT_ONCE = 4096
+LOOKUPS_AT_ONCE = 4096
 """The most topics that are looked up in one slice."""
 LISTENER_ERRORS_FROM = 6
 OPERATIONS_FROM = 8
@@ -139,7 +139,7 @@ class EncodedTopics:
         operations: int,
     ) -> Steps[bytes]:
         """Return the encoded bytes of all topics, in the image's order."""
-        pace, lookup_pace, encoded = Pace(), Pace(FOUND_AT_ONCE), []
+        pace, lookup_pace, encoded = Pace(), Pace(LOOKUPS_AT_ONCE), []
         if len(topics.by_name) > PIECES_AT_ONCE and (kind.all is None or kind.all[0] is not topics):
             yield None  # this is much work: short requests go first
         for topic in topics.by_name.values():

@@ -85,7 +85,7 @@ class _Search:
     served: int = 0
     """The number of leading keys that need no further wait."""
 
-    def give_up(self) -> None:
+    def stop_waiting(self) -> None:
         """Stop the wait, because the topic will not be created."""
         self.until_ms = 0
 
@@ -108,7 +108,7 @@ class FindCoordinatorApi:
         self._node_id = node_id
         self._scheduler = scheduler
         self._kinds = {GROUP: groups, TRANSACTION: transactions}
-        self._made_until_ms = {GROUP: 0.0, TRANSACTION: 0.0}
+        self._new_until_ms = {GROUP: 0.0, TRANSACTION: 0.0}
         """The time until which a new coordinator of the kind may be waited for."""
         self._create_topic = create_topic
 
@@ -178,11 +178,11 @@ class FindCoordinatorApi:
             return
         now_ms = self._scheduler.monotonic_ms()
         if kind.topic not in self._metadata.image.topics.by_name:
-            self._made_until_ms[key_type] = now_ms + MADE_WITHIN_MS
+            self._new_until_ms[key_type] = now_ms + MADE_WITHIN_MS
             search.until_ms = now_ms + MADE_WITHIN_MS
-            self._create_topic(kind.topic, search.give_up)
-        elif now_ms < self._made_until_ms[key_type]:
-            search.until_ms = self._made_until_ms[key_type]
+            self._create_topic(kind.topic, search.stop_waiting)
+        elif now_ms < self._new_until_ms[key_type]:
+            search.until_ms = self._new_until_ms[key_type]
 
     @staticmethod
     def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:

@@ -104,10 +104,12 @@ class GroupOffsetsApi:
             else:
                 committed(ErrorCode.NONE, [])
 
-        steps = self._judged(context, request)
+        steps = self._checked_commit(context, request)
         answers.judge(context, request, steps, judged, respond, refuse_commit)
 
-    def _judged(self, context: RequestContext, request: OffsetCommitRequest) -> Steps[_Commit]:
+    def _checked_commit(
+        self, context: RequestContext, request: OffsetCommitRequest
+    ) -> Steps[_Commit]:
         """Return the commit with the valid topics, and with the answers for the others."""
         topics, by_id = self._metadata.image.topics, context.api_version >= TOPIC_IDS_FROM
         pace, named = Pace(), list[tuple[OffsetCommitRequestTopic, TopicImage | None]]()
@@ -141,7 +143,7 @@ class GroupOffsetsApi:
 
     def fetch(self, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
         """Handle OffsetFetch. From v8 on it has several groups, which are answered together."""
-        groups, rights = _asked_groups(context.api_version, request), context.rights
+        groups, rights = _requested_groups(context.api_version, request), context.rights
 
         def ask(group: OffsetFetchRequestGroup, done: Callable[[_Fetched], None]) -> None:
             if rights.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id):
@@ -343,7 +345,7 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
     return OffsetFetchResponse(topics=topics, error_code=code, groups=groups)
 
 
-def _asked_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
+def _requested_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
     if version >= SEVERAL_GROUPS_FROM:
         return request.groups
     topics: Any = request.topics  # of the class that these versions have

@@ -63,7 +63,7 @@ class InitProducerIdApi:
         if has_id != has_epoch or request.transactional_id == "":
             respond(_refusal(ErrorCode.INVALID_REQUEST))
         elif request.transactional_id is None:
-            self._producer_ids.next_id(lambda producer_id: respond(_named(producer_id)))
+            self._producer_ids.next_id(lambda producer_id: respond(_id_response(producer_id)))
         else:
             expected = (request.producer_id, request.producer_epoch) if has_id else None
             self._transactions().init_producer_id(
@@ -95,7 +95,7 @@ def _refusal(error: ErrorCode) -> InitProducerIdResponse:
     return InitProducerIdResponse(0, int(error), NO_ID, NO_EPOCH)
 
 
-def _named(producer_id: int | None) -> InitProducerIdResponse:
+def _id_response(producer_id: int | None) -> InitProducerIdResponse:
     if producer_id is None:
         return _refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     return InitProducerIdResponse(0, 0, producer_id, 0)

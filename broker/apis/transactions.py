@@ -125,10 +125,10 @@ class TransactionsApi:
                 context, request, named_transactions, ask, added, respond, refuse, ADDED_AT_ONCE
             )
 
-        steps = self._judged(context, requested, batched)
+        steps = self._checked_transactions(context, requested, batched)
         answers.judge(context, request, steps, judged, respond, refuse)
 
-    def _judged(
+    def _checked_transactions(
         self,
         context: RequestContext,
         requested: Sequence[AddPartitionsToTxnTransaction],

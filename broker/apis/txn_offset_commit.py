@@ -81,10 +81,10 @@ class TxnOffsetCommitApi:
             else:
                 done(ErrorCode.NONE, [])
 
-        steps = self._judged(context.rights, request.topics)
+        steps = self._checked_topics(context.rights, request.topics)
         answers.judge(context, request, steps, judged, respond, refuse)
 
-    def _judged(
+    def _checked_topics(
         self, rights: Rights, topics: list[TxnOffsetCommitRequestTopic]
     ) -> Steps[_Judgement]:
         """Return the valid topics for the coordinator, and the answers for the others."""

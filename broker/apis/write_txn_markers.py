@@ -126,7 +126,7 @@ class _Write:
         """Append the markers to the partitions that this broker leads."""
         pace, looks = Pace(MARKERS_A_SLICE), Pace()
         for marker in request.markers:
-            for name, index in drained((yield from _named(marker, looks))):
+            for name, index in drained((yield from _partitions_of(marker, looks))):
                 if pace.is_full():
                     yield None
                 topics = self._results.setdefault(marker.producer_id, {})
@@ -185,7 +185,7 @@ class _Write:
         return partition
 
 
-def _named(marker: WritableTxnMarker, pace: Pace) -> Steps[list[tuple[str, int]]]:
+def _partitions_of(marker: WritableTxnMarker, pace: Pace) -> Steps[list[tuple[str, int]]]:
     """Return the partitions of a marker, each once."""
     named: dict[tuple[str, int], None] = {}
     if pace.is_full():

@@ -54,7 +54,7 @@ class Measurement(NamedTuple):
     """The average throttle time in milliseconds."""
 
 
-class _Client:
+class _ClientUsage:
     """The usage of the clients that share one quota."""
 
     __slots__ = ("limit", "measured", "throttled", "used_ms")
@@ -77,7 +77,7 @@ class ClientQuotaManager:
         self._limits = limits
         self._max_clients = max_clients
         # The least recently used client comes first.
-        self._clients: dict[Tags | CustomTags, _Client] = {}
+        self._clients: dict[Tags | CustomTags, _ClientUsage] = {}
 
     # --- limits ----------------------------------------------------------------------------------
 
@@ -160,14 +160,14 @@ class ClientQuotaManager:
         """Record for the metrics that a client must wait."""
         self._client(principal, client_id, now_ms).throttled.record(wait_ms, now_ms)
 
-    def _client(self, principal: str, client_id: str, now_ms: float) -> _Client:
+    def _client(self, principal: str, client_id: str, now_ms: float) -> _ClientUsage:
         if self._limits.changed_by_itself():
             self._refresh()
         tags = self._limits.tags_of(principal, client_id)
         clients = self._clients
         client = clients.pop(tags, None)
         if client is None:
-            client = _Client(self._measured(), self._limit(tags))
+            client = _ClientUsage(self._measured(), self._limit(tags))
             self._sweep(now_ms)
         clients[tags] = client
         client.used_ms = now_ms

@@ -135,7 +135,10 @@ class NodeQuotas:
     def of(
         self, asker: Client, client_id: str | None, api_key: int, api_version: int, size: int
     ) -> RequestLimits | None:
-        """Return the limits for a request of `size` bytes; None if no quota limits it."""
+        """Return the limits for a request of `size` bytes; None if it has none.
+
+        A request that only nodes send (WriteTxnMarkers) has none.
+        """
         principal, client_id = asker.principal, client_id or ""
         managers = self.managers
         limiting = [

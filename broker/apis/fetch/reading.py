@@ -83,7 +83,7 @@ class ConsumerFetch:
 
     has_errors = False
     """Whether the last read returned an error or a diverging epoch."""
-    looks_at_all = False
+    reads_unchanged = False
     """Whether a partition must be read even if its offsets and its leader have not changed."""
     is_urgent = False
     """Whether the response is due at once for another reason than records or errors."""
@@ -117,10 +117,10 @@ class ConsumerFetch:
     def begin(self, request: FetchRequest, pace: Pace) -> Steps[None]:
         """Note the partitions of this fetch, and which of them the sender may read."""
         yield from self._name_partitions(request, pace)
-        self.wanted = yield from self._known_to_session(request, pace)
-        self.rights = yield from self._judged(pace)
+        self.wanted = yield from self._update_session(request, pace)
+        self.rights = yield from self._checked_rights(pace)
 
-    def _known_to_session(
+    def _update_session(
         self, request: FetchRequest, pace: Pace
     ) -> Steps[dict[FetchKey, FetchPartition]]:
         """Update the session and return all partitions of this fetch.
@@ -149,7 +149,7 @@ class ConsumerFetch:
             wanted.found(self._find(key))
         return self.named
 
-    def _judged(self, pace: Pace) -> Steps[FetchRights | None]:
+    def _checked_rights(self, pace: Pace) -> Steps[FetchRights | None]:
         """Return the rights of the sender to the partitions; None if they are unlimited.
 
         A denied partition of a session is answered each time.
@@ -194,7 +194,7 @@ class ConsumerFetch:
         candidates = list(self.wanted.values()) if session is None else session.to_look_at()
         self.reads = {}
         left, withheld, denied, enough = self.max_bytes, 0, 0, False
-        may_skip = left > 0 and not (self.full or self.looks_at_all)
+        may_skip = left > 0 and not (self.full or self.reads_unchanged)
         rights = self.rights
         for wanted in candidates:
             if pace.is_full():
@@ -293,7 +293,7 @@ class ConsumerFetch:
         if session is None:
             return FetchResponse()
         if session.epoch != self.session_epoch:
-            return _overtaken(session)
+            return _epoch_error(session)
         if self.full:
             self.replicas.sessions.remove(session.session_id)
             return FetchResponse()
@@ -303,7 +303,7 @@ class ConsumerFetch:
         """Return what the last `read` got, and note in the session what is answered."""
         session = self.session
         if session is not None and session.epoch != self.session_epoch:
-            return _overtaken(session)
+            return _epoch_error(session)
         topics: list[FetchableTopicResponse] = []
         last: bytes | str | None = None
         for key, (wanted, read) in self.reads.items():
@@ -379,7 +379,7 @@ class ConsumerFetch:
         return data
 
 
-def _overtaken(session: FetchSession) -> FetchResponse:
+def _epoch_error(session: FetchSession) -> FetchResponse:
     """Return the error for a fetch whose session a later request has continued meanwhile.
 
     The client must not rely on what this fetch read.
@@ -391,7 +391,7 @@ def _overtaken(session: FetchSession) -> FetchResponse:
 class RackConsumerFetch(ConsumerFetch):
     """The fetch of a consumer with a rack, on a broker with a replica selector (KIP-392)."""
 
-    looks_at_all = True
+    reads_unchanged = True
 
     def __init__(
         self,

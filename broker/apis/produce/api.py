@@ -89,22 +89,24 @@ class ProduceApi:
         answer = respond if request.acks else partial(end_without_answer, respond)
         if context.writer is None:
             request.topic_data = each_once_in_one_go(request.topic_data)
-            self._pass(context, request, answer)
+            self._start_passage(context, request, answer)
         else:
-            steps = self._pass_in_parts(context, request, answer)
-            self._answers.judge(context, request, steps, _is_passed, respond, refuse_produce)
+            steps = self._start_passages(context, request, answer)
+            self._answers.judge(context, request, steps, _ignore_end, respond, refuse_produce)
 
-    def _pass(self, context: RequestContext, request: ProduceRequest, answer: Answer) -> None:
+    def _start_passage(
+        self, context: RequestContext, request: ProduceRequest, answer: Answer
+    ) -> None:
         Passage(self._stations, context, request, answer).go_on()
 
-    def _pass_in_parts(
+    def _start_passages(
         self, context: RequestContext, request: ProduceRequest, answer: Answer
     ) -> Steps[None]:
         request.topic_data = yield from each_once(request.topic_data, Pace())
         if not may_use_transaction(context.rights, request):  # one part without rights: all fails
             answer(refused_whole(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
             return
-        yield from in_parts(request, partial(self._pass, context), answer)
+        yield from in_parts(request, partial(self._start_passage, context), answer)
 
     def _answer(self, passage: Passage) -> bool:
         """Send the answer, then wake the requests that wait for these appends. The last station."""
@@ -140,5 +142,5 @@ class ProduceApi:
         return prepare_produce(self._replicas, context.api_version, frame, request, refuse)
 
 
-def _is_passed(_nothing: None) -> None:
+def _ignore_end(_nothing: None) -> None:
     """Ignore the end of a long request: its answer was sent after its last part was answered."""

@@ -28,7 +28,7 @@ from storage.log.log_validator import split_batches
 from storage.log.refusal import Refusal
 from storage.log.verification_state import VerificationGuard
 
-LOOKED_AT = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: zstd's codec number is 4
+CHECKED_FLAGS = TRANSACTIONAL_FLAG | 4  # most batches have neither bit: zstd's codec number is 4
 ALL_REPLICAS = -1
 ZSTD_FROM = 7
 _ZSTD = 4  # Codec.ZSTD; its module imports all codecs, which would slow the broker's start
@@ -62,7 +62,7 @@ class Appends:
         if not isinstance(records, memoryview) or not records:
             return not_appended(index, ErrorCode.INVALID_RECORD)
         guard: VerificationGuard | None = None
-        if len(records) >= HEADER_SIZE and records[LOW_ATTRIBUTES] & LOOKED_AT:
+        if len(records) >= HEADER_SIZE and records[LOW_ATTRIBUTES] & CHECKED_FLAGS:
             refusal = _refusal(passage, partition, records[LOW_ATTRIBUTES])
             if refusal is not None:
                 return not_appended(index, *refusal)
@@ -71,7 +71,7 @@ class Appends:
         info = _append(passage, partition, records, data, guard, now_ms)
         if isinstance(info, ErrorCode):
             passage.name_leaders()
-            return _not_tried(partition, index, records, info)
+            return _answer_without_append(partition, index, records, info)
         if info.error:
             return refused_by_log(index, info)
         passage.appended.append(partition)
@@ -138,7 +138,7 @@ def _refusal(
     return refusal
 
 
-def _not_tried(
+def _answer_without_append(
     partition: Partition, index: int, records: memoryview, error: ErrorCode
 ) -> PartitionProduceResponse:
     """Return the answer for a partition whose log was not asked to append.

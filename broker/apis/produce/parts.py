@@ -70,7 +70,7 @@ def in_parts(
     """Call `handle` for each part of the request, then `respond` once with the answers of all
     parts.
     """
-    gathered = _Gathered(respond)
+    gathered = _GatheredAnswers(respond)
     for part in _parts(request):
         handle(part, gathered.expect())
         yield None
@@ -96,7 +96,7 @@ def _parts(request: ProduceRequest) -> Iterator[ProduceRequest]:
         yield ProduceRequest(*fields, topics)
 
 
-class _Gathered:
+class _GatheredAnswers:
     """The answers of the parts, in the order of the parts."""
 
     def __init__(self, respond: Answer) -> None:
