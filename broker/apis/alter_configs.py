@@ -112,7 +112,7 @@ class AlterConfigsApis:
             ),
         ]
 
-    # --- replace all -----------------------------------------------------------------------------
+    # --- AlterConfigs ----------------------------------------------------------------------------
 
     def handle(
         self, context: RequestContext, request: replacing.AlterConfigsRequest, respond: Respond
@@ -164,7 +164,7 @@ class AlterConfigsApis:
         }
         return self._broker_fault(resource, after, after, loads)
 
-    # --- change by change ------------------------------------------------------------------------
+    # --- IncrementalAlterConfigs -----------------------------------------------------------------
 
     def handle_incremental(
         self,

@@ -111,7 +111,7 @@ class EncodedTopics:
         if pace.is_full():
             yield None
             kept_bytes = kind.kept_bytes(topic)
-            if kept_bytes is not None:  # another request was quicker
+            if kept_bytes is not None:  # another request has encoded it meanwhile
                 return kept_bytes
         partitions = Items[MetadataResponsePartition](version)
         for index, partition in topic.partitions.items():

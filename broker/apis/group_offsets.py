@@ -203,7 +203,7 @@ class GroupOffsetsApi:
                 if requested is None
                 else group_answer.named_topics(requested)
             )
-            topics: Any = group_answer.topics.array()  # of the class that this version has
+            topics: Any = group_answer.topics.array()  # in the message class of this version
             answers.append(OffsetFetchResponseGroup(group.group_id, topics))
         if version >= SEVERAL_GROUPS_FROM:
             return OffsetFetchResponse(groups=answers)
@@ -348,7 +348,7 @@ def refuse_fetch(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchRes
 def _requested_groups(version: int, request: OffsetFetchRequest) -> list[OffsetFetchRequestGroup]:
     if version >= SEVERAL_GROUPS_FROM:
         return request.groups
-    topics: Any = request.topics  # of the class that these versions have
+    topics: Any = request.topics  # in the message class of these versions
     return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
 
 

@@ -70,7 +70,7 @@ class SetLimits:
 
     def __init__(self) -> None:
         self._limits: dict[ClientEntity, float] = {}
-        self._forms = 0  # which forms are set: bits
+        self._forms = 0  # a bit for each form that is set
 
     @property
     def any_set(self) -> bool:

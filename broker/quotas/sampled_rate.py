@@ -13,7 +13,10 @@ from typing import NamedTuple
 
 
 class Window(NamedTuple):
-    """`quota.window.num` slices of `quota.window.size.seconds` each, or the controller's."""
+    """The number and length of a rate's slices.
+
+    From `quota.window.num` and `quota.window.size.seconds`, or the controller's keys.
+    """
 
     num: int
     """The number of slices, at least 1."""

@@ -212,7 +212,7 @@ def _response_within_quota(fetch: ConsumerFetch, pace: Pace) -> Steps[FetchRespo
 
 
 def _answer_within_quota(fetch: ConsumerFetch, respond: Respond) -> None:
-    """Answer a fetch that has waited."""
+    """Answer a fetch in one go, without records if the client is over its quota."""
     respond(in_one_go(_response_within_quota(fetch, Pace(sys.maxsize))))
 
 

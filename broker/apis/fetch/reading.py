@@ -44,7 +44,7 @@ from protocol.messages.fetch import (
 from protocol.messages.fetch import FetchPartition as RequestedPartition
 from protocol.primitives import ZERO_UUID
 
-RACK_FROM = 11  # and from here on a follower may answer (KIP-392)
+RACK_FROM = 11  # from this version on a follower may answer as well (KIP-392)
 CURRENT_LEADER_FROM = 16
 
 # With these errors the response names the current leader (KIP-951).

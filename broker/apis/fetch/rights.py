@@ -44,7 +44,7 @@ class ConsumerRights:
         self._replicas = replicas
         self._epoch = rights.epoch
         self._may_read: dict[bytes | str, bool] = {}
-        """By the topic's name or id, as the request has it."""
+        """The authorizer's answers, by the topic's name or id as the request has it."""
 
     def judge(self, keys: Collection[FetchKey], pace: Pace) -> Steps[bool]:
         # A session may have many partitions, so the work for each is kept small.

@@ -46,7 +46,7 @@ class Appends:
         topics = passage.response.responses
         for topic in passage.request.topic_data:
             answers = []
-            for data in topic.partition_data:  # a comprehension is one more call
+            for data in topic.partition_data:  # no comprehension: that would be one more call
                 answers.append(self._partition(passage, topic, data, now_ms))
             topics.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
         return True

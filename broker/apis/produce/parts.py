@@ -103,10 +103,10 @@ class _GatheredAnswers:
         self._respond = respond
         self._responses: list[ProduceResponse | None] = []
         self._awaited = 1
-        """Parts that are not answered, and the end of the parts."""
+        """The number of parts without an answer, plus 1 until the last part is known."""
 
     def expect(self) -> Answer:
-        """Return what takes the answer of one more part."""
+        """Return a function that takes the answer of one more part."""
         self._responses.append(None)
         self._awaited += 1
         return partial(self._take, len(self._responses) - 1)
