@@ -6,9 +6,9 @@
     node.apis.handle(context, request, respond)
     node.close()
 
-Owns: the order in which these parts hear of a committed batch: first the image and who follows it,
-then the replies that waited for it. So a client that was told of its new topic finds it in this
-node's metadata, and its logs where they are made here. Never: decides anything.
+Owns: the order in which these parts receive a committed batch: first the image and its listeners,
+then the replies that wait for the batch. So when a client gets the reply to CreateTopics, this
+node's metadata has the topic, and its logs if this node has replicas. Never: decides anything.
 
 Follows Kafka's `SharedServer`, `ControllerServer` and `SnapshotGenerator`.
 """
@@ -46,7 +46,7 @@ logger = logging.getLogger(f"ottla.{__name__}")
 
 
 class ControllerNode:
-    """One node's metadata: a voter or, where it is none of `settings.voters`, an observer."""
+    """The metadata of one node: a voter, or an observer if `settings.voters` does not name it."""
 
     def __init__(
         self,
@@ -60,11 +60,12 @@ class ControllerNode:
         sliced: SlicedWork | None = None,
         slices: Slices | None = None,
     ) -> None:
-        """Open the metadata log and its latest snapshot. `bootstrap` is what an empty log begins
-        with (`controller.storage_format`); `on_failure(error)` runs once if the log fails. A quorum
-        of one that votes itself needs no `network`. `between_nodes`: the time in which nodes wait
-        for each other; None: that of the environment. `sliced` has long work's turns, `slices`
-        those of long requests; None: it is done in one go.
+        """Open the metadata log and its latest snapshot.
+
+        `bootstrap` has the records that an empty log begins with (`controller.storage_format`).
+        `on_failure(error)` runs once, if the log fails. `network` is None for a quorum whose only
+        voter is this node. `between_nodes` times elections and sessions; None: the environment's
+        scheduler. `sliced` runs long work in turns, `slices` long requests; None: without pause.
 
         Raises OSError, QuorumStateError and MetadataRecordError.
         """
@@ -118,7 +119,7 @@ class ControllerNode:
         self.loader.load_snapshot(image_of(content, latest))
         logger.info("metadata loaded from snapshot %s", latest.file_name)
 
-    # --- what others use -----------------------------------------------------------------------
+    # --- what other parts use ------------------------------------------------------------------
 
     @property
     def image(self) -> MetadataImage:
@@ -127,24 +128,26 @@ class ControllerNode:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether this node has replayed all that it was told to be committed, once since its
-        start. Before that its image may lack anything, or be none at all."""
+        """Whether this node has replayed, at least once since its start, all records that the
+        leader reported as committed. Until then its image may lack topics, or be empty."""
         self._note_if_loaded()
         return self._loaded
 
     def _note_if_loaded(self) -> None:
         if not self._loaded:
-            told = self.raft.told_committed
-            self._loaded = told is not None and self.loader.image.offset + 1 >= told
+            high_watermark = self.raft.told_committed
+            self._loaded = (
+                high_watermark is not None and self.loader.image.offset + 1 >= high_watermark
+            )
 
     @property
     def kraft_version(self) -> int:
-        """1 where the voters are in the log (KIP-853), 0 where the configuration has them."""
+        """1 if the voters are in the log (KIP-853), 0 if the configuration names them."""
         return self._log.voters.kraft_version
 
     @property
     def raft_apis(self) -> RaftApis:
-        """What other nodes of the quorum ask, and DescribeQuorum."""
+        """The APIs that other nodes of the quorum call, and DescribeQuorum."""
         if self._raft_apis is None:
             from controller.raft.raft_apis import RaftApis  # a quorum of one starts without it
 
@@ -157,27 +160,27 @@ class ControllerNode:
         self.loader.add_listener(*listeners)
 
     def on_leader_change(self, listener: Callable[[int | None], None]) -> None:
-        """Call `listener(leader_id)` when the quorum has another leader, or none."""
+        """Call `listener(leader_id)` when the quorum's leader changes; None: no leader is known."""
         self._leader_listeners.append(listener)
 
     def start(self) -> None:
-        """Take part in the quorum. Returns at once; listeners tell of what comes."""
+        """Join the quorum. Returns at once; listeners receive the changes that follow."""
         self.raft.start(self, self.loader.image.offset + 1)
 
     def hand_over(self, done: Callable[[], None], limit_ms: float = 1_000.0) -> None:
-        """Before a controlled `close`: give up leading the quorum and let the others elect.
+        """Resign as the quorum's leader, before a controlled `close`, so that others elect.
 
-        `done()` when they know, `limit_ms` later at the latest.
+        `done()` runs when the other voters know, after `limit_ms` milliseconds at the latest.
         """
         self.raft.hand_over(done, limit_ms)
 
     def close(self) -> None:
-        """Stop for good: replies still owed are NOT_CONTROLLER. Raises LogDirFailure."""
+        """Stop for good; pending replies become NOT_CONTROLLER. Raises LogDirFailure."""
         self.controller.close()
         self.raft.close()
 
     def _check_features(self) -> None:
-        """A node that does not know a finalized level would misread what follows."""
+        """Fail if a finalized level is unsupported: this node would misread later records."""
         features = self.loader.image.features
         if features is self._checked_features:
             return
@@ -194,7 +197,7 @@ class ControllerNode:
     # --- from the quorum -----------------------------------------------------------------------
 
     def handle_commit(self, batch: CommittedBatch) -> None:
-        """See `RaftListener`."""
+        """Replay a committed batch, then send the replies that waited for it."""
         self.loader.handle_commit(batch)
         self._check_features()
         self.loader.when_followed(partial(self.controller.handle_commit, batch))
@@ -202,13 +205,13 @@ class ControllerNode:
         self._note_if_loaded()
 
     def handle_load_snapshot(self, image: MetadataImage) -> None:
-        """See `RaftListener`."""
+        """Replace the image by that of the leader's snapshot."""
         self.loader.load_snapshot(image)
         self._check_features()
         self._snapshots.snapshot_loaded()
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """See `RaftListener`."""
+        """Pass the new leader on to the controller and to the listeners."""
         self.controller.handle_leader_change(leader_id, epoch)
         for listener in self._leader_listeners:
             listener(leader_id)

@@ -1,15 +1,15 @@
-"""What the active controller does by the clock: sessions, no-op records, elections.
+"""The timers of the active controller: broker sessions, no-op records, elections, tokens.
 
-    session check   when the first session ends; who is still silent a moment later is fenced
-    no-op record    every `metadata.max.idle.interval.ms`, where other nodes fetch (KIP-835)
+    session check   when the first session ends; a broker silent after a grace period is fenced
+    no-op record    every `metadata.max.idle.interval.ms` while other nodes fetch (KIP-835)
     rebalance       every `leader.imbalance.check.interval.seconds`: preferred leaders
     unclean         every `unclean.leader.election.interval.ms`: leaders where a topic allows it
-    tokens          every `delegation.token.expiry.check.interval.ms`: those that expired go
+    tokens          every `delegation.token.expiry.check.interval.ms`: removes expired tokens
 
 Owns: these timers, which run while this node is the active controller. Never: decides.
 
-The moment is there for a controller that was itself held up: heartbeats that wait in its sockets
-are read before anybody is fenced.
+The grace period helps a controller whose own process was paused: it reads the heartbeats that wait
+in its sockets before it fences a broker.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ from controller.settings import ControllerSettings
 from ground.ports import Scheduler, Timer
 
 GRACE_MS = 100
-"""A broker is fenced at most about twice this after its session ended."""
+"""The grace period: a broker is fenced at most about twice this after its session ended."""
 _LATE_PART = 3
-"""A check that comes this part of a session too late tells of a process that did not run."""
+"""A session check that is late by this fraction of a session shows that the process was paused."""
 _AGAIN_MS = 1
-"""Before the rest of the elections that are too many for one turn."""
+"""The delay before the next turn of elections or removals that exceed one turn."""
 
 
 class TimedController(Protocol):
-    """The calls that the timers make."""
+    """The calls that the timers make to the controller."""
 
     def next_session_end_ms(self) -> float:
-        """Monotonic time at which the first session may end."""
+        """Return the monotonic time in milliseconds at which the first session may end."""
 
     def has_expired(self) -> bool:
-        """Whether a session has run out."""
+        """Return whether any broker's session has expired."""
 
     def grant_sessions(self) -> None:
-        """Count every broker as heard of now."""
+        """Start a new session for every broker."""
 
     def fence_expired(self) -> None:
-        """Fence the brokers whose sessions ran out."""
+        """Fence the brokers whose sessions have expired."""
 
     def write_no_op(self) -> None:
-        """Write a no-op record, where other nodes would read it."""
+        """Write a no-op record if other nodes fetch the metadata log."""
 
     def balance_leaders(self) -> bool:
-        """Give leadership to preferred replicas; whether there is more to do."""
+        """Move leadership to preferred replicas. Return whether more may be left to do."""
 
     def elect_unclean(self) -> bool:
-        """Elect where a topic allows any replica; whether there is more to do."""
+        """Elect leaders where the topic allows unclean ones. Return whether more may be left."""
 
     def remove_expired_tokens(self) -> bool:
-        """Remove delegation tokens that have expired; whether there is more to do."""
+        """Remove expired delegation tokens. Return whether more are left."""
 
 
 class ControllerTimers:
-    """Five repeating timers."""
+    """Five repeating timers of the active controller."""
 
     def __init__(
         self,
         settings: ControllerSettings,
         scheduler: Scheduler,
         controller: TimedController,
-        of_tokens: Scheduler | None = None,
+        token_scheduler: Scheduler | None = None,
     ) -> None:
-        """`of_tokens`: the time of delegation tokens; None: that of `scheduler`."""
+        """`token_scheduler` times the checks of delegation tokens; None: `scheduler`."""
         self._session_ms = settings.broker_session_timeout_ms
         self._no_op_ms = settings.metadata_max_idle_interval_ms
         self._balance_ms = settings.leader_imbalance_check_interval_ms
@@ -74,13 +74,13 @@ class ControllerTimers:
         has_tokens = settings.token_key is not None
         self._tokens_ms = settings.delegation_token_expiry_check_interval_ms if has_tokens else 0
         self._scheduler = scheduler
-        self._of_tokens = of_tokens or scheduler
+        self._token_scheduler = token_scheduler or scheduler
         self._controller = controller
         self._timers: dict[str, Timer] = {}
         self._due_ms = 0.0
 
     def start(self) -> None:
-        """Begin, or begin anew."""
+        """Start all timers; those that run already are restarted."""
         self.stop()
         self._arm_check()
         if self._no_op_ms:
@@ -92,7 +92,7 @@ class ControllerTimers:
             self._arm_tokens(self._tokens_ms)
 
     def stop(self) -> None:
-        """No timer runs any more."""
+        """Cancel all timers."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -118,16 +118,16 @@ class ControllerTimers:
 
     def _confirm(self) -> None:
         if self._late_ms() > GRACE_MS:
-            self._check()  # held up again: what came in meanwhile is not read yet
+            self._check()  # paused again: the heartbeats that came meanwhile are not read yet
             return
         self._controller.fence_expired()
-        if self._timers:  # unless that showed that this node leads no more
+        if self._timers:  # unless fencing showed that this node is no longer the leader
             self._arm_check()
 
     def _late_ms(self) -> float:
         return self._scheduler.monotonic_ms() - self._due_ms
 
-    # --- the others ----------------------------------------------------------------------------
+    # --- the other timers ----------------------------------------------------------------------
 
     def _arm_no_op(self) -> None:
         self._timers["no-op"] = self._scheduler.call_later(self._no_op_ms, self._no_op)
@@ -149,7 +149,8 @@ class ControllerTimers:
         self._timers["unclean"] = self._scheduler.call_later(delay_ms, self._unclean)
 
     def elect_unclean_soon(self) -> None:
-        """A config may have begun to allow it. Nothing while the timers do not run."""
+        """Check at once for unclean elections, because a config may allow them now. Do nothing
+        if the timers do not run."""
         running = self._timers.get("unclean")
         if running is not None:
             running.cancel()
@@ -161,7 +162,7 @@ class ControllerTimers:
             self.elect_unclean_soon()
 
     def _arm_tokens(self, delay_ms: float) -> None:
-        self._timers["tokens"] = self._of_tokens.call_later(delay_ms, self._remove_tokens)
+        self._timers["tokens"] = self._token_scheduler.call_later(delay_ms, self._remove_tokens)
 
     def _remove_tokens(self) -> None:
         self._arm_tokens(self._tokens_ms)

@@ -1,11 +1,11 @@
-"""How many replicas a broker can hold: what would be more is refused before it is decided.
+"""The number of replicas that a broker can hold; a request that exceeds it is rejected.
 
-Each replica takes a file descriptor of its broker for good (`storage.log.descriptors`), and a
-process has so many. The controller knows what its own node can hold, which is all there is to know
-of a cluster of one. Of another broker only that one knows: told to hold more, it says that a
-replica has no directory there (AssignReplicasToDirs), and others lead.
+Each replica keeps a file descriptor of its broker open (`storage.log.descriptors`), and a process
+has a limited number of them. The controller knows the limit of its own node only, which is enough
+for a cluster of one node. Another broker knows its own limit: if it is assigned more replicas, it
+reports them as being in no directory (AssignReplicasToDirs), and other replicas lead.
 
-Owns: the count of one request, and the words of the refusal. Never: decides where replicas go.
+Owns: the count of one request, and the error text. Never: decides where replicas go.
 Kafka has no such limit; the code is that of its CreateTopicPolicy.
 """
 
@@ -23,19 +23,19 @@ UNLIMITED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class HostingLimit:
-    """What one node can hold."""
+    """The number of replicas that one node can hold, and the descriptors this takes."""
 
     node_id: int = -1
     replicas_max: Callable[[], int] = lambda: UNLIMITED
-    """How many replicas, now."""
+    """Returns the number of replicas that the node can hold now."""
     descriptors_max: int = UNLIMITED
-    """What the process may open: `ulimit -n`."""
+    """The number of files that the process may open (`ulimit -n`)."""
     descriptors_for: Callable[[int], int] = lambda replicas: replicas
-    """What it has to be allowed to open, to hold so many."""
+    """Returns the `ulimit -n` that a number of replicas needs."""
 
 
 class HostingRoom:
-    """What is left of it for one request."""
+    """The replicas that one request may still add to the node."""
 
     def __init__(self, limit: HostingLimit, image: MetadataImage) -> None:
         self._limit = limit
@@ -43,18 +43,24 @@ class HostingRoom:
         self._taken = 0
 
     def take(self, assignments: Iterable[Sequence[int]]) -> ApiError | None:
-        """Replicas on these brokers come to be, or why not."""
-        node_id, most = self._limit.node_id, self._limit.replicas_max()
-        wanted = sum(node_id in replicas for replicas in assignments)
-        asked = self._taken + wanted
-        if wanted and self._partitions + asked > most and self._replicas_here + asked > most:
-            return self._refusal(self._replicas_here + self._taken, wanted, most)
-        self._taken = asked
+        """Count new replicas, given as the broker ids of each partition. Return an error, and
+        count none of them, if the node cannot hold them."""
+        node_id, replicas_max = self._limit.node_id, self._limit.replicas_max()
+        new_replicas = sum(node_id in replicas for replicas in assignments)
+        taken = self._taken + new_replicas
+        if (
+            new_replicas
+            and self._partitions + taken > replicas_max
+            and self._replicas_here + taken > replicas_max
+        ):
+            return self._refusal(self._replicas_here + self._taken, new_replicas, replicas_max)
+        self._taken = taken
         return None
 
     @cached_property
     def _partitions(self) -> int:
-        """There are no more replicas here than partitions: mostly there is no need to look."""
+        """The number of partitions. This node has at most as many replicas, so the slower count
+        of replicas is mostly not needed."""
         return sum(len(topic.partitions) for topic in self._image.topics.by_name.values())
 
     @cached_property
@@ -65,12 +71,12 @@ class HostingRoom:
             for partition in topic.partitions.values()
         )
 
-    def _refusal(self, held: int, wanted: int, most: int) -> ApiError:
+    def _refusal(self, held: int, new_replicas: int, allowed: int) -> ApiError:
         limit = self._limit
         text = (
             f"Broker {limit.node_id} has {held} partition(s) and may open {limit.descriptors_max} "
-            f"files (ulimit -n), which is enough for {most} partitions beside its connections: "
-            f"{wanted} more are refused. For all of them, raise ulimit -n to "
-            f"{limit.descriptors_for(held + wanted)} at least."
+            f"files (ulimit -n), which is enough for {allowed} partitions beside its connections: "
+            f"{new_replicas} more are refused. For all of them, raise ulimit -n to "
+            f"{limit.descriptors_for(held + new_replicas)} at least."
         )
         return ApiError(ErrorCode.POLICY_VIOLATION, text)

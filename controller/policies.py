@@ -1,14 +1,14 @@
-"""The policies of one's own for new topics and for configs, as the controller asks them.
+"""The user's own policies: `create.topic.policy.class.name`, `alter.config.policy.class.name`.
 
-A command that a policy has a say in is looked at twice. First the decision is made as for a request
-that only validates: what it refuses stays refused, and no policy is asked about it. Then the
-policies are asked about the rest, one question after the other, elsewhere; and what they do not
-refuse is submitted. The metadata may have moved on meanwhile, so the decision is made anew.
+A command that policies judge is decided twice. First the decision is made as if the request only
+validated; what it rejects stays rejected, and the policies do not see it. Then a thread runs the
+policies on the rest, one resource after the other. What they accept is submitted, and the decision
+is made a second time, because the metadata may have changed meanwhile.
 
-Owns: what a policy is asked, and which error its refusal is. Never: a decision, or a thread.
+Owns: what a policy sees, and the error of its rejection. Never: a decision, or a thread.
 
-Follows what a running Kafka 4.3 does: a new topic's configs are shown to the policy for configs
-first; a policy that fails otherwise is UNKNOWN_SERVER_ERROR for that resource alone.
+Follows what a running Kafka 4.3 does: the policy for configs sees a new topic's configs first. A
+policy that raises another exception gives UNKNOWN_SERVER_ERROR for that resource only.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from protocol.messages.metadata_records import ConfigRecord
 
 _log = logging.getLogger(f"ottla.{__name__}")
 
-Refused: TypeAlias = dict[int, ApiError]
-"""By what was asked about: its place among the others."""
+Rejections: TypeAlias = dict[int, ApiError]
+"""The rejected resources: the index of each in the request, and its error."""
 
 
 _KINDS = {
@@ -57,13 +57,16 @@ class ChangedResource(Protocol):
 
 
 class NamedConfig(Protocol):
-    """One of its configs."""
+    """A config of a changed resource."""
 
     name: str
 
 
-class Ask(Protocol):
-    """Runs a job in a thread and calls `done` on the loop, with NoAnswer after a deadline."""
+class RunInThread(Protocol):
+    """A callable that runs a job in a thread, then calls `done(result, error)` on the loop.
+
+    `error` is NoAnswer if a deadline passes first.
+    """
 
     def __call__(
         self, job: Callable[[], T], done: Callable[[T | None, Exception | None], None]
@@ -71,102 +74,105 @@ class Ask(Protocol):
 
 
 class Policies:
-    """Of one node."""
+    """The policies of one node."""
 
     def __init__(
         self,
         create_topic: CreateTopicPolicy | None,
         alter_config: AlterConfigPolicy | None,
-        ask: Ask,
+        ask: RunInThread,
     ) -> None:
         self._create_topic = create_topic
         self._alter_config = alter_config
         self._ask = ask
 
     @property
-    def of_configs(self) -> bool:
-        """Whether there is one for configs."""
+    def has_config_policy(self) -> bool:
+        """Whether a policy for configs is configured."""
         return self._alter_config is not None
 
-    def look_at_topics(
+    def check_topics(
         self,
         topics: Mapping[int, tuple[CreatableTopic, CreatableTopicResult]],
-        done: Callable[[Refused], None],
+        done: Callable[[Rejections], None],
     ) -> None:
-        """Ask about each topic, with what is decided of it; `done` has those that are refused."""
-        self._next(self._about_topics(topics), {}, done)
+        """Run the policies on each topic and its validated result; `done` gets the rejections."""
+        self._next(self._topic_questions(topics), {}, done)
 
-    def look_at_configs(
+    def check_configs(
         self,
         resources: Mapping[int, tuple[ChangedResource, Sequence[MetadataRecord]]],
-        done: Callable[[Refused], None],
+        done: Callable[[Rejections], None],
     ) -> None:
-        """Ask about each resource, with what is decided of it; `done` has those that are
-        refused."""
+        """Run the policy on each resource and the records that would change it; `done` gets the
+        rejections."""
         policy = self._alter_config
         assert policy is not None
         questions = [
-            (at, partial(policy.validate, _altered(*one))) for at, one in resources.items()
+            (index, partial(policy.validate, _altered(*resource)))
+            for index, resource in resources.items()
         ]
         self._next(iter(questions), {}, done)
 
-    def _about_topics(
+    def _topic_questions(
         self, topics: Mapping[int, tuple[CreatableTopic, CreatableTopicResult]]
     ) -> Iterator[tuple[int, Callable[[], None]]]:
-        for at, decided in topics.items():
+        for index, decided in topics.items():
             topic = _new_topic(*decided)
             if self._alter_config is not None and topic.configs:
                 altered = AlteredConfigs("TOPIC", topic.name, dict(topic.configs))
-                yield at, partial(self._alter_config.validate, altered)
+                yield index, partial(self._alter_config.validate, altered)
             if self._create_topic is not None:
-                yield at, partial(self._create_topic.validate, topic)
+                yield index, partial(self._create_topic.validate, topic)
 
     def _next(
         self,
-        left: Iterator[tuple[int, Callable[[], None]]],
-        refused: Refused,
-        done: Callable[[Refused], None],
+        questions: Iterator[tuple[int, Callable[[], None]]],
+        refused: Rejections,
+        done: Callable[[Rejections], None],
     ) -> None:
-        for at, job in left:
-            if at not in refused:
-                self._ask(job, partial(self._answered, at, left, refused, done))
+        for index, job in questions:
+            if index not in refused:
+                self._ask(job, partial(self._answered, index, questions, refused, done))
                 return
         done(refused)
 
     def _answered(
         self,
-        at: int,
-        left: Iterator[tuple[int, Callable[[], None]]],
-        refused: Refused,
-        done: Callable[[Refused], None],
+        index: int,
+        questions: Iterator[tuple[int, Callable[[], None]]],
+        refused: Rejections,
+        done: Callable[[Rejections], None],
         _result: None,
         error: Exception | None,
     ) -> None:
         if error is not None:
-            refused[at] = _refusal(error)
-        if isinstance(error, NoAnswer):  # the others would wait as long
-            for other, _ in left:
-                refused.setdefault(other, refused[at])
-        self._next(left, refused, done)
+            refused[index] = _refusal(error)
+        if isinstance(error, NoAnswer):  # each of the others would wait until the deadline too
+            for other, _ in questions:
+                refused.setdefault(other, refused[index])
+        self._next(questions, refused, done)
 
 
 def _new_topic(topic: CreatableTopic, result: CreatableTopicResult) -> NewTopic:
-    """With the defaults that hold, or with its assignments alone."""
-    configs = {one.name: one.value for one in topic.configs if one.value is not None}
+    """Return the topic with its resolved defaults, or with its manual assignments alone."""
+    configs = {config.name: config.value for config in topic.configs if config.value is not None}
     if topic.assignments:
-        assignments = {one.partition_index: tuple(one.broker_ids) for one in topic.assignments}
+        assignments = {
+            config.partition_index: tuple(config.broker_ids) for config in topic.assignments
+        }
         return NewTopic(topic.name, None, None, assignments, configs)
     return NewTopic(topic.name, result.num_partitions, result.replication_factor, None, configs)
 
 
 def _altered(resource: ChangedResource, records: Sequence[MetadataRecord]) -> AlteredConfigs:
-    """What is named and changes. What AlterConfigs takes away because it is not named is left out,
-    as in Kafka (KAFKA-14195)."""
+    """Return the configs that the request names and that change. Leave out those that AlterConfigs
+    removes because the request does not name them, as in Kafka (KAFKA-14195)."""
     named = {config.name for config in resource.configs}
     configs = {
-        one.name: one.value
-        for one in records
-        if isinstance(one, ConfigRecord) and one.name in named
+        record.name: record.value
+        for record in records
+        if isinstance(record, ConfigRecord) and record.name in named
     }
     return AlteredConfigs(_KINDS[resource.resource_type], resource.resource_name, configs)
 

@@ -1,18 +1,17 @@
-"""The active controller: one queue, in which a command becomes records and a reply.
+"""The active controller: a queue that turns each command into records and a reply.
 
     submit → decide(view) → records and reply → append to the Raft log → replay into the image
            → … records committed … → reply
 
-Everything runs on one thread, so the queue has an entry only while this node has been elected and
-its first record is not committed yet, or while a long decision is under way: that is made, written
-and replayed in slices, and what comes meanwhile waits behind it. A decision sees all decisions
-before it, committed or not; its reply leaves when its records, or for a decision without records
-all those before it, are committed. When the append fails or leadership is lost, the image goes back
-to the last committed one and every reply still owed is NOT_CONTROLLER: the outcome is then unknown
-to the client, as it is in Kafka.
+Everything runs on one thread. So commands wait in the queue only until the first record of this
+node's epoch is committed, or while a long decision runs: that is made, written and replayed in
+slices. A decision sees all decisions before it, committed or not. Its reply is sent when its
+records are committed; if it has none, when those of all decisions before it are. If the append
+fails or leadership is lost, the image returns to the last committed one and every pending reply
+is NOT_CONTROLLER: the client does not know the outcome then, as in Kafka.
 
-Owns: the image with what is not committed yet, and the replies owed. Never: decides itself; the
-control managers do. Soft state (sessions of brokers) begins anew with each leadership.
+Owns: the image with uncommitted records, and the pending replies. Never: decides itself; the
+control managers do. Soft state (sessions of brokers) starts empty with each leadership.
 
 Follows KIP-631 and Kafka's `QuorumController`.
 """
@@ -71,7 +70,7 @@ class _Command:
 
 
 @dataclass(slots=True)
-class _Owed:
+class _PendingReply:
     """A reply that waits for the commit of `offset`."""
 
     offset: int
@@ -80,7 +79,7 @@ class _Owed:
 
 
 class QuorumController:
-    """Takes commands while this node is the active controller."""
+    """The controller of one node, which takes commands while it is the active one."""
 
     def __init__(
         self,
@@ -90,12 +89,12 @@ class QuorumController:
         scheduler: Scheduler,
         random_bytes: RandomBytes,
         bootstrap: Sequence[MetadataRecord],
-        of_tokens: Scheduler | None = None,
+        token_scheduler: Scheduler | None = None,
         sliced: SlicedWork | None = None,
     ) -> None:
-        """`bootstrap` are the records that an empty log begins with. `scheduler` is the time in
-        which nodes wait for each other, `of_tokens` that of delegation tokens; None: the same.
-        Without `sliced` long work is done in one go."""
+        """`bootstrap` has the records that an empty log begins with. `scheduler` times sessions
+        and elections, `token_scheduler` delegation tokens; None: `scheduler`. Without `sliced`,
+        long work runs without pause."""
         self._settings = settings
         self._raft = raft
         self._loader = loader
@@ -108,17 +107,17 @@ class QuorumController:
         self._epoch: int | None = None
         self._image = loader.image
         self._next_offset = 0
-        self._owed: deque[_Owed] = deque()
+        self._pending_replies: deque[_PendingReply] = deque()
         self._waiting: deque[_Command] = deque()
         self._work = OrderedWork(sliced)
         self._claim_listeners: list[ClaimListener] = []
         self._to_be_fenced: dict[int, None] = {}
-        """Brokers on which it is not decided yet whether they are."""
-        self._timers = ControllerTimers(settings, scheduler, self, of_tokens)
+        """Brokers for which a fencing decision is pending; an ordered set."""
+        self._timers = ControllerTimers(settings, scheduler, self, token_scheduler)
 
     @cached_property
     def replication(self) -> ReplicationControl:
-        """Decides on topics. Imported with the first request for one, to keep a start quick."""
+        """The decisions on topics, imported at the first request to keep the start quick."""
 
         from controller.decisions import replication_control as module
 
@@ -126,7 +125,7 @@ class QuorumController:
 
     @cached_property
     def acls(self) -> AclControl:
-        """Decides on ACLs. Imported with the first request for one, to keep a start quick."""
+        """The decisions on ACLs, imported at the first request to keep the start quick."""
 
         from controller.decisions import acl_control as module
 
@@ -134,33 +133,33 @@ class QuorumController:
 
     @cached_property
     def tokens(self) -> DelegationTokenControl:
-        """Decides on delegation tokens. Imported when there is one to decide on."""
+        """The decisions on delegation tokens, imported at the first one."""
 
         from controller.decisions import delegation_token_control as module
 
         return module.DelegationTokenControl(self._settings, self._random_bytes)
 
-    # --- what others see -----------------------------------------------------------------------
+    # --- the public state ----------------------------------------------------------------------
 
     @property
     def is_active(self) -> bool:
-        """Whether commands are decided here now."""
+        """Whether this node is the active controller and decides commands now."""
         return self._epoch is not None
 
     @property
     def leader_id(self) -> int:
-        """The active controller as far as this node knows; -1 while nobody is known."""
+        """The id of the active controller as far as this node knows; -1 if it knows none."""
         leader = self._raft.leader_id
         return -1 if leader is None else leader
 
     @property
     def image(self) -> MetadataImage:
-        """What the next decision will look at; includes what is not committed yet."""
+        """The image that the next decision will see; includes uncommitted records."""
         return self._image if self.is_active else self._loader.image
 
     @property
     def committed_image(self) -> MetadataImage:
-        """What nothing can undo."""
+        """The image of all committed records, which no failover can undo."""
         return self._loader.image
 
     def submit(
@@ -169,9 +168,9 @@ class QuorumController:
         decide: Callable[[View], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
-        """Decide, and `reply` once the decision is committed.
+        """Decide a command, and call `reply` after its records are committed.
 
-        NOT_CONTROLLER where another node is the one to ask.
+        The reply is NOT_CONTROLLER if another node is the active controller.
         """
         command = _Command(name, decide, reply)
         if self.is_active:
@@ -196,11 +195,11 @@ class QuorumController:
     # --- deciding ------------------------------------------------------------------------------
 
     def _run(self, command: _Command) -> None:
-        self._work.take(self._carry_out(command), raise_error)
+        self._work.take(self._execute(command), raise_error)
 
-    def _carry_out(self, command: _Command) -> Steps[None]:
+    def _execute(self, command: _Command) -> Steps[None]:
         epoch = self._epoch
-        if epoch is None:  # the leadership is lost since it came
+        if epoch is None:  # leadership was lost after the command came
             command.reply(self._not_controller())
             return
         view = View(self._image, self._next_offset, self._scheduler.monotonic_ms())
@@ -214,24 +213,24 @@ class QuorumController:
         try:
             yield from self._append(epoch, decision.records, decision.atomic)
         except NotLeader:
-            if self._epoch != epoch:  # others were told so already
+            if self._epoch != epoch:  # the pending replies were sent already
                 command.reply(self._not_controller())
                 return
-            self._owed.append(_Owed(self._next_offset, None, command.reply))
+            self._pending_replies.append(_PendingReply(self._next_offset, None, command.reply))
             self._renounce()
             return
         except StringTooLong as error:
             command.reply(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
             return
-        owed = _Owed(self._next_offset - 1, decision.reply, command.reply)
-        if owed.offset <= self._loader.image.offset:
-            command.reply(owed.value)
+        pending_reply = _PendingReply(self._next_offset - 1, decision.reply, command.reply)
+        if pending_reply.offset <= self._loader.image.offset:
+            command.reply(pending_reply.value)
         else:
-            self._owed.append(owed)
+            self._pending_replies.append(pending_reply)
 
     def _append(self, epoch: int, records: Sequence[MetadataRecord], atomic: bool) -> Steps[None]:
-        """Append and replay. What a decision may not split is one batch of the log. Raises
-        NotLeader where this node does not lead `epoch` any more."""
+        """Append and replay `records`; an atomic decision is one batch of the log. Raises
+        NotLeader if this node no longer leads `epoch`."""
         size = len(records) if atomic else _RECORDS_PER_BATCH
         for start in range(0, len(records), size or 1):
             part = records[start : start + size]
@@ -247,8 +246,8 @@ class QuorumController:
     # --- the quorum ----------------------------------------------------------------------------
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """The quorum has another leader. Called for this node once its epoch's first record is
-        committed, and so everything before it replayed."""
+        """Become the active controller, or stop. For this node, the call comes after the first
+        record of its epoch is committed, so everything before it is replayed."""
         if leader_id == self._settings.node_id:
             self._claim(epoch)
         elif self.is_active or self._waiting:
@@ -277,35 +276,35 @@ class QuorumController:
             in_one_go(self._append(epoch, records, atomic=True))
 
     def _renounce(self) -> None:
-        """Back to what is committed; whoever waits must ask the new controller."""
+        """Return to the committed image; reject all waiting commands with NOT_CONTROLLER."""
         self._timers.stop()
         self._epoch = None
         self._image = self._loader.image
-        owed, self._owed = self._owed, deque()
+        pending_replies, self._pending_replies = self._pending_replies, deque()
         waiting, self._waiting = self._waiting, deque()
         error = self._not_controller()
-        for pending in owed:
+        for pending in pending_replies:
             pending.reply(error)
         for command in waiting:
             command.reply(error)
 
     def handle_commit(self, batch: CommittedBatch) -> None:
-        """Send the replies that waited for `batch`, which the loader has taken in."""
-        owed = self._owed
-        while owed and owed[0].offset <= batch.last_offset:
-            first = owed.popleft()
+        """Send the replies that waited for `batch`, which the loader has replayed."""
+        pending_replies = self._pending_replies
+        while pending_replies and pending_replies[0].offset <= batch.last_offset:
+            first = pending_replies.popleft()
             first.reply(first.value)
 
     def resign(self) -> None:
-        """Give the leadership up, so that another node is elected."""
+        """Resign as leader, so that another node is elected."""
         if self._epoch is not None:
             self._raft.resign(self._epoch)
 
     def close(self) -> None:
-        """Stop the timers and refuse what still waits."""
+        """Stop the timers and reject all waiting commands."""
         self._renounce()
 
-    # --- brokers that went ---------------------------------------------------------------------
+    # --- brokers that are gone -----------------------------------------------------------------
 
     def broker_gone(
         self,
@@ -313,9 +312,9 @@ class QuorumController:
         broker_epoch: int,
         reply: Callable[[bool | ApiError], None] | None = None,
     ) -> None:
-        """Fence a broker at once: its process is known to be dead, say because its connection was
-        reset and a new one is refused. `reply` tells whether it was fenced by this; not where
-        another incarnation has registered, or it was fenced already."""
+        """Fence a broker at once because its process is known to be dead, for example because its
+        connection was reset and new ones are refused. The reply is True if this fenced the broker,
+        False if another incarnation has registered or the broker was fenced already."""
 
         def decide(view: View) -> Decision[bool]:
             return self.cluster.fence(view, broker_id, broker_epoch)
@@ -324,22 +323,22 @@ class QuorumController:
 
     def add_claim_listener(self, listener: ClaimListener) -> None:
         """Call `listener(brokers)` whenever this node has become the active controller, with the
-        unfenced brokers: nobody knows yet which of them still live."""
+        unfenced brokers. Which of them are alive is not known yet."""
         self._claim_listeners.append(listener)
 
     # --- timers --------------------------------------------------------------------------------
 
     def next_session_end_ms(self) -> float:
-        """See `TimedController`."""
+        """Return the monotonic time in milliseconds at which the first session may end."""
         now_ms = self._scheduler.monotonic_ms()
         return self.cluster.heartbeats.next_end_ms(self._image, now_ms)
 
     def has_expired(self) -> bool:
-        """See `TimedController`."""
+        """Return whether any broker's session has expired."""
         return bool(self._expired())
 
     def grant_sessions(self) -> None:
-        """See `TimedController`."""
+        """Start a new session for every broker."""
         self.cluster.heartbeats.grant_all(self._scheduler.monotonic_ms())
 
     def _expired(self) -> list[int]:
@@ -347,7 +346,7 @@ class QuorumController:
         return self.cluster.heartbeats.expired(self._image, now_ms)
 
     def fence_expired(self) -> None:
-        """See `TimedController`. One after the other: each decision sees the one before."""
+        """Fence the brokers whose sessions have expired, each by its own decision."""
         for broker_id in self._expired():
             if broker_id not in self._to_be_fenced:
                 self._to_be_fenced[broker_id] = None
@@ -355,7 +354,7 @@ class QuorumController:
                 self.submit("fence", partial(self._fence, broker_id), reply)
 
     def _fence(self, broker_id: int, view: View) -> Decision[bool]:
-        """Fence it, unless its heartbeat has waited before this, behind a long decision."""
+        """Fence the broker, unless a heartbeat that waited behind a long decision came first."""
         if broker_id not in self._expired():
             return Decision(False)
         logger.warning("fencing broker %d: no heartbeat within its session", broker_id)
@@ -365,27 +364,27 @@ class QuorumController:
         self._to_be_fenced.pop(broker_id, None)
 
     def write_no_op(self) -> None:
-        """Move the log's end, so that followers can see how far behind they are (KIP-835). Where
-        there are none, the disk is left in peace."""
+        """Move the log's end, so that followers can see how far behind they are (KIP-835). Without
+        followers, do nothing: that saves disk writes."""
         if not self._raft.is_followed:
             return
         record = NoOpRecord()
         self.submit("no-op", lambda _view: Decision(None, [record]), _ignore_reply)
 
     def balance_leaders(self) -> bool:
-        """See `TimedController`."""
+        """Move leadership to preferred replicas. Return whether more may be left to do."""
         return self._elect("balance leaders", elections.balance_leaders)
 
     def elect_unclean(self) -> bool:
-        """See `TimedController`."""
+        """Elect leaders where the topic allows unclean ones. Return whether more may be left."""
         return self._elect("elect unclean leaders", elections.elect_unclean)
 
     def elect_unclean_soon(self) -> None:
-        """Elect once the present decision has come true: a config may have begun to allow it."""
+        """Run unclean elections after the present decision, because a config may allow them now."""
         self._timers.elect_unclean_soon()
 
     def remove_expired_tokens(self) -> bool:
-        """See `TimedController`."""
+        """Remove expired delegation tokens. Return whether more are left."""
         if not self._image.tokens:
             return False
 
@@ -398,7 +397,8 @@ class QuorumController:
         return self._by_the_clock(name, lambda view: decide(view, self.leadership.rules))
 
     def _by_the_clock(self, name: str, decide: Callable[[View], Decision[bool]]) -> bool:
-        """Whether there is more to do. Nothing is done while a long decision is under way."""
+        """Submit a timer's decision. Return whether more is left to do. Do nothing while a long
+        decision runs."""
         if self._work.is_behind:
             return self.is_active
         more = False
@@ -414,4 +414,4 @@ class QuorumController:
 
 
 def _ignore_reply(_reply: object) -> None:
-    """For what the controller asks of itself."""
+    """Do nothing: the controller itself sent the command."""

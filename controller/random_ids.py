@@ -1,4 +1,4 @@
-"""Random ids, from randomness that is handed in.
+"""Random ids, from a source of randomness that the caller passes.
 
 Follows `org.apache.kafka.common.Uuid.randomUuid` and `DirectoryId`.
 """
@@ -10,12 +10,12 @@ from collections.abc import Callable
 RandomBytes = Callable[[int], bytes]
 
 _RESERVED_IDS = 100
-"""Ids below this mean something: unassigned, lost, migrating, the metadata topic."""
+"""Smaller ids have meanings in Kafka: unassigned, lost, migrating, the metadata topic."""
 
 
 def random_uuid(random_bytes: RandomBytes) -> bytes:
-    """A version 4 UUID that is none of the reserved ones and does not print with a leading `-`,
-    which tools would take for an option."""
+    """Return a version 4 UUID that is not reserved. Its text does not begin with `-`, which tools
+    would read as an option."""
     while True:
         drawn = bytearray(random_bytes(16))
         drawn[6] = drawn[6] & 0x0F | 0x40

@@ -1,7 +1,7 @@
-"""What the controller is told by the server's configuration, one plain value each.
+"""The settings of the controller, as plain values.
 
-The controller never reads a configuration file and never imports the broker: whoever assembles a
-node fills this in. Names and defaults are Kafka's.
+The controller never reads a configuration file and never imports the broker: the code that
+assembles a node fills in these settings. Names and defaults are Kafka's.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from controller.policies import Policies
 
 BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
-"""(broker id as text or "", all configs it would then have) → why not."""
+"""Takes the broker id as text, or "" for the cluster's default, and all configs that the resource
+would then have. Returns the error, None if they are valid."""
 GroupConfigCheck = Callable[[Mapping[str, str]], ApiError | None]
-"""(all configs that a group would then have) → why not."""
+"""Takes all configs that a group would then have. Returns the error, None if they are valid."""
 
 DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
@@ -58,55 +59,56 @@ def _ignore_refusal(_node_id: int, _request: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
-    """`*_ms` are milliseconds, `*_bytes` bytes."""
+    """The settings of a node's controller; `*_ms` are milliseconds, `*_bytes` bytes."""
 
     node_id: int
     cluster_id: str
     directory_id: bytes
-    """Of the log directory that holds `__cluster_metadata-0`."""
+    """The id of the log directory that holds `__cluster_metadata-0`."""
     metadata_log_dir: str
     voters: tuple[int, ...]
     """Node ids of `controller.quorum.voters`."""
     voter_endpoints: Mapping[int, tuple[str, int]] = field(default_factory=dict)
-    """Host and port of each voter's controller listener, as that key has them."""
+    """Host and port of each voter's controller listener, from `controller.quorum.voters`."""
     controller_listener_name: str = "CONTROLLER"
-    """The first of `controller.listener.names`: what those addresses are called."""
+    """The listener of those addresses: the first of `controller.listener.names`."""
     refused_by: Callable[[int, str], None] = _ignore_refusal
-    """Told of each voter, by its id, that does not take a kind of request of this node."""
+    """Called with the voter's id and the request's name if a voter rejects this node's request."""
     why_no_connection: Callable[[str, int], str] = _no_reason
-    """(host, port) → why the latest connection there could not be made; empty: not known."""
+    """Takes host and port. Returns why the latest connection failed; "" if not known."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )
-    """Levels that this node serves; with metadata that needs others it does not run."""
+    """The lowest and highest level of each feature that this node supports. It fails if the
+    metadata has another level."""
 
     default_replication_factor: int = 1
     num_partitions: int = 1
     delete_topic_enable: bool = True
     hosting: HostingLimit = field(default_factory=HostingLimit)
-    """What this node can hold as a broker."""
+    """The number of replicas that this node can hold as a broker."""
     server_config: Mapping[str, str] = field(default_factory=dict)
-    """Texts that the server's configuration sets, by key: they give topics their defaults."""
+    """The keys that the server's configuration sets, with their texts: defaults of topics."""
     check_broker_config: BrokerConfigCheck = _accept
     check_group_config: GroupConfigCheck = _accept_group
     policies: Policies | None = None
-    """Who else is asked about new topics and about configs."""
+    """The user's policies for new topics and for configs; None: there are none."""
 
     broker_session_timeout_ms: int = 9_000
     broker_heartbeat_interval_ms: int = 2_000
     leader_imbalance_check_interval_ms: int = 300_000
-    """How often leadership goes back to preferred replicas; 0: never, as where
-    `auto.leader.rebalance.enable` is false."""
+    """How often leadership returns to preferred replicas; 0: never, as with
+    `auto.leader.rebalance.enable=false`."""
     unclean_leader_election_interval_ms: int = 300_000
-    """How often partitions without a leader are looked at."""
+    """How often the controller checks partitions without a leader for an unclean election."""
     token_key: TokenKey | None = None
-    """Of `delegation.token.secret.key`; None: nobody gets a delegation token."""
+    """The key made from `delegation.token.secret.key`; None: delegation tokens are disabled."""
     delegation_token_max_lifetime_ms: int = 7 * 24 * 3600 * 1000
     delegation_token_expiry_time_ms: int = 24 * 3600 * 1000
-    """How long a token is good, and again with each renewal."""
+    """How long a token is valid after its creation or a renewal."""
     delegation_token_expiry_check_interval_ms: int = 3600 * 1000
     controller_queue_max_requests: int = 10_000
-    """Commands that may wait while the controller becomes active."""
+    """The number of commands that may wait while the controller becomes active."""
 
     quorum_election_timeout_ms: int = 1_000
     quorum_fetch_timeout_ms: int = 2_000
@@ -121,4 +123,4 @@ class ControllerSettings:
     metadata_log_max_record_bytes_between_snapshots: int = 20 << 20
     metadata_log_max_snapshot_interval_ms: int = 3600 * 1000
     metadata_max_idle_interval_ms: int = 500
-    """How often a leader from which others fetch writes a no-op; 0: never."""
+    """How often a leader writes a no-op record while other nodes fetch; 0: never."""

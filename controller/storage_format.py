@@ -1,8 +1,9 @@
-"""Formatting log directories: who owns them, and what the metadata begins with.
+"""Formatting of log directories: their owner, and the first records of the metadata.
 
-A formatted directory has a `meta.properties` (cluster id, node id, the directory's own id); the one
-of the metadata has a `bootstrap.checkpoint` as well, the records that the first leader of an empty
-log writes. `meta.properties` comes last: a directory that has it is whole.
+A formatted directory has a `meta.properties` file (cluster id, node id, the directory's own id).
+The directory of the metadata has a `bootstrap.checkpoint` file as well: the records that the first
+leader writes to an empty log. `meta.properties` is written last, so a directory that has it is
+complete.
 
 Owns: these two files. Never: opens a log, and never formats a directory twice.
 
@@ -37,14 +38,14 @@ from storage.log.checkpoints import META_PROPERTIES, MetaProperties
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 FIRST_SNAPSHOT = SnapshotId(0, 0).file_name
-"""With which the log of a dynamic quorum begins."""
+"""The name of the snapshot that the log of a dynamic quorum begins with."""
 
 FirstRecord = UserScramCredentialRecord | AccessControlEntryRecord
-"""What the metadata of a cluster may begin with: a user, or an ACL."""
+"""A record that a new cluster's metadata may begin with: a user's credential or an ACL."""
 
 
 class FormatError(Exception):
-    """The directories cannot be formatted, or do not belong together; `str()` is one line."""
+    """Directories that cannot be formatted, or are not of one node; `str()` is one line."""
 
 
 class LogDirectories(NamedTuple):
@@ -56,32 +57,31 @@ class LogDirectories(NamedTuple):
 
 
 def new_cluster_id(random_bytes: RandomBytes) -> str:
-    """A cluster id as `kafka-storage random-uuid` makes them."""
+    """Return a random cluster id in the format of `kafka-storage random-uuid`."""
     return uuid_to_string(random_uuid(random_bytes))
 
 
 def read_directories(filesystem: Filesystem, log_dirs: Sequence[str]) -> LogDirectories | None:
-    """Who owns `log_dirs`; None where none of them is formatted.
+    """Return the cluster, the node and the ids of `log_dirs`; None if none is formatted.
 
-    Raises FormatError where they do not belong to one node, or only some are formatted, and
-    OSError.
+    Raises FormatError if they do not belong to one node or only some are formatted, and OSError.
     """
-    found: dict[str, MetaProperties] = {}
+    formatted: dict[str, MetaProperties] = {}
     for log_dir in log_dirs:
         try:
             properties = read_meta_properties(filesystem, log_dir)
         except ValueError as damage:
             raise FormatError(str(damage)) from damage
         if properties is not None:
-            found[log_dir] = properties
-    if not found:
+            formatted[log_dir] = properties
+    if not formatted:
         return None
-    missing = [log_dir for log_dir in log_dirs if log_dir not in found]
+    missing = [log_dir for log_dir in log_dirs if log_dir not in formatted]
     if missing:
         raise FormatError(f"log directory {missing[0]} is not formatted, but others are")
-    first = found[log_dirs[0]]
+    first = formatted[log_dirs[0]]
     ids: dict[str, bytes] = {}
-    for log_dir, properties in found.items():
+    for log_dir, properties in formatted.items():
         if (properties.cluster_id, properties.node_id) != (first.cluster_id, first.node_id):
             raise FormatError(
                 f"{log_dir} belongs to node {properties.node_id} of cluster "
@@ -108,11 +108,12 @@ def format_directories(
     standalone: tuple[str, str, int] | None = None,
     first_records: Sequence[FirstRecord] = (),
 ) -> LogDirectories:
-    """Format `log_dirs`, of which `metadata_log_dir` is one or an extra one. `standalone`, a
-    listener's name, host and port, begins a dynamic quorum with this node as its only voter.
-    `first_records`: the users and the ACLs with which the metadata begins.
+    """Format `log_dirs` and `metadata_log_dir`, which may be one of them or another directory.
 
-    Raises FormatError where one is formatted already, and OSError.
+    `standalone` (listener name, host, port) makes this node the only voter of a dynamic quorum.
+    `first_records` are the users and ACLs that the metadata begins with.
+
+    Raises FormatError if a directory is formatted already, and OSError.
     """
     directories = list(dict.fromkeys([*log_dirs, metadata_log_dir]))
     for log_dir in directories:
@@ -140,7 +141,7 @@ def format_directories(
 
 
 def _make_durable(filesystem: Filesystem, path: str) -> None:
-    """Make a folder whose own name stands a loss of power, as what is fsynced in it must."""
+    """Create a folder whose entry survives a power failure, as the files synced in it do."""
     if filesystem.exists(path):
         return
     parent = path.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
@@ -152,15 +153,16 @@ def _make_durable(filesystem: Filesystem, path: str) -> None:
 def encode_bootstrap(
     features: Mapping[str, int], now_ms: int, first_records: Sequence[FirstRecord] = ()
 ) -> bytes:
-    """`bootstrap.checkpoint` with the finalized `features`, and the first records behind them."""
+    """Return the content of `bootstrap.checkpoint`: the finalized `features`, then
+    `first_records`."""
     level = features.get(METADATA_VERSION, LATEST_LEVEL)
     return encode_snapshot([*feature_records(features), *first_records], level, 0, 0, now_ms)
 
 
 def read_bootstrap(filesystem: Filesystem, metadata_log_dir: str) -> list[MetadataRecord]:
-    """The records that an empty metadata log begins with.
+    """Return the records that an empty metadata log begins with.
 
-    Raises MetadataRecordError where the file is damaged, and OSError.
+    Raises MetadataRecordError if the file is damaged, and OSError.
     """
     path = f"{metadata_log_dir}/{BOOTSTRAP_CHECKPOINT}"
     if not filesystem.exists(path):

@@ -1,1 +1,1 @@
-"""What the controller decides: each decision is records and an answer."""
+"""The decisions of the controller: each gives records and a reply."""

@@ -1,12 +1,12 @@
-"""CreateAcls and DeleteAcls as decisions: which ACLs are written, which removed.
+"""CreateAcls and DeleteAcls as decisions: the ACLs to write or to remove.
 
-Owns: the checks on each ACL and each filter; one that is wrong stops no other. An ACL that is there
-already is written no second time. Whether it means anything is not asked: any operation may stand
-beside any resource, and names may be such as no topic has.
+Owns: the checks on each ACL and each filter; an invalid one does not stop the others. An ACL that
+exists is not written again. As in Kafka, an ACL need not make sense: any operation may be combined
+with any resource, and no topic needs to have the name.
 
-Every level of `metadata.version` that Kafka 4 knows has the records.
+Every level of `metadata.version` that Kafka 4 knows has these records.
 
-Never: judges by ACLs (`controller.authorization.standard_authorizer`).
+Never: evaluates ACLs (`controller.authorization.standard_authorizer`).
 
 Follows Kafka's `AclControlManager` and `AclApis`.
 """
@@ -44,7 +44,8 @@ _OPERATIONS_MEANT = _OPERATIONS | {ANY}
 _PERMISSIONS_MEANT = _PERMISSIONS | {ANY}
 
 MAX_ACLS_LOOKED_AT = 2_000_000
-"""By the filters of one DeleteAcls: a second or two, in which nothing else is decided."""
+"""The limit on comparisons with the filters of one DeleteAcls; so many take a second or two, in
+which nothing else is decided."""
 
 
 def _invalid(text: str) -> ApiError:
@@ -58,19 +59,19 @@ _TOO_MANY_ACLS = _invalid(
 )
 
 Created = Sequence[ApiError | None]
-"""For each ACL, in order; None: it is there now."""
+"""The error of each ACL, in order; None: the ACL exists now."""
 Deleted = Sequence[Sequence[Acl] | ApiError]
-"""For each filter, in order: the ACLs that were removed."""
+"""The removed ACLs or the error of each filter, in order."""
 
 
 class AclControl:
-    """Decides on ACLs. Its only state is the source of randomness it was given."""
+    """The decisions on ACLs. Their only state is the source of randomness."""
 
     def __init__(self, random_bytes: RandomBytes) -> None:
         self._random_bytes = random_bytes
 
     def create(self, view: View, acls: Sequence[Acl]) -> Steps[Decision[Created]]:
-        """Write those that are right and not there yet."""
+        """Write the valid ACLs that do not exist yet."""
         image = view.image.acls
         faults: list[ApiError | None] = []
         new: dict[Acl, None] = {}
@@ -96,40 +97,43 @@ class AclControl:
         return drawn
 
     def delete(self, view: View, filters: Sequence[AclFilter]) -> Steps[Decision[Deleted]]:
-        """Remove all that a filter means, once, however many mean it."""
+        """Remove each ACL that any filter matches."""
         image = view.image.acls
         if (yield from _looks_at(filters, image)) > MAX_ACLS_LOOKED_AT:
             return Decision(TOO_MANY_RECORDS)
         outcome: list[Sequence[Acl] | ApiError] = []
-        gone: dict[Acl, None] = {}
-        told = 0
+        deleted: dict[Acl, None] = {}
+        total = 0
         pace = Pace()
-        for one in filters:
+        for acl_filter in filters:
             if pace.is_full():
                 yield None
-            meant: Sequence[Acl] | ApiError
-            meant = _fault_of_filter(one) or (yield from one.found_in(image, pace))
-            if not isinstance(meant, ApiError) and told + len(meant) > MAX_RECORDS_PER_OPERATION:
-                meant = _TOO_MANY_ACLS
-            outcome.append(meant)
-            if not isinstance(meant, ApiError):
-                gone |= dict.fromkeys(meant)
-                told += len(meant)
+            matches: Sequence[Acl] | ApiError
+            matches = _fault_of_filter(acl_filter) or (yield from acl_filter.found_in(image, pace))
+            if (
+                not isinstance(matches, ApiError)
+                and total + len(matches) > MAX_RECORDS_PER_OPERATION
+            ):
+                matches = _TOO_MANY_ACLS
+            outcome.append(matches)
+            if not isinstance(matches, ApiError):
+                deleted |= dict.fromkeys(matches)
+                total += len(matches)
         records: list[MetadataRecord] = []
         yield from in_bulk(
-            lambda some: records.extend(
-                RemoveAccessControlEntryRecord(acl_id) for acl_id, acl in some if acl in gone
+            lambda items: records.extend(
+                RemoveAccessControlEntryRecord(acl_id) for acl_id, acl in items if acl in deleted
             ),
-            image.by_id.items() if gone else (),
+            image.by_id.items() if deleted else (),
         )
         return Decision(outcome, records)
 
 
-def fault_of_description(one: AclFilter) -> ApiError | None:
-    """What is wrong with a filter of DescribeAcls: values that Kafka 4.3 has no name for."""
-    if UNKNOWN in (one.resource, one.pattern):
+def fault_of_description(acl_filter: AclFilter) -> ApiError | None:
+    """Return the error of a DescribeAcls filter with a value that Kafka 4.3 has no name for."""
+    if UNKNOWN in (acl_filter.resource, acl_filter.pattern):
         return _UNKNOWN_PATTERN
-    if UNKNOWN in (one.operation, one.permission):
+    if UNKNOWN in (acl_filter.operation, acl_filter.permission):
         return _UNKNOWN_ENTRY
     return None
 
@@ -139,7 +143,7 @@ def _is_there(image: AclsImage, acl: Acl) -> bool:
 
 
 def _size(acls: Iterable[Acl]) -> int:
-    """Of what the client may choose as long as it likes."""
+    """Return the length of the texts that the client can choose freely."""
     return sum(len(acl.name) + len(acl.principal) + len(acl.host) for acl in acls)
 
 
@@ -148,14 +152,14 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.name:
         return _invalid("Invalid empty resource name")
-    for what, number, known in (
+    for field, number, allowed in (
         ("resourceType", acl.resource, _RESOURCES),
         ("patternType", acl.pattern, _PATTERNS),
         ("operation", acl.operation, _OPERATIONS),
         ("permissionType", acl.permission, _PERMISSIONS),
     ):
-        if number not in known:
-            return _invalid(f"Invalid {what} {_name(what, number)}")
+        if number not in allowed:
+            return _invalid(f"Invalid {field} {_name(field, number)}")
     if ":" not in acl.principal:
         return _invalid(
             f"Could not parse principal from `{acl.principal}` (no colon is present separating "
@@ -164,22 +168,28 @@ def _fault_of_acl(acl: Acl) -> ApiError | None:
     return None
 
 
-def _name(what: str, number: int) -> str:
+def _name(field: str, number: int) -> str:
     if number == ANY:
         return "ANY"
-    return "MATCH" if what == "patternType" and number == MATCH else "UNKNOWN"
+    return "MATCH" if field == "patternType" and number == MATCH else "UNKNOWN"
 
 
-def _fault_of_filter(one: AclFilter) -> ApiError | None:
-    if one.resource not in _RESOURCES_MEANT or one.pattern not in _PATTERNS_MEANT:
+def _fault_of_filter(acl_filter: AclFilter) -> ApiError | None:
+    if acl_filter.resource not in _RESOURCES_MEANT or acl_filter.pattern not in _PATTERNS_MEANT:
         return _UNKNOWN_PATTERN
-    if one.operation not in _OPERATIONS_MEANT or one.permission not in _PERMISSIONS_MEANT:
+    if (
+        acl_filter.operation not in _OPERATIONS_MEANT
+        or acl_filter.permission not in _PERMISSIONS_MEANT
+    ):
         return _UNKNOWN_ENTRY
     return None
 
 
 def _looks_at(filters: Sequence[AclFilter], image: AclsImage) -> Steps[int]:
-    """How many ACLs are compared with filters that do not say where to look."""
+    """Return how many ACLs are compared with filters that no index narrows down."""
     vague: list[AclFilter] = []
-    yield from in_bulk(lambda some: vague.extend(one for one in some if one.looks_at_all), filters)
+    yield from in_bulk(
+        lambda batch: vague.extend(acl_filter for acl_filter in batch if acl_filter.looks_at_all),
+        filters,
+    )
     return len(image.by_id) * len(vague)

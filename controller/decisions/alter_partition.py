@@ -1,19 +1,19 @@
 """AlterPartition: the leader of a partition asks for another in-sync set.
 
-A leader shrinks or grows its ISR only through the controller, which refuses what does not fit:
+A leader shrinks or grows its ISR only through the controller, which rejects invalid requests:
 
     NOT_CONTROLLER          an epoch that is higher than ours: this node is no longer the controller
     FENCED_LEADER_EPOCH     an older leader
-    INVALID_REQUEST         not the leader; or an ISR that cannot be
+    INVALID_REQUEST         not the leader; or an ISR that is impossible
     INVALID_UPDATE_VERSION  the partition has changed since
     INELIGIBLE_REPLICA      a broker in the new ISR is fenced, shutting down, another incarnation,
                             or has lost the directory of its replica
-    NEW_LEADER_ELECTED      taken in, and the reassignment that it ended moved the leadership
+    NEW_LEADER_ELECTED      accepted, but it ended a reassignment that moved the leadership
 
-A broker that wants to be in an ISR must be alive in the same incarnation that fetched: otherwise a
-restart that lost records could be counted as in sync (KIP-903).
+A broker may join an ISR only if it is alive in the same incarnation that fetched. Otherwise a
+broker that lost records in a restart could be counted as in sync (KIP-903).
 
-Never: believes the epochs of anyone but the sender. Follows KIP-497, KIP-704 (recovery state),
+Never: trusts epochs of brokers other than the sender. Follows KIP-497, KIP-704 (recovery state),
 KIP-841 (ineligible replicas), KIP-903 and Kafka's `ReplicationControlManager.alterPartition`.
 """
 
@@ -52,27 +52,27 @@ ANY_EPOCH = -1
 def alter_partitions(
     view: View, request: AlterPartitionRequest, rules: TopicRules
 ) -> Decision[AlterPartitionResponse]:
-    """Take the new ISRs in, each partition on its own; the reply is the whole answer."""
+    """Apply the new ISRs, each partition on its own; the reply is the whole response."""
     image = view.image
     error = epoch_fault(image, request.broker_id, request.broker_epoch)
     if error is not None:
         return Decision(error)
     records: list[MetadataRecord] = []
     changed: dict[tuple[bytes, int], PartitionRegistration] = {}
-    answer = AlterPartitionResponse()
-    for asked in request.topics:
-        answers = AlterPartitionResponseTopicData(asked.topic_id)
-        answer.topics.append(answers)
-        topic = image.topics.get_by_id(asked.topic_id)
-        for data in asked.partitions:
+    response = AlterPartitionResponse()
+    for topic_data in request.topics:
+        topic_response = AlterPartitionResponseTopicData(topic_data.topic_id)
+        response.topics.append(topic_response)
+        topic = image.topics.get_by_id(topic_data.topic_id)
+        for data in topic_data.partitions:
             if topic is None:
-                answers.partitions.append(_refused(data, ErrorCode.UNKNOWN_TOPIC_ID))
+                topic_response.partitions.append(_refused(data, ErrorCode.UNKNOWN_TOPIC_ID))
                 continue
             key = (topic.id, data.partition_index)
             partition = changed.get(key) or topic.partitions.get(data.partition_index)
             code = _fault(image, request.broker_id, partition, data)
             if partition is None or code is not ErrorCode.NONE:
-                answers.partitions.append(_refused(data, code))
+                topic_response.partitions.append(_refused(data, code))
                 continue
             record = _change(image, topic, partition, data, rules)
             if record is not None:
@@ -80,10 +80,10 @@ def alter_partitions(
                 partition = changed[key] = merge(partition, record)
                 if record.leader not in (request.broker_id, NO_LEADER_CHANGE):
                     refusal = _refused(data, ErrorCode.NEW_LEADER_ELECTED)
-                    answers.partitions.append(refusal)
+                    topic_response.partitions.append(refusal)
                     continue
-            answers.partitions.append(_taken(data, partition))
-    return Decision(answer, records, atomic=False)
+            topic_response.partitions.append(_accepted(data, partition))
+    return Decision(response, records, atomic=False)
 
 
 def _change(
@@ -101,7 +101,7 @@ def _change(
 
 
 def new_isr(data: AlterPartitionRequestPartitionData) -> Sequence[BrokerState]:
-    """The ISR that is asked for; version 2 names no epochs."""
+    """Return the requested ISR; version 2 has broker ids without epochs, which become -1."""
     return data.new_isr_with_epochs or [BrokerState(replica) for replica in data.new_isr]
 
 
@@ -152,7 +152,7 @@ def _eligible(image: MetadataImage, partition: PartitionRegistration, state: Bro
     if broker is None or not broker.active:
         return False
     if not has_directory(broker, partition.directory_of(state.broker_id)):
-        return False  # it could not lead either, and is still to say where its new copy is
+        return False  # it could not lead either, and must first report the new replica's directory
     return state.broker_epoch in (ANY_EPOCH, broker.epoch)
 
 
@@ -162,7 +162,7 @@ def _refused(
     return AlterPartitionResponsePartitionData(data.partition_index, int(code))
 
 
-def _taken(
+def _accepted(
     data: AlterPartitionRequestPartitionData, partition: PartitionRegistration
 ) -> AlterPartitionResponsePartitionData:
     return AlterPartitionResponsePartitionData(

@@ -1,8 +1,8 @@
-"""Who was heard of when: the soft state of the active controller about brokers.
+"""The last heartbeat of each broker: the active controller's soft state about brokers.
 
-Owns: the last heartbeat of each broker, how far it had read the metadata then, and the offset at
-which the leaderships of one that shuts down had moved away. All of it begins anew with each
-leadership: every unfenced broker then gets a whole session.
+Owns: the time of each broker's last heartbeat, the metadata offset that it had replayed then, and
+the offset of the record that moved its leaderships away for a controlled shutdown. All of it is
+cleared when this node becomes active: every unfenced broker then gets a whole session.
 
 Never: decides on a state (`controller.decisions.cluster_control`), nor runs a timer
 (`controller.controller_timers`). Follows Kafka's `BrokerHeartbeatManager`.
@@ -16,65 +16,67 @@ UNKNOWN_OFFSET = -1
 
 
 class BrokerHeartbeats:
-    """Times are monotonic milliseconds."""
+    """The sessions and replayed offsets of brokers; times are monotonic milliseconds."""
 
     def __init__(self, session_timeout_ms: float) -> None:
         self._session_timeout_ms = session_timeout_ms
-        self._heard_ms: dict[int, float] = {}
+        self._last_heartbeat_ms: dict[int, float] = {}
         self._offsets: dict[int, int] = {}
         self._shutdown_offsets: dict[int, int] = {}
 
     def activate(self, image: MetadataImage, now_ms: float) -> None:
-        """Begin as the active controller."""
-        self._heard_ms = {b.id: now_ms for b in image.brokers.values() if not b.fenced}
+        """Start as the active controller, with a whole session for every unfenced broker."""
+        self._last_heartbeat_ms = {b.id: now_ms for b in image.brokers.values() if not b.fenced}
         self._offsets.clear()
         self._shutdown_offsets.clear()
 
     def grant_all(self, now_ms: float) -> None:
-        """Count everybody as heard of now: the controller itself was away and cannot tell."""
-        for broker_id in self._heard_ms:
-            self._heard_ms[broker_id] = now_ms
+        """Restart all sessions, because the controller was paused and has read no heartbeats."""
+        for broker_id in self._last_heartbeat_ms:
+            self._last_heartbeat_ms[broker_id] = now_ms
 
     def touch(self, broker_id: int, now_ms: float, metadata_offset: int = UNKNOWN_OFFSET) -> None:
-        """A registration or a heartbeat came."""
-        self._heard_ms[broker_id] = now_ms
+        """Restart the broker's session after its registration or heartbeat."""
+        self._last_heartbeat_ms[broker_id] = now_ms
         self._offsets[broker_id] = metadata_offset
 
     def forget(self, broker_id: int) -> None:
-        """The broker is fenced or gone: its next life begins with nothing of this one."""
-        self._heard_ms.pop(broker_id, None)
+        """Remove all state of a broker that is fenced or unregistered."""
+        self._last_heartbeat_ms.pop(broker_id, None)
         self._offsets.pop(broker_id, None)
         self._shutdown_offsets.pop(broker_id, None)
 
     # --- sessions ------------------------------------------------------------------------------
 
     def has_session(self, broker_id: int, now_ms: float) -> bool:
-        """Whether the broker was heard of within its session."""
-        heard = self._heard_ms.get(broker_id)
-        return heard is not None and heard > now_ms - self._session_timeout_ms
+        """Return whether the broker's session has not expired."""
+        last_ms = self._last_heartbeat_ms.get(broker_id)
+        return last_ms is not None and last_ms > now_ms - self._session_timeout_ms
 
     def silent_for_ms(self, broker_id: int, now_ms: float) -> float:
-        """Time since the broker was heard of, or since this node leads."""
-        return now_ms - self._heard_ms.get(broker_id, now_ms)
+        """Return the milliseconds since the broker's last heartbeat, or since this node leads."""
+        return now_ms - self._last_heartbeat_ms.get(broker_id, now_ms)
 
     def expired(self, image: MetadataImage, now_ms: float) -> list[int]:
-        """Unfenced brokers whose session has run out, the longest silent first."""
+        """Return the unfenced brokers whose session has expired, the longest silent first."""
         limit = now_ms - self._session_timeout_ms
         silent = [
-            (heard, broker.id) for broker, heard in self._unfenced(image, now_ms) if heard <= limit
+            (last_ms, broker.id)
+            for broker, last_ms in self._unfenced(image, now_ms)
+            if last_ms <= limit
         ]
         return [broker_id for _, broker_id in sorted(silent)]
 
     def next_end_ms(self, image: MetadataImage, now_ms: float) -> float:
-        """When the first session ends, unless its broker is heard of; at most a session ahead."""
-        times = [heard for _, heard in self._unfenced(image, now_ms)]
+        """Return when the first session expires without a heartbeat; at most a session ahead."""
+        times = [last_ms for _, last_ms in self._unfenced(image, now_ms)]
         return min(times, default=now_ms) + self._session_timeout_ms
 
     def _unfenced(
         self, image: MetadataImage, now_ms: float
     ) -> list[tuple[BrokerRegistration, float]]:
         return [
-            (broker, self._heard_ms.get(broker.id, now_ms))
+            (broker, self._last_heartbeat_ms.get(broker.id, now_ms))
             for broker in image.brokers.values()
             if not broker.fenced
         ]
@@ -82,12 +84,13 @@ class BrokerHeartbeats:
     # --- controlled shutdown -------------------------------------------------------------------
 
     def note_shutdown(self, broker_id: int, offset: int) -> None:
-        """`offset` is that of the last record which moved leaderships away from the broker."""
+        """Keep the `offset` of the last record that moved leaderships away from the broker; a
+        later call does not change it."""
         self._shutdown_offsets.setdefault(broker_id, offset)
 
     def shutdown_seen_by_all(self, image: MetadataImage, broker_id: int) -> bool:
-        """Whether every active broker has read where the leaderships went: their clients then
-        find the new leaders and not one that is gone."""
+        """Return whether every active broker has replayed the move of the leaderships, so that
+        its clients find the new leaders."""
         offset = self._shutdown_offsets.get(broker_id)
         if offset is None:
             return False

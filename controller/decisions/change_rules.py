@@ -1,7 +1,7 @@
-"""The rules under which the partitions of a topic change: who is alive, and what its configs allow.
+"""The rules under which a topic's partitions change: which brokers are alive, and its configs.
 
 Owns: how `min.insync.replicas`, `unclean.leader.election.enable` and the state of the brokers
-become `ChangeRules`. Never: holds anything that changes.
+become `ChangeRules`. Never: holds state.
 
 Follows KIP-966 and Kafka's `ReplicationControlManager.getTopicEffectiveMinIsr`.
 """
@@ -23,13 +23,13 @@ IsActive = Callable[[int], bool]
 
 
 def is_active(image: MetadataImage, broker_id: int) -> bool:
-    """Whether a broker is registered, not fenced and not shutting down."""
+    """Return whether a broker is registered, not fenced and not shutting down."""
     broker = image.brokers.get(broker_id)
     return broker is not None and broker.active
 
 
 class TopicRules:
-    """Makes the rules of a topic; its only part are the definitions of configs."""
+    """The maker of a topic's rules, from the image and the definitions of configs."""
 
     def __init__(self, configuration: ConfigurationControl) -> None:
         self._configuration = configuration
@@ -41,9 +41,9 @@ class TopicRules:
         active: IsActive | None = None,
         unclean_shutdown: tuple[int, ...] = (),
     ) -> ChangeRules:
-        """The rules for `topic`, in which an election may be unclean where its config says so.
+        """Return the rules for `topic`; its config says whether an election may be unclean.
 
-        `active` stands for the state of the brokers where the image does not have it yet.
+        `active` overrides the brokers' state in the image, for a change that is not in it yet.
         """
         election = Election.UNCLEAN if self.unclean_allowed(image, topic) else Election.ONLINE
         return ChangeRules(
@@ -57,12 +57,12 @@ class TopicRules:
         )
 
     def unclean_allowed(self, image: MetadataImage, topic: TopicImage) -> bool:
-        """Whether a broker that may lack committed records may lead where nobody else can."""
+        """Return whether a broker that may lack committed records may lead if no other can."""
         value = self._configuration.topic_config(image, topic.name, UNCLEAN_LEADER_ELECTION)
         return boolean(trim(value or "")) is True
 
     def _min_insync_replicas(self, image: MetadataImage, topic: TopicImage) -> int:
         if not image.elr_enabled:
-            return 1  # looked at with ELR only
+            return 1  # only used with ELR
         text = self._configuration.topic_config(image, topic.name, MIN_INSYNC_REPLICAS)
         return min(integer(trim(text or ""), 32) or 1, len(topic.partitions[0].replicas))

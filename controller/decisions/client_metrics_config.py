@@ -1,7 +1,7 @@
 """Configs of a client metrics subscription (KIP-714): names and limits.
 
-Ottla does not ask clients for telemetry; the resource can still be written and listed, as the
-admin tools do. Follows Kafka's `ClientMetricsConfigs`.
+Ottla does not collect telemetry from clients; the admin tools can still write and list the
+resource. Follows Kafka's `ClientMetricsConfigs`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SELECTORS = (
 
 
 def client_metrics_fault(configs: Mapping[str, str]) -> ApiError | None:
-    """Why a client metrics resource may not have `configs`; None if it may."""
+    """Return why a client metrics resource may not have `configs`; None if it may."""
     for name, value in configs.items():
         if name == "interval.ms":
             fault = _interval_fault(value)
@@ -68,12 +68,12 @@ def _list_fault(name: str, value: str) -> ApiError | None:
 
 def _match_fault(patterns: Sequence[str]) -> ApiError | None:
     for pattern in patterns:
-        selector, found, expression = pattern.partition("=")
-        if not found or trim(selector) not in _SELECTORS:
+        selector, equals_sign, expression = pattern.partition("=")
+        if not equals_sign or trim(selector) not in _SELECTORS:
             text = f"Illegal client matching pattern: {pattern}"
             return ApiError(ErrorCode.INVALID_CONFIG, text)
         try:
-            # Never matched here. To compile one unfolds its classes, at up to 8 ms for each.
+            # Only parsed: to compile a pattern takes up to 8 ms for each of its character classes.
             _parser.parse(expression)
         except (re.error, OverflowError, RecursionError):
             text = f"Illegal client matching pattern: {pattern}"

@@ -1,10 +1,10 @@
-"""AlterClientQuotas as a decision: which values are set, which removed.
+"""AlterClientQuotas as a decision: the values to set and to remove.
 
-Owns the checks on each entity: it succeeds or fails as a whole, and by itself. One that is named
-again is refused, though what was asked for it first holds, as in Kafka. Removing what is not there
-is fine, whatever its key.
+Owns the checks on each entity, which succeeds or fails as a whole and on its own. A second entry
+for an entity is rejected, but the first one is applied, as in Kafka. A value that does not exist
+can be removed, whatever its key.
 
-Never looks a host name up: of those Kafka takes, only `localhost` is an address here.
+Never looks up a host name: of the names that Kafka accepts, only `localhost` is accepted here.
 
 Follows KIP-546, KIP-612, KIP-599 and Kafka's `ClientQuotaControlManager` and `QuotaConfig`.
 """
@@ -39,35 +39,35 @@ from protocol.ip_address import ip_address
 from protocol.messages.alter_client_quotas import AlterClientQuotasRequestEntryData
 
 _EPSILON = 1e-6
-"""How far from a whole number one may be that is to be whole."""
+"""The tolerance within which a number counts as whole."""
 _MOST_INT = 2.0**31 - 1
 _MOST_LONG = 2.0**63
 
-_OF_CLIENTS = {
+_CLIENT_KEYS = {
     "producer_byte_rate": _MOST_LONG,
     "consumer_byte_rate": _MOST_LONG,
     "request_percentage": None,
     "controller_mutation_rate": None,
 }
-_OF_ADDRESSES = {"connection_creation_rate": _MOST_INT}
-"""The largest whole number that a key takes; None: any number."""
+_IP_KEYS = {"connection_creation_rate": _MOST_INT}
+"""The largest whole number that a key accepts; None: any number."""
 
 
 class QuotaOp(NamedTuple):
-    """A value that is to be set, or with None removed."""
+    """A value to set; None: the value is to be removed."""
 
     key: str
     value: float | None
 
 
 QuotaErrors = Mapping[QuotaEntity, ApiError | None]
-"""By entity, in the order in which the request names them; None: done."""
+"""The error of each entity, in the request's order; None: the entity was altered."""
 
 
 def alter_client_quotas(
     view: View, entries: Sequence[AlterClientQuotasRequestEntryData], validate_only: bool
 ) -> Steps[Decision[QuotaErrors]]:
-    """With `validate_only` nothing is changed, and all is told as if it were."""
+    """Alter the quotas. With `validate_only`, reply the same but change nothing."""
     outcome: dict[QuotaEntity, ApiError | None] = {}
     records: list[MetadataRecord] = []
     names_size = 0
@@ -82,7 +82,7 @@ def alter_client_quotas(
                 yield None
             ops[op.key] = QuotaOp(op.key, None if op.remove else op.value)
         if entity in outcome or len(ops) < len(entry.ops):
-            outcome[entity] = _refused(f"Ignoring duplicate entity {_shown(entity)}")
+            outcome[entity] = _invalid(f"Ignoring duplicate entity {_shown(entity)}")
             continue
         outcome[entity] = error = _entity_fault(entity) or _value_fault(entity, ops.values())
         if error is None:
@@ -96,7 +96,8 @@ def alter_client_quotas(
 
 
 def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> Steps[QuotaEntity]:
-    """Return whom an entry speaks of. Of many parts, nearly all are of types there are not."""
+    """Return the entity of an entry, in slices: a client may send very many parts, nearly all of
+    unknown types."""
     parts: dict[str, str | None] = {}
     for part in entry.entity:
         if pace.is_full():
@@ -106,49 +107,49 @@ def entity_in_slices(entry: AlterClientQuotasRequestEntryData, pace: Pace) -> St
         return quota_entity(parts.items())
     ordered: list[tuple[str, str | None]] = []
     kinds = yield from in_order(parts)
-    yield from in_bulk(lambda some: ordered.extend((kind, parts[kind]) for kind in some), kinds)
+    yield from in_bulk(lambda batch: ordered.extend((kind, parts[kind]) for kind in batch), kinds)
     return tuple(ordered)
 
 
 def _entity_fault(entity: QuotaEntity) -> ApiError | None:
     if not entity:
-        return _refused("Invalid empty client quota entity")
+        return _invalid("Invalid empty client quota entity")
     for kind, name in entity:
         if kind not in ENTITY_TYPES:
-            return _refused(f"Unhandled client quota entity type: {kind}")
+            return _invalid(f"Unhandled client quota entity type: {kind}")
         if name == "":
-            return _refused(f"Empty {kind} not supported")
+            return _invalid(f"Empty {kind} not supported")
     names = dict(entity)
     if IP not in names:
         return None
     if USER in names or CLIENT_ID in names:
-        return _refused(
+        return _invalid(
             "Invalid quota entity combination, IP entity shouldnot be combined with User or "
             "ClientId"
         )
     address = names[IP]
     if address is not None and ip_address(address) is None:
-        return _refused(f"{address} is not a valid IP or resolvable host.")
+        return _invalid(f"{address} is not a valid IP or resolvable host.")
     return None
 
 
 def _value_fault(entity: QuotaEntity, ops: Collection[QuotaOp]) -> ApiError | None:
-    keys: Mapping[str, float | None] = _OF_CLIENTS
+    keys: Mapping[str, float | None] = _CLIENT_KEYS
     if entity[0][0] == IP:
-        keys = _OF_ADDRESSES
+        keys = _IP_KEYS
     for key, value in ops:
         if value is None:
             continue
         if key not in keys:
-            return _refused(f"Invalid configuration key {key}")
+            return _invalid(f"Invalid configuration key {key}")
         text = _number_fault(key, value, keys[key])
         if text is not None:
-            return _refused(text)
+            return _invalid(text)
     return None
 
 
 def _number_fault(key: str, value: float, most: float | None) -> str | None:
-    # Kafka takes what is no number, and then throttles by it for ever or never.
+    # Kafka accepts NaN, and then throttles for ever or never.
     if value <= 0 or isnan(value):
         return f"Quota {key} must be greater than 0"
     if most is None:
@@ -164,16 +165,16 @@ def _number_fault(key: str, value: float, most: float | None) -> str | None:
 def _changes(
     quotas: ClientQuotas, entity: QuotaEntity, ops: Collection[QuotaOp]
 ) -> list[MetadataRecord]:
-    """Records of what is not so already."""
+    """Return records for the values that differ from the present ones."""
     now = quotas.get(entity, {})
     return [quota_record(entity, key, value) for key, value in ops if now.get(key) != value]
 
 
-def _refused(text: str) -> ApiError:
+def _invalid(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
 def _shown(entity: QuotaEntity) -> str:
-    """In Kafka's words."""
+    """Return the entity as Kafka's `ClientQuotaEntity.toString` shows it."""
     parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{parts}}})"

@@ -1,20 +1,21 @@
 """Brokers of the cluster: registering, unfencing, fencing, shutting down.
 
-Owns: the checks on a registration, and what a heartbeat brings about. A broker is fenced
-from its registration until a heartbeat shows that it has read the metadata up to that registration,
-and again when no heartbeat came for `broker.session.timeout.ms`.
+Owns: the checks on a registration, and the effects of a heartbeat. A broker is fenced from its
+registration until a heartbeat shows that it has replayed the metadata up to that registration, and
+again after `broker.session.timeout.ms` without a heartbeat.
 
 Each broker is in one of four states, after Kafka's `BrokerControlState`:
 
     FENCED               has no leaders; asks to be unfenced → UNFENCED once it has caught up
     UNFENCED             serves; asks to stop → CONTROLLED_SHUTDOWN, or SHUTDOWN_NOW where it leads
                          nothing; session lost → FENCED
-    CONTROLLED_SHUTDOWN  leaders have moved away as far as they can; still answers; once it leads
-                         nothing and all brokers have read so → SHUTDOWN_NOW; session lost → FENCED
-    SHUTDOWN_NOW         fenced, and told that it may end
+    CONTROLLED_SHUTDOWN  leaders have moved away as far as possible; still answers. When it leads
+                         nothing and all brokers replayed the moves → SHUTDOWN_NOW; session lost →
+                         FENCED
+    SHUTDOWN_NOW         fenced, and its last heartbeat's response said that it may stop
 
-Never: keeps the durable part, which is the image. After a failover every broker gets a session
-anew. Follows KIP-631, KIP-858 and Kafka's `ClusterControlManager`, `BrokerHeartbeatManager`.
+Never: keeps the durable part, which is the image. After a failover every broker gets a new
+session. Follows KIP-631, KIP-858 and Kafka's `ClusterControlManager`, `BrokerHeartbeatManager`.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ _FENCED = 1
 _UNFENCED = -1
 _SHUTTING_DOWN = 1
 _OVERDUE = 1.5
-"""Heartbeat intervals without a heartbeat of a broker that is to be taken for dead."""
+"""The number of heartbeat intervals without a heartbeat after which a broker may be dead."""
 
 
 class HeartbeatReply(NamedTuple):
-    """What a broker is told about itself."""
+    """The broker's state, as the response to its heartbeat reports it."""
 
     is_caught_up: bool = False
     is_fenced: bool = True
@@ -63,7 +64,7 @@ class HeartbeatReply(NamedTuple):
 
 
 def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | None:
-    """Why a request is not one of the present incarnation of `broker_id`; None if it is."""
+    """Return why `epoch` is not that of the present incarnation of `broker_id`; None if it is."""
     broker = image.brokers.get(broker_id)
     if broker is None:
         text = f"No broker registration found for broker id {broker_id}"
@@ -75,8 +76,7 @@ def epoch_fault(image: MetadataImage, broker_id: int, epoch: int) -> ApiError | 
 
 
 class ClusterControl:
-    """Decides on brokers; who was heard of when is soft state
-    (`controller.decisions.broker_heartbeats`)."""
+    """The decisions on brokers, and their sessions (`controller.decisions.broker_heartbeats`)."""
 
     def __init__(self, settings: ControllerSettings, leadership: LeadershipChanges) -> None:
         self._settings = settings
@@ -86,9 +86,9 @@ class ClusterControl:
     # --- fencing -------------------------------------------------------------------------------
 
     def fence(self, view: View, broker_id: int, epoch: int | None = None) -> Decision[bool]:
-        """Fence `broker_id`, whose session has run out or whose process is known to be dead.
+        """Fence `broker_id`, whose session has expired or whose process is known to be dead.
 
-        With `epoch` only that incarnation. The reply is whether it was fenced by this.
+        With `epoch`, fence only that incarnation. The reply is whether this fenced the broker.
         """
         broker = view.image.brokers.get(broker_id)
         if broker is None or broker.fenced or epoch not in (None, broker.epoch):
@@ -123,12 +123,12 @@ class ClusterControl:
         return Decision(epoch, [record, *records], atomic=False)
 
     def unregister(self, view: View, broker_id: int) -> Decision[None]:
-        """Forget a broker, which must not be alive for that."""
+        """Unregister a broker. As in Kafka, its session is not checked."""
         broker = view.image.brokers.get(broker_id)
         if broker is None:
             text = f"Broker ID {broker_id} is not currently registered"
             return Decision(ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text))
-        # Who comes back under this id may come with empty disks: nothing of it is proof any more.
+        # A broker that returns under this id may have empty disks: its replicas prove nothing now.
         records: list[MetadataRecord] = [
             *self._leadership.broker_left(view.image, broker_id, view.image.elr_enabled),
             UnregisterBrokerRecord(broker_id, broker.epoch),
@@ -161,18 +161,18 @@ class ClusterControl:
         return _directory_fault(view.image, request) or _feature_fault(view.image, request)
 
     def _has_session(self, broker: BrokerRegistration, now_ms: float) -> bool:
-        """Whether another process with this id is alive, as far as one can know."""
+        """Return whether another process with this id is alive, as far as the controller knows."""
         if broker.fenced or broker.id == self._settings.node_id:
-            # Our own earlier process held a lock on its folders that we hold now.
+            # This process holds the directory locks that an earlier process of this node held.
             return False
         return self.heartbeats.has_session(broker.id, now_ms)
 
     def _is_succeeded(
         self, before: BrokerRegistration, request: BrokerRegistrationRequest, now_ms: float
     ) -> bool:
-        """Whether `request` comes from the process after that of `before`: it holds the locks of
-        the same directories. A heartbeat that is overdue as well keeps a copy of the disks from
-        pushing out a broker that lives."""
+        """Return whether `request` comes from the process that replaced `before`: it has locked
+        the same directories. A heartbeat must be overdue too; otherwise a copy of the disks could
+        push out a live broker."""
         if sorted(request.log_dirs) != sorted(before.log_dirs):
             return False
         silence_ms = _OVERDUE * self._settings.broker_heartbeat_interval_ms
@@ -181,7 +181,7 @@ class ClusterControl:
     # --- heartbeats ----------------------------------------------------------------------------
 
     def heartbeat(self, view: View, request: BrokerHeartbeatRequest) -> Decision[HeartbeatReply]:
-        """Take a heartbeat: it renews the session and may ask for another state."""
+        """Process a heartbeat: renew the session, and change the broker's state if asked."""
         image, broker_id = view.image, request.broker_id
         error = epoch_fault(image, broker_id, request.broker_epoch)
         if error is not None:
@@ -202,7 +202,7 @@ class ClusterControl:
         else:
             reply = HeartbeatReply(caught_up, is_fenced=broker.fenced)
         if not records and request.offline_log_dirs:
-            # Otherwise the next heartbeat, which still names them, meets the new state.
+            # After records, the next heartbeat, which names the directories again, handles them.
             records = self._directories_offline(image, broker, request.offline_log_dirs)
         return Decision(reply, records, atomic=False)
 
@@ -224,7 +224,7 @@ class ClusterControl:
             records = [change, *self._leadership.broker_left(image, broker.id)]
             self.heartbeats.note_shutdown(broker.id, view.next_offset + len(records) - 1)
             return not_yet, records
-        # After a failover nobody remembers when the leaderships moved: by now they have.
+        # After a failover the offset of the moves is not known, but they come before this one.
         self.heartbeats.note_shutdown(broker.id, view.next_offset - 1)
         if leads or not self.heartbeats.shutdown_seen_by_all(image, broker.id):
             return not_yet, []
@@ -233,12 +233,12 @@ class ClusterControl:
     def _directories_offline(
         self, image: MetadataImage, broker: BrokerRegistration, named: Sequence[bytes]
     ) -> list[MetadataRecord]:
-        """Records for the directories among `named` that are not known to be offline yet."""
+        """Return records for those directories in `named` that are not offline already."""
         lost = [directory for directory in broker.log_dirs if directory in named]
         if not lost or not has_directories(image.metadata_level):
             return []
-        left = [directory for directory in broker.log_dirs if directory not in lost]
-        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, log_dirs=left)
+        online = [directory for directory in broker.log_dirs if directory not in lost]
+        change = BrokerRegistrationChangeRecord(broker.id, broker.epoch, log_dirs=online)
         return [*self._leadership.directories_lost(image, broker.id, lost), change]
 
 
@@ -269,7 +269,8 @@ def _directory_fault(image: MetadataImage, request: BrokerRegistrationRequest) -
 
 
 def _feature_fault(image: MetadataImage, request: BrokerRegistrationRequest) -> ApiError | None:
-    """A broker must know every finalized feature at its level, or it would misread records."""
+    """Return the error of a broker that does not support a finalized level, because it would
+    misread records."""
     supported = {
         f.name: (f.min_supported_version, f.max_supported_version) for f in request.features
     }

@@ -1,11 +1,11 @@
-"""Dynamic configs of topics, brokers, groups and client metrics: what may be set, and the records.
+"""Dynamic configs of topics, brokers, groups and client metrics: checks and records.
 
-Owns: the four incremental operations, the older replace-all, and what a topic's config comes to
-when all sources are laid over each other.
+Owns: the four incremental operations, the older replace-all, and the effective value of a topic's
+config, in which all sources are combined.
 
-Never: knows what a config does. Topic keys are checked by their definitions, those of brokers and
-groups by callbacks: only the broker knows which of its own can change while it runs, and what
-limits a group.
+Never: knows what a config does. Definitions check the keys of topics, callbacks those of brokers
+and groups: only the broker knows which of its own can change while it runs, and what limits a
+group.
 
 Follows KIP-339 (incremental changes), KIP-226 (sources), KIP-848 (group configs), KIP-714 (client
 metrics), and Kafka's `ConfigurationControlManager` and `ControllerConfigurationValidator`.
@@ -50,7 +50,7 @@ _CLUSTER_MIN_ISR = ApiError(
 
 
 class ConfigOperation(IntEnum):
-    """What IncrementalAlterConfigs does with a key."""
+    """The operation of IncrementalAlterConfigs on a key."""
 
     SET = 0
     DELETE = 1
@@ -67,7 +67,7 @@ class ConfigChange(NamedTuple):
 
 
 class EffectiveConfig(NamedTuple):
-    """A config as it holds, and where it comes from."""
+    """The effective value of a config, and its source."""
 
     name: str
     value: str | None
@@ -76,17 +76,19 @@ class EffectiveConfig(NamedTuple):
 
 
 class ConfigurationControl:
-    """Decides on configs; holds nothing that changes but a cache."""
+    """The decisions on configs; a cache is their only state."""
 
     def __init__(self, settings: ControllerSettings) -> None:
         self._settings = settings
         self._static = settings.server_config
         self._defaults = server_defaults(settings.server_config)
         self._kafka_defaults = LOG_CONFIG_DEF.defaults()
-        # What topics without a value of their own have, while these are the configs.
+        # The effective values of topics without own values; valid while `configs` is this object.
         self._inherited_of: object = None
         self._inherited: dict[str, EffectiveConfig] = {}
-        self._described = {key for key, one in LOG_CONFIG_DEF.items() if not one.internal}
+        self._described_keys = {
+            key for key, definition in LOG_CONFIG_DEF.items() if not definition.internal
+        }
 
     # --- changes -------------------------------------------------------------------------------
 
@@ -98,11 +100,11 @@ class ConfigurationControl:
         changes: Sequence[ConfigChange],
         new_topic: bool = False,
     ) -> Steps[list[MetadataRecord] | ApiError]:
-        """Records for `changes`, or why not. `new_topic`: the topic is being made."""
+        """Return records for `changes`, or the error. `new_topic`: the topic does not exist yet."""
         nulls: list[str] = []
         yield from in_bulk(
-            lambda some: nulls.extend(
-                c.name for c in some if c.value is None and c.operation == ConfigOperation.SET
+            lambda batch: nulls.extend(
+                c.name for c in batch if c.value is None and c.operation == ConfigOperation.SET
             ),
             changes,
         )
@@ -117,19 +119,25 @@ class ConfigurationControl:
             error = self._apply(resource_type, change, after)
             if error is not None:
                 return error
-        one_broker = resource_type == ResourceType.BROKER and bool(name)
-        if one_broker and image.elr_enabled and MIN_INSYNC_REPLICAS in [c.name for c in changes]:
+        is_single_broker = resource_type == ResourceType.BROKER and bool(name)
+        if (
+            is_single_broker
+            and image.elr_enabled
+            and MIN_INSYNC_REPLICAS in [c.name for c in changes]
+        ):
             return _BROKER_MIN_ISR
-        # A broker looks at the files behind a key that is set again, so there is a record for it.
-        again = {c.name for c in changes} if resource_type == ResourceType.BROKER else set()
+        # A key that is set again gets a record, because the broker reads the files that it names.
+        changed_again = {c.name for c in changes} if resource_type == ResourceType.BROKER else set()
         return (
-            yield from self._checked(image, resource_type, name, before, after, new_topic, again)
+            yield from self._checked(
+                image, resource_type, name, before, after, new_topic, changed_again
+            )
         )
 
     def replace(
         self, image: MetadataImage, resource_type: int, name: str, configs: Mapping[str, str | None]
     ) -> Steps[list[MetadataRecord] | ApiError]:
-        """Records that make `configs` all that the resource sets, or why not."""
+        """Return records that make `configs` the only configs of the resource, or the error."""
         before = image.config(resource_type, name)
         nulls: list[str] = []
         after: dict[str, str] = {}
@@ -175,9 +183,10 @@ class ConfigurationControl:
         return None
 
     def _is_list(self, resource_type: int, name: str) -> bool:
-        """Whether a key takes APPEND and SUBTRACT. Kafka knows lists of topics and brokers only."""
+        """Return whether a key accepts APPEND and SUBTRACT: Kafka supports lists of topics and
+        brokers only."""
         if resource_type == ResourceType.BROKER:
-            return True  # the broker that took the request has looked
+            return True  # the broker that received the request has checked the key's type
         key = LOG_CONFIG_DEF.get(name) if resource_type == ResourceType.TOPIC else None
         return key is not None and key.type is ConfigType.LIST
 
@@ -194,7 +203,7 @@ class ConfigurationControl:
         before: Mapping[str, str],
         after: Mapping[str, str],
         new_topic: bool,
-        again: Container[str] = (),
+        changed_again: Container[str] = (),
     ) -> Steps[list[MetadataRecord] | ApiError]:
         if resource_type == ResourceType.TOPIC:
             after = yield from _without_unknown_keys(after)
@@ -208,7 +217,7 @@ class ConfigurationControl:
         for key, value in after.items():
             if pace.is_full():
                 yield None
-            if before.get(key) != value or key in again:
+            if before.get(key) != value or key in changed_again:
                 records.append(ConfigRecord(resource_type, name, key, value))
         for key in before:
             if key not in after:
@@ -220,8 +229,8 @@ class ConfigurationControl:
     # --- eligible leader replicas --------------------------------------------------------------
 
     def elr_safety_records(self, image: MetadataImage) -> list[MetadataRecord]:
-        """Records without which ELR must not be turned on: `min.insync.replicas` set for the whole
-        cluster and for no single broker, so that every controller counts the same."""
+        """Return the records that turning ELR on requires: `min.insync.replicas` set for the whole
+        cluster and for no single broker, so that all controllers use the same value."""
         records: list[MetadataRecord] = []
         if MIN_INSYNC_REPLICAS not in image.config(ResourceType.BROKER, ""):
             value = format_value(self._defaults[MIN_INSYNC_REPLICAS])
@@ -257,35 +266,35 @@ class ConfigurationControl:
         text = f"Unknown resource type {resource_type}"
         return ApiError(ErrorCode.INVALID_REQUEST, text)
 
-    # --- what holds ----------------------------------------------------------------------------
+    # --- effective values ----------------------------------------------------------------------
 
     def effective_topic_configs(
         self, image: MetadataImage, overrides: Mapping[str, str]
     ) -> list[EffectiveConfig]:
-        """All configs of a topic that sets `overrides`, by name, as CreateTopics answers them."""
+        """Return all configs of a topic that sets `overrides`, by name, as CreateTopics does."""
         return [
             EffectiveConfig(key, overrides[key], ConfigSource.TOPIC_CONFIG)
             if key in overrides
             else self._inherited_config(image, key)
-            for key in sorted(self._described.union(overrides))
+            for key in sorted(self._described_keys.union(overrides))
         ]
 
     def topic_config(self, image: MetadataImage, topic: str, key: str) -> str | None:
-        """The value of one config of a topic as it holds. Cheap: asked for each topic when a broker
-        goes."""
+        """Return the effective value of a topic's config. Fast, because a broker that leaves needs
+        it for each topic."""
         own = image.topic_config(topic, key)
         if own is not None:
             return own
         return self._inherited_config(image, key).value
 
     def _inherited_config(self, image: MetadataImage, key: str) -> EffectiveConfig:
-        """What a topic without a value of its own has."""
+        """Return the effective value for a topic that does not set the key."""
         if image.configs is not self._inherited_of:
             self._inherited_of, self._inherited = image.configs, {}
-        found = self._inherited.get(key)
-        if found is None:
-            found = self._inherited[key] = self._look_up(image, key)
-        return found
+        config = self._inherited.get(key)
+        if config is None:
+            config = self._inherited[key] = self._look_up(image, key)
+        return config
 
     def _look_up(self, image: MetadataImage, key: str) -> EffectiveConfig:
         layers = (
@@ -309,48 +318,49 @@ class ConfigurationControl:
 
 
 def _others(pieces: Iterable[str], parts: Iterable[str]) -> list[str]:
-    """Return the pieces that are none of the parts."""
+    """Return the pieces that are not in `parts`."""
     present = set(parts)
     return [piece for piece in pieces if piece not in present]
 
 
 def _left(parts: Iterable[str], pieces: Counter[str]) -> list[str]:
-    """Return the parts without the first one that each piece equals."""
-    left: list[str] = []
+    """Return the parts, without the first one that equals each piece."""
+    remaining: list[str] = []
     for part in parts:
         if pieces[part] > 0:
             pieces[part] -= 1
         else:
-            left.append(part)
-    return left
+            remaining.append(part)
+    return remaining
 
 
 def _without_unknown_keys(configs: Mapping[str, str]) -> Steps[Mapping[str, str]]:
-    """Return what a topic's configs are judged by: of the keys that there are not, the first
-    alone, for which they are refused."""
+    """Return the configs to validate: all with known keys, and the first unknown key, for which
+    the topic is rejected."""
     if len(configs) <= PIECES_AT_ONCE:
         return configs
-    known: dict[str, str] = {}
+    known_keys: dict[str, str] = {}
     unknown: list[str] = []
 
-    def sort_out(some: Iterable[tuple[str, str]]) -> None:
-        for key, value in some:
+    def sort_out(batch: Iterable[tuple[str, str]]) -> None:
+        for key, value in batch:
             if key in LOG_CONFIG_DEF:
-                known[key] = value
+                known_keys[key] = value
             elif not unknown or key < unknown[0]:
                 unknown[:] = [key]
 
     yield from in_bulk(sort_out, configs.items())
-    return known | dict.fromkeys(unknown, "")
+    return known_keys | dict.fromkeys(unknown, "")
 
 
 def _new_minimum(
     resource_type: int, name: str, after: Mapping[str, str], records: list[MetadataRecord]
 ) -> list[MetadataRecord] | ApiError:
-    """`records` with what a change of `min.insync.replicas` needs while ELR are kept.
+    """Return `records` with those that a change of `min.insync.replicas` requires while ELR are
+    kept, or the error.
 
-    What was proof under the old minimum is none under the new one. The broker itself may not have
-    one of its own, or controllers would not count alike.
+    The eligible replicas were computed under the old minimum, so a record clears them. A single
+    broker may not have a value of its own, because controllers would then use different minimums.
     """
     if resource_type == ResourceType.BROKER:
         if name:
@@ -361,7 +371,7 @@ def _new_minimum(
 
 
 def _pieces(value: str) -> list[str]:
-    """What Java's `split` gives: blanks stay, empty pieces stay but at the end."""
+    """Split like Java's `split`: keep blanks, and drop empty pieces at the end."""
     pieces = value.split(",")
     while len(pieces) > 1 and not pieces[-1]:
         pieces.pop()
@@ -377,7 +387,7 @@ def _null_values(names: Sequence[str], new_topic: bool) -> ApiError:
 
 
 def _missing(image: MetadataImage, resource_type: int, name: str) -> ApiError | None:
-    """The error for a resource that must exist to have configs, and does not."""
+    """Return the error if a resource that must exist to have configs does not exist."""
     if resource_type == ResourceType.TOPIC:
         if image.topics.get(name) is None:
             text = f"The topic '{name}' does not exist."

@@ -1,8 +1,9 @@
-"""What a decision gives: the records that make it true, and the reply that tells of it.
+"""The result of a decision: the records that apply it, and the reply for the client.
 
-A decider reads an image and returns a `Decision`; it changes nothing. One on thousands of topics or
-partitions gives the steps to it instead. `controller.quorum_controller` appends the records,
-replays them, and sends the reply once they are committed.
+A decider reads an image and returns a `Decision`; it changes nothing. If it may take long, as for
+thousands of topics or partitions, it is a generator of steps that returns the `Decision`.
+`controller.quorum_controller` appends the records, replays them, and sends the reply after they
+are committed.
 
 Follows Kafka's `ControllerResult`.
 """
@@ -20,9 +21,9 @@ from protocol.errors import ApiError, ErrorCode
 T = TypeVar("T")
 
 MAX_RECORDS_PER_OPERATION = 10_000
-"""A user's request that would need more is refused whole (KAFKA-14204, KAFKA-14996)."""
+"""The limit above which a client's request is rejected whole (KAFKA-14204, KAFKA-14996)."""
 MAX_CONFIG_BYTES_PER_OPERATION = 8 << 20
-"""As much text as one batch of the metadata log should hold, which followers fetch whole."""
+"""The limit on texts in one batch of the metadata log, because followers fetch a batch whole."""
 MAX_PARTITIONS_PER_REQUEST = 10_000
 TOO_MANY_RECORDS = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
@@ -30,24 +31,24 @@ TOO_MANY_RECORDS = ApiError(
 
 
 class View(NamedTuple):
-    """What a decider may look at: all that was decided before it, committed or not yet."""
+    """The state that a decider may read: the effect of all earlier decisions, committed or not."""
 
     image: MetadataImage
     next_offset: int
-    """Offset that the first record of this decision will have."""
+    """The offset that the first record of this decision will have."""
     now_ms: float
-    """Monotonic."""
+    """The monotonic time in milliseconds."""
 
 
 class Decision(NamedTuple, Generic[T]):
-    """Records, and the reply for when they are committed."""
+    """Records, and the reply to send after they are committed."""
 
     reply: T | ApiError
     records: Sequence[MetadataRecord] = ()
     atomic: bool = True
-    """Whether all records must come true together, in one batch."""
+    """Whether all records must be in one batch, and so take effect together."""
 
 
 Decided: TypeAlias = Decision[T] | Steps[Decision[T]]
-"""A decision, or what has to be done for one in slices: the view stays true, for nothing else is
-decided meanwhile."""
+"""A decision, or the steps of a long one. The view stays valid during the steps, because nothing
+else is decided meanwhile."""

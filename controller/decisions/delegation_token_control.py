@@ -1,8 +1,8 @@
-"""Delegation tokens as decisions: one is made, renewed, let expire, and those that expired go.
+"""Delegation tokens as decisions: create, renew, expire, and remove the expired ones.
 
-Owns: how long a token is good, and who may change that: its owner and its renewers, nobody else,
-be it a super user or who asked for it. Never: an HMAC, and never who may ask for the token of
-another (`controller.requests.delegation_token_requests`).
+Owns: how long a token is valid, and who may change that: only its owner and its renewers, not a
+super user or the principal that requested it. Never: computes an HMAC, and never decides who may
+request a token for another user (`controller.requests.delegation_token_requests`).
 
 Follows KIP-48, KIP-373 and Kafka's `DelegationTokenControlManager`.
 """
@@ -29,31 +29,32 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveDelegationTokenRecord
 
 MAX_REMOVALS_PER_TURN = 1_000
-"""Of expired tokens. The rest follows in the next turn: none holds up other decisions."""
+"""The limit on expired tokens that one turn removes, so that it delays no other decision; the next
+turn removes more."""
 
 _DISABLED = ApiError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
 _OLD_LEVEL = ApiError(ErrorCode.UNSUPPORTED_VERSION)
 _UNKNOWN = ApiError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
 _EXPIRED = ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
-_NOT_ITS = ApiError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
+_NOT_OWNER = ApiError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
 
 
 class NewToken(NamedTuple):
-    """What is asked for."""
+    """The values of a token to create."""
 
     owner: str
     requester: str
     renewers: Sequence[str]
     lifetime_ms: int
-    """At most so long; 0 and less: as long as tokens may be."""
+    """The requested maximum lifetime; 0 or less: the longest that the broker allows."""
 
 
-class Change(NamedTuple):
-    """Whose token is to be good for how long from now on."""
+class ExpiryChange(NamedTuple):
+    """A change of a token's expiry, to `period_ms` from now."""
 
     hmac: bytes
     principal: str
-    """Who asks."""
+    """The authenticated principal of the request."""
     period_ms: int
 
     def __repr__(self) -> str:
@@ -61,7 +62,7 @@ class Change(NamedTuple):
 
 
 class DelegationTokenControl:
-    """Decides on delegation tokens. `now_ms` is the wall clock's."""
+    """The decisions on delegation tokens; `now_ms` is wall-clock time in milliseconds."""
 
     def __init__(self, settings: ControllerSettings, random_bytes: RandomBytes) -> None:
         self._key = settings.token_key
@@ -69,21 +70,21 @@ class DelegationTokenControl:
         self._expiry_time_ms = settings.delegation_token_expiry_time_ms
         self._random_bytes = random_bytes
 
-    def create(self, view: View, asked: NewToken, now_ms: int) -> Decision[DelegationToken]:
-        """Make one."""
-        unable = self._unable(view)
-        if unable is not None:
-            return Decision(unable)
-        if sum(map(len, asked.renewers)) > MAX_CONFIG_BYTES_PER_OPERATION:
+    def create(self, view: View, new: NewToken, now_ms: int) -> Decision[DelegationToken]:
+        """Create a token; it is the reply. DELEGATION_TOKEN_AUTH_DISABLED without a secret key."""
+        fault = self._disabled_fault(view)
+        if fault is not None:
+            return Decision(fault)
+        if sum(map(len, new.renewers)) > MAX_CONFIG_BYTES_PER_OPERATION:
             return Decision(TOO_MANY_RECORDS)
         longest_ms = self._max_lifetime_ms
-        if asked.lifetime_ms > 0:
-            longest_ms = min(longest_ms, asked.lifetime_ms)
+        if new.lifetime_ms > 0:
+            longest_ms = min(longest_ms, new.lifetime_ms)
         token = DelegationToken(
             self._new_id(view.image.tokens),
-            asked.owner,
-            asked.requester,
-            tuple(asked.renewers),
+            new.owner,
+            new.requester,
+            tuple(new.renewers),
             issue_ms=now_ms,
             max_ms=now_ms + longest_ms,
             expiry_ms=now_ms + min(longest_ms, self._expiry_time_ms),
@@ -96,53 +97,57 @@ class DelegationTokenControl:
             if drawn not in tokens:
                 return drawn
 
-    def renew(self, view: View, change: Change, now_ms: int) -> Decision[int]:
-        """The reply is when it expires now."""
-        found = self._found(view, change, now_ms)
-        if isinstance(found, ApiError):
-            return Decision(found)
+    def renew(self, view: View, change: ExpiryChange, now_ms: int) -> Decision[int]:
+        """Renew a token; the reply is its new expiry time in milliseconds."""
+        token = self._changeable_token(view, change, now_ms)
+        if isinstance(token, ApiError):
+            return Decision(token)
         period_ms = self._expiry_time_ms
         if change.period_ms > 0:
             period_ms = min(period_ms, change.period_ms)
-        return _expires(found, now_ms + period_ms)
+        return _expires(token, now_ms + period_ms)
 
-    def expire(self, view: View, change: Change, now_ms: int) -> Decision[int]:
-        """With a negative period it is removed, also where it has expired."""
+    def expire(self, view: View, change: ExpiryChange, now_ms: int) -> Decision[int]:
+        """Change a token's expiry time, which is the reply. With a negative period, remove the
+        token, even if it has expired."""
         removed = change.period_ms < 0
-        found = self._found(view, change, None if removed else now_ms)
-        if isinstance(found, ApiError):
-            return Decision(found)
+        token = self._changeable_token(view, change, None if removed else now_ms)
+        if isinstance(token, ApiError):
+            return Decision(token)
         if removed:
-            return Decision(now_ms, [RemoveDelegationTokenRecord(found.token_id)])
-        return _expires(found, now_ms + change.period_ms)
+            return Decision(now_ms, [RemoveDelegationTokenRecord(token.token_id)])
+        return _expires(token, now_ms + change.period_ms)
 
     def remove_expired(self, view: View, now_ms: int) -> Decision[bool]:
-        """The reply is whether there are more."""
-        expired = (one for one in view.image.tokens.values() if one.has_expired(now_ms))
+        """Remove expired tokens; the reply is whether more are left."""
+        expired = (token for token in view.image.tokens.values() if token.has_expired(now_ms))
         records = [
-            RemoveDelegationTokenRecord(one.token_id)
-            for one in islice(expired, MAX_REMOVALS_PER_TURN)
+            RemoveDelegationTokenRecord(token.token_id)
+            for token in islice(expired, MAX_REMOVALS_PER_TURN)
         ]
         return Decision(next(expired, None) is not None, records, atomic=False)
 
-    def _unable(self, view: View) -> ApiError | None:
-        """Why there are no tokens at all."""
+    def _disabled_fault(self, view: View) -> ApiError | None:
+        """Return the error of every request while tokens are disabled or not supported."""
         if self._key is None:
             return _DISABLED
         return None if has_delegation_tokens(view.image.metadata_level) else _OLD_LEVEL
 
-    def _found(self, view: View, change: Change, now_ms: int | None) -> DelegationToken | ApiError:
-        """The token that one may change. `now_ms`: when it must not have expired; None: it may."""
-        unable = self._unable(view)
-        if unable is not None:
-            return unable
+    def _changeable_token(
+        self, view: View, change: ExpiryChange, now_ms: int | None
+    ) -> DelegationToken | ApiError:
+        """Return the token that the principal may change, or the error. With `now_ms`, a token that
+        has expired by then is an error."""
+        fault = self._disabled_fault(view)
+        if fault is not None:
+            return fault
         assert self._key is not None
         token = self._key.token_of(change.hmac, view.image.tokens)
         if token is None:
             return _UNKNOWN
         if now_ms is not None and token.has_expired(now_ms):
             return _EXPIRED
-        return token if token.belongs_to(change.principal) else _NOT_ITS
+        return token if token.belongs_to(change.principal) else _NOT_OWNER
 
 
 def _expires(token: DelegationToken, expiry_ms: int) -> Decision[int]:

@@ -1,12 +1,12 @@
-"""Which log directory holds a replica, and what follows when one goes offline.
+"""The log directory of each replica, and what follows when a directory goes offline.
 
 A broker with several log.dirs chooses the directory of each replica itself and tells the
 controller (AssignReplicasToDirs). When a directory fails, the broker's next heartbeat names it: all
 its replicas leave their ISRs and leaderships in one decision, as if that part of the broker had
 been fenced.
 
-Owns: those two decisions. Never: chooses a directory (but for a broker's only one, see
-`controller.decisions.partition_change`).
+Owns: those two decisions. Never: chooses a directory, except a broker's only one, see
+`controller.decisions.partition_change`.
 
 Follows KIP-858 and Kafka's `ReplicationControlManager.handleAssignReplicasToDirs`,
 `handleDirectoriesOffline`.
@@ -37,7 +37,7 @@ from protocol.messages.assign_replicas_to_dirs import (
 def assign_replicas(
     view: View, request: AssignReplicasToDirsRequest, leadership: LeadershipChanges
 ) -> Decision[AssignReplicasToDirsResponse]:
-    """Take in where a broker has put its replicas; each partition on its own."""
+    """Record in which directories a broker keeps its replicas; each partition on its own."""
     image = view.image
     if not has_directories(image.metadata_level):
         text = "Directory assignment is not supported yet."
@@ -46,23 +46,25 @@ def assign_replicas(
     if error is not None:
         return Decision(error)
     assignment = _Assignment(image, request.broker_id, leadership)
-    answer = AssignReplicasToDirsResponse()
+    response = AssignReplicasToDirsResponse()
     for directory in request.directories:
-        answered = AssignReplicasToDirsResponseDirectoryData(directory.id)
-        answer.directories.append(answered)
+        directory_response = AssignReplicasToDirsResponseDirectoryData(directory.id)
+        response.directories.append(directory_response)
         for topic in directory.topics:
-            indexes = [one.partition_index for one in topic.partitions]
+            indexes = [partition.partition_index for partition in topic.partitions]
             codes = assignment.assign(topic.topic_id, indexes, directory.id)
             results = [
                 AssignReplicasToDirsResponsePartitionData(index, int(code))
                 for index, code in zip(indexes, codes, strict=True)
             ]
-            answered.topics.append(AssignReplicasToDirsResponseTopicData(topic.topic_id, results))
-    return Decision(answer, assignment.records, atomic=False)
+            directory_response.topics.append(
+                AssignReplicasToDirsResponseTopicData(topic.topic_id, results)
+            )
+    return Decision(response, assignment.records, atomic=False)
 
 
 class _Assignment:
-    """One request in the making; a partition may be named in it more than once."""
+    """The state of one request; a partition may appear in it more than once."""
 
     def __init__(self, image: MetadataImage, broker_id: int, leadership: LeadershipChanges) -> None:
         self._image, self._broker_id, self._leadership = image, broker_id, leadership
@@ -84,10 +86,12 @@ class _Assignment:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         rules = self._leadership.rules.of(self._image, topic)
         before = partition.directory_of(broker_id)
-        gone = before != directory and not has_directory(self._image.brokers[broker_id], before)
-        if gone and len(partition.replicas) > 1:
-            # Not moved but made anew: the disk that had it is gone, and with it all proof. (An
-            # only replica is never made anew: its broker has found it, here or there.)
+        is_new_copy = before != directory and not has_directory(
+            self._image.brokers[broker_id], before
+        )
+        if is_new_copy and len(partition.replicas) > 1:
+            # The replica did not move: its disk is lost, and this copy starts empty, so it proves
+            # nothing. (A sole replica never starts empty: its broker has found its log.)
             rules = rules._replace(lost=(broker_id,))
         record = partition_change(
             topic.id, index, partition, rules, Targets(directories={broker_id: directory})

@@ -1,10 +1,10 @@
-"""Elections that are asked for, or that come by the clock: preferred leaders, unclean leaders.
+"""Elections by request or by timer: preferred leaders, unclean leaders.
 
-ElectLeaders (types: preferred 0, unclean 1) names partitions, or all of them; there, partitions
-that need no election are left out of the answer. By the clock, leadership goes back to preferred
-replicas (`auto.leader.rebalance.enable`: to every one of them; Apache Kafka with KRaft does not
-look at `leader.imbalance.per.broker.percentage` either), and partitions without a leader get one
-where their topic allows an unclean one, also when it began to allow it after the leader was lost.
+ElectLeaders (types: preferred 0, unclean 1) names partitions, or all of them; in the latter case
+the response leaves out partitions that need no election. A timer returns leadership to preferred
+replicas (`auto.leader.rebalance.enable`: to every one of them; Apache Kafka with KRaft does not use
+`leader.imbalance.per.broker.percentage` either). Another elects leaders for partitions without one
+if their topic allows an unclean leader, also if it was allowed only after the leader was lost.
 
 Never: elects when a broker comes or goes (`controller.decisions.leadership_changes`).
 
@@ -37,10 +37,10 @@ from protocol.messages.elect_leaders import (
 )
 
 MAX_ELECTIONS_PER_TURN = 1_000
-"""By the clock; the rest follows in the next turn, so that no turn holds up other decisions."""
+"""The limit of a timer's turn, so that it delays no other decision; the next turn does the rest."""
 
 ELECTION = 4
-"""Pieces of work that it is to hold one."""
+"""The cost of one election, in pieces of work."""
 
 _KINDS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 _ELECTED = ApiError(ErrorCode.NONE)
@@ -61,21 +61,21 @@ _UNAVAILABLE = {
 def elect_leaders(
     view: View, request: ElectLeadersRequest, rules: TopicRules
 ) -> Steps[Decision[ElectLeadersResponse]]:
-    """Hold the elections; each partition on its own."""
+    """Hold the elections, each partition on its own."""
     kind = _KINDS.get(request.election_type)
     if kind is None:
         text = f"Unknown election type {request.election_type}"
         return Decision(ApiError(ErrorCode.INVALID_REQUEST, text))
     image = view.image
     records: list[MetadataRecord] = []
-    answer = ElectLeadersResponse()
+    response = ElectLeadersResponse()
     pace = Pace()
-    for name, indexes in _asked(image, request):
+    for name, indexes in _requested_partitions(image, request):
         if pace.is_full():
             yield None
         pieces = ELECTION if image.topics.get(name) else 1
         results = ReplicaElectionResult(name)
-        answer.replica_election_results.append(results)
+        response.replica_election_results.append(results)
         for index in indexes:
             if pace.is_full(pieces):
                 yield None
@@ -84,13 +84,15 @@ def elect_leaders(
                 results.partition_result.append(PartitionResult(index, error.code, error.message))
     if len(records) > MAX_RECORDS_PER_OPERATION:
         return Decision(TOO_MANY_RECORDS)
-    return Decision(answer, records, atomic=False)
+    return Decision(response, records, atomic=False)
 
 
-def _asked(image: MetadataImage, request: ElectLeadersRequest) -> Iterator[tuple[str, list[int]]]:
+def _requested_partitions(
+    image: MetadataImage, request: ElectLeadersRequest
+) -> Iterator[tuple[str, list[int]]]:
     if request.topic_partitions is not None:
-        for asked in request.topic_partitions:
-            yield asked.topic, asked.partitions
+        for requested in request.topic_partitions:
+            yield requested.topic, requested.partitions
         return
     for topic in image.topics.by_name.values():
         yield topic.name, list(topic.partitions)
@@ -124,17 +126,17 @@ def _elect(
 
 
 def balance_leaders(view: View, rules: TopicRules) -> Decision[bool]:
-    """Give leadership back to preferred replicas; the reply is whether more may be left to do."""
+    """Return leadership to preferred replicas; the reply is whether more may be left to do."""
 
-    def concerned(partition: PartitionRegistration) -> bool:
+    def needs_balancing(partition: PartitionRegistration) -> bool:
         preferred = partition.preferred_replica
         return partition.leader != preferred and is_active(view.image, preferred)
 
     records: list[MetadataRecord] = []
     for topic, index, partition in _partitions(view.image):
-        if concerned(partition):
-            kind = rules.of(view.image, topic)._replace(election=Election.PREFERRED)
-            record = partition_change(topic.id, index, partition, kind)
+        if needs_balancing(partition):
+            preferred_rules = rules.of(view.image, topic)._replace(election=Election.PREFERRED)
+            record = partition_change(topic.id, index, partition, preferred_rules)
             if record is not None:
                 records.append(record)
         if len(records) >= MAX_ELECTIONS_PER_TURN:
@@ -143,13 +145,13 @@ def balance_leaders(view: View, rules: TopicRules) -> Decision[bool]:
 
 
 def elect_unclean(view: View, rules: TopicRules) -> Decision[bool]:
-    """Elect where nobody leads and the topic allows a leader that may lack committed records;
-    the reply is whether more may be left to do."""
+    """Elect leaders for partitions without one if the topic allows a leader that may lack committed
+    records; the reply is whether more may be left to do."""
     records: list[MetadataRecord] = []
     for topic, index, partition in _partitions(view.image):
         if partition.leader == NO_LEADER and rules.unclean_allowed(view.image, topic):
-            change = rules.of(view.image, topic)
-            record = partition_change(topic.id, index, partition, change)
+            topic_rules = rules.of(view.image, topic)
+            record = partition_change(topic.id, index, partition, topic_rules)
             if record is not None:
                 records.append(record)
         if len(records) >= MAX_ELECTIONS_PER_TURN:

@@ -1,14 +1,14 @@
-"""Finalized features: what the cluster as a whole has agreed to use.
+"""Finalized features: the levels that the whole cluster uses.
 
 Owns: the levels that a new cluster begins with. Never: changes those of a running one
 (`feature_updates`).
 
-A feature is finalized only when Ottla serves all of it, since clients act on the finalized level:
-`transaction.version` 2, for one, makes producers leave out requests; with `group.version` 0 every
-API of consumer groups (KIP-848) answers UNSUPPORTED_VERSION, though ApiVersions names it. A folder
-of an earlier release stays at the levels that it has, until UpdateFeatures raises them. A folder
-that Apache Kafka formatted has more: levels of `KEPT_FEATURES` say nothing of how metadata is read,
-so they are kept, and not told to clients. Follows KIP-584, KIP-1022 and Kafka's
+Ottla finalizes a feature only if it serves all of it, because clients act on the finalized level:
+`transaction.version` 2, for example, makes producers leave out requests. With `group.version` 0
+every API of consumer groups (KIP-848) answers UNSUPPORTED_VERSION, though ApiVersions names it. A
+directory of an earlier release keeps its levels until UpdateFeatures raises them. A directory that
+Apache Kafka formatted has more features: the levels of `KEPT_FEATURES` do not change how metadata
+is read, so they are kept, and not shown to clients. Follows KIP-584, KIP-1022 and Kafka's
 `FeatureControlManager`.
 """
 
@@ -33,23 +33,24 @@ INITIAL_FEATURES: Mapping[str, int] = {
     GROUP_VERSION: 1,
     TRANSACTION_VERSION: 2,
 }
-"""Levels that `ottla format` writes."""
+"""The levels that `ottla format` writes."""
 
 
 KEPT_FEATURES: Mapping[str, tuple[int, str]] = {
     "share.version": (1, "share groups"),
     "streams.version": (1, "streams groups"),
 }
-"""The newest level in Apache Kafka 4.3, and what it is for."""
+"""Features that Ottla keeps but does not serve: the newest level in Kafka 4.3, and its use."""
 
 
 def is_kept(name: str, level: int) -> bool:
-    """Whether metadata with this level can be worked with by a node that does not serve it."""
+    """Return whether a node that does not serve the feature can still run with this level."""
     return level <= KEPT_FEATURES.get(name, (0, ""))[0]
 
 
 def kept_features(image: MetadataImage, supported: Mapping[str, tuple[int, int]]) -> list[str]:
-    """What is finalized and not served, in words: `share.version 1 (share groups)`."""
+    """Return the finalized features that are not served, such as `share.version 1 (share groups)`,
+    sorted by name."""
     return [
         f"{name} {level} ({KEPT_FEATURES[name][1]})"
         for name, level in sorted(image.features.items())
@@ -58,7 +59,7 @@ def kept_features(image: MetadataImage, supported: Mapping[str, tuple[int, int]]
 
 
 def is_elr_level(record: MetadataRecord) -> bool:
-    """Whether `record` turns eligible leader replicas on."""
+    """Return whether `record` turns eligible leader replicas on."""
     return (
         isinstance(record, FeatureLevelRecord)
         and record.name == ELR_VERSION
@@ -69,7 +70,7 @@ def is_elr_level(record: MetadataRecord) -> bool:
 def unsupported_feature(
     image: MetadataImage, supported: Mapping[str, tuple[int, int]]
 ) -> str | None:
-    """Why a node with `supported` cannot run this cluster; None if it can."""
+    """Return why a node that supports `supported` cannot run this cluster; None if it can."""
     for name, level in image.features.items():
         low, high = supported.get(name, (0, 0))
         if not low <= level <= high and not is_kept(name, level):

@@ -1,10 +1,10 @@
-"""UpdateFeatures: the cluster goes to other levels of its features, all of a request or none.
+"""UpdateFeatures: changes the cluster's finalized levels, all of a request or none.
 
-A level is taken only when this controller, every registered broker and every controller of the
-quorum support it: a node that does not would misread what follows. Levels go down only where the
+A level is accepted only if this controller, every registered broker and every controller of the
+quorum support it: a node that does not would misread later records. Levels go down only if the
 request says so, and `metadata.version` only between levels that store the same metadata.
 
-Owns: those checks, with Kafka's words. Never: what a level means.
+Owns: those checks, with Kafka's texts. Never: what a level means.
 
 Follows KIP-584, KIP-778, KIP-1022 and Kafka's `FeatureControlManager`, `QuorumFeatures`.
 """
@@ -39,11 +39,11 @@ _REGISTRATION = LEVELS["3.7-IV0"]
 
 
 UPDATE = 8
-"""Pieces of work that it is to look whether every node supports a level."""
+"""The cost of checking whether every node supports a level, in pieces of work."""
 
 
 class UpgradeType(IntEnum):
-    """How a level may move."""
+    """The directions in which a level may change, as UpdateFeatures encodes them."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -51,7 +51,7 @@ class UpgradeType(IntEnum):
 
 
 class FeatureUpdate(NamedTuple):
-    """One feature of a request."""
+    """A feature and its requested level."""
 
     name: str
     level: int
@@ -59,7 +59,7 @@ class FeatureUpdate(NamedTuple):
 
 
 class FeatureUpdates:
-    """Decides on levels; holds nothing that changes."""
+    """The decisions on feature levels; they have no state."""
 
     def __init__(self, settings: ControllerSettings, configuration: ConfigurationControl) -> None:
         self._settings = settings
@@ -68,11 +68,11 @@ class FeatureUpdates:
     def update(
         self, view: View, updates: list[FeatureUpdate], validate_only: bool
     ) -> Steps[Decision[None]]:
-        """Records for all `updates`, or the first error."""
+        """Return records for all `updates`, or the first error."""
         image = view.image
         proposed = dict(image.features)
         yield from in_bulk(
-            lambda some: proposed.update((update.name, update.level) for update in some), updates
+            lambda batch: proposed.update((update.name, update.level) for update in batch), updates
         )
         records: list[MetadataRecord] = []
         pace = Pace()
@@ -152,14 +152,14 @@ def _invalid(update: FeatureUpdate, text: str) -> ApiError:
 
 
 def _range_fault(
-    who: str, features: Mapping[str, tuple[int, int]], name: str, level: int
+    node: str, features: Mapping[str, tuple[int, int]], name: str, level: int
 ) -> str | None:
     low, high = features.get(name, (0, 0))
     if low <= level <= high:
         return None
     if high == 0:
-        return f"{who} does not support this feature."
-    return f"{who} only supports versions {low if low == high else f'{low}-{high}'}"
+        return f"{node} does not support this feature."
+    return f"{node} only supports versions {low if low == high else f'{low}-{high}'}"
 
 
 def _metadata_version_fault(image: MetadataImage, update: FeatureUpdate) -> ApiError | None:

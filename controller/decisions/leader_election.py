@@ -1,7 +1,7 @@
-"""Who leads a partition: a pure function of its replicas and of who is alive.
+"""The leader of a partition: a pure function of its replicas and of the live brokers.
 
-Owns: the order in which candidates are tried. Never: which partitions to look at, nor the record
-that says what came out (`controller.decisions.partition_change`).
+Owns: the order in which candidates are tried. Never: chooses the partitions, nor makes the record
+of the result (`controller.decisions.partition_change`).
 
 Follows KIP-966 (eligible leader replicas) and Kafka's `PartitionChangeBuilder.electLeader`.
 """
@@ -16,33 +16,33 @@ from controller.metadata.image import NO_LEADER
 
 
 class Election(Enum):
-    """What kind of election is asked for."""
+    """The kinds of election."""
 
     PREFERRED = "preferred"
-    """The first replica if it may lead; else as ONLINE."""
+    """The first replica if it may lead; else like ONLINE."""
     ONLINE = "online"
-    """Anyone who is known to have all committed records."""
+    """A live replica of the ISR, or of the ELR if the ISR is empty."""
     UNCLEAN = "unclean"
-    """As ONLINE, but at last any replica that is alive: committed records may be lost."""
+    """Like ONLINE, but at last any live replica: committed records may be lost."""
 
 
 class Candidates(NamedTuple):
-    """What an election looks at."""
+    """The replicas of a partition that an election chooses from."""
 
     replicas: Sequence[int]
     isr: Sequence[int]
     leader: int
-    """The present one, or -1."""
+    """The present leader; -1: none."""
     elr: Sequence[int] = ()
-    """Counts only where the ISR is empty."""
+    """The eligible leader replicas, which count only if the ISR is empty."""
     last_known_elr: Sequence[int] = ()
-    """The last leader, then others that were proven; counts only where ISR and ELR are empty.
-    Without those whose disk is gone."""
+    """The last leader, then other replicas that had all committed records. They count only if ISR
+    and ELR are empty. Replicas whose disk is lost are left out."""
     elr_enabled: bool = False
 
 
 class ElectionResult(NamedTuple):
-    """The leader (-1: none), and whether it may lack committed records."""
+    """The new leader (-1: none), and whether it may lack committed records."""
 
     leader: int
     unclean: bool = False
@@ -51,11 +51,11 @@ class ElectionResult(NamedTuple):
 def elect_leader(
     candidates: Candidates, election: Election, is_active: Callable[[int], bool]
 ) -> ElectionResult:
-    """The leader that `candidates` should have.
+    """Return the leader that `candidates` should have.
 
-    `is_active(broker)` tells whether a broker is registered, not fenced, not shutting down, and has
-    the directory of its replica. The present leader stays where it may, so that an election
-    without need changes nothing.
+    `is_active(broker)` returns whether a broker is registered, not fenced, not shutting down, and
+    has the directory of its replica. The present leader stays if it may lead, so an election that
+    is not needed changes nothing.
     """
     proven = candidates.isr or (candidates.elr if candidates.elr_enabled else ())
 
@@ -75,11 +75,12 @@ def elect_leader(
 def _without_proof(
     candidates: Candidates, election: Election, is_active: Callable[[int], bool]
 ) -> ElectionResult:
-    """Nobody alive is known to have everything: the last leader may return, or one takes risks."""
+    """Return a leader that may lack committed records: the last leader, else, in an unclean
+    election, any live replica, else none."""
     if candidates.elr_enabled and not candidates.isr and not candidates.elr:
-        known = candidates.last_known_elr[:1]  # the next one has its turn when this one is lost
-        if known and is_active(known[0]):
-            return ElectionResult(known[0], unclean=True)
+        last_leader = candidates.last_known_elr[:1]  # the others count after this one is lost
+        if last_leader and is_active(last_leader[0]):
+            return ElectionResult(last_leader[0], unclean=True)
     if election is Election.UNCLEAN:
         for replica in candidates.replicas:
             if is_active(replica):

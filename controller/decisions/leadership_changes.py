@@ -1,7 +1,7 @@
-"""What a broker that comes, goes or is fenced means for the partitions it has.
+"""The changes of leaders and ISRs when a broker is unfenced, leaves or is fenced.
 
-Owns: which partitions are looked at, and with which rules (`controller.decisions.partition_change`
-makes the record of each). Never: whether a broker is to be fenced
+Owns: which partitions change, and under which rules (`controller.decisions.partition_change`
+makes the record of each). Never: decides whether a broker is fenced
 (`controller.decisions.cluster_control`).
 
 Follows Kafka's `ReplicationControlManager.generateLeaderAndIsrUpdates` and its callers.
@@ -24,20 +24,20 @@ from controller.metadata.image import (
 from controller.metadata.records import MetadataRecord
 from protocol.messages.metadata_records import PartitionChangeRecord
 
-Concerned = Callable[[PartitionRegistration], bool]
+IsAffected = Callable[[PartitionRegistration], bool]
 
 
 class _Change(NamedTuple):
-    """What is done to each partition that is looked at."""
+    """The partitions that one decision affects, and what happens to each."""
 
-    concerned: Concerned
+    is_affected: IsAffected
     active: IsActive
     leaving: int = NO_LEADER
     unclean_shutdown: tuple[int, ...] = ()
 
 
 class LeadershipChanges:
-    """Decides on leaders and ISRs when brokers change; holds nothing that changes."""
+    """The decisions on leaders and ISRs when brokers change; they have no state."""
 
     def __init__(self, configuration: ConfigurationControl) -> None:
         self.rules = TopicRules(configuration)
@@ -45,12 +45,12 @@ class LeadershipChanges:
     def broker_left(
         self, image: MetadataImage, broker_id: int, unclean: bool = False
     ) -> list[MetadataRecord]:
-        """Records that take `broker_id` out of every ISR and leadership.
+        """Return records that remove `broker_id` from every ISR and leadership.
 
-        `unclean`: it may have lost what it had not flushed, so that nothing it has is proof.
+        `unclean`: the broker may have lost records that were not flushed, so it leaves ELRs too.
         """
 
-        def concerned(partition: PartitionRegistration) -> bool:
+        def is_affected(partition: PartitionRegistration) -> bool:
             return (
                 broker_id in partition.isr
                 or partition.leader == broker_id
@@ -58,33 +58,33 @@ class LeadershipChanges:
             )
 
         change = _Change(
-            concerned, _without(image, broker_id), broker_id, (broker_id,) if unclean else ()
+            is_affected, _without(image, broker_id), broker_id, (broker_id,) if unclean else ()
         )
         return self._records(image, change)
 
     def broker_unfenced(self, image: MetadataImage, broker_id: int) -> list[MetadataRecord]:
-        """Records for the partitions without a leader that `broker_id` can lead."""
+        """Return records for the partitions without a leader that `broker_id` can lead."""
 
-        def concerned(partition: PartitionRegistration) -> bool:
+        def is_affected(partition: PartitionRegistration) -> bool:
             return partition.leader == NO_LEADER and broker_id in partition.replicas
 
         def active(other: int) -> bool:
             return other == broker_id or is_active(image, other)
 
-        return self._records(image, _Change(concerned, active))
+        return self._records(image, _Change(is_affected, active))
 
     def directories_lost(
         self, image: MetadataImage, broker_id: int, directories: Collection[bytes]
     ) -> list[MetadataRecord]:
-        """Records that take the replicas of `broker_id` in `directories` out of ISR and
+        """Return records that remove the replicas of `broker_id` in `directories` from ISRs and
         leadership."""
 
-        def concerned(partition: PartitionRegistration) -> bool:
+        def is_affected(partition: PartitionRegistration) -> bool:
             return (
                 broker_id in partition.isr or partition.leader == broker_id
             ) and partition.directory_of(broker_id) in directories
 
-        return self._records(image, _Change(concerned, _without(image, broker_id), broker_id))
+        return self._records(image, _Change(is_affected, _without(image, broker_id), broker_id))
 
     def replica_lost(
         self,
@@ -94,9 +94,10 @@ class LeadershipChanges:
         partition: PartitionRegistration,
         broker_id: int,
     ) -> PartitionChangeRecord | None:
-        """The record that takes one replica of `broker_id` out of ISR and leadership.
+        """Return the record that removes one replica of `broker_id` from ISR and leadership; None
+        if nothing changes.
 
-        `partition` may be further than the image: it has what this decision did to it before.
+        `partition` may be newer than the image: it has the earlier changes of this decision.
         """
         rules = self.rules.of(image, topic, _without(image, broker_id))
         return _leave(topic, index, partition, rules, broker_id)
@@ -106,7 +107,7 @@ class LeadershipChanges:
         for topic in image.topics.by_name.values():
             rules: ChangeRules | None = None
             for index, partition in topic.partitions.items():
-                if not change.concerned(partition):
+                if not change.is_affected(partition):
                     continue
                 if rules is None:
                     rules = self.rules.of(image, topic, change.active, change.unclean_shutdown)

@@ -1,4 +1,4 @@
-"""Checks of replicas that a request names itself.
+"""Checks of the replicas that a request assigns itself.
 
 Follows Kafka's `ReplicationControlManager.validateManualPartitionAssignment`.
 """
@@ -14,9 +14,9 @@ from protocol.errors import ApiError, ErrorCode
 def assignment_fault(
     image: MetadataImage, index: int, replicas: Sequence[int], replication_factor: int | None
 ) -> ApiError | None:
-    """Why partition `index` may not be given `replicas`; None if it may.
+    """Return why partition `index` may not have `replicas`; None if it may.
 
-    `replication_factor` is that of the partitions before it, None for the first one.
+    `replication_factor` is that of the earlier partitions, None for the first one.
     """
     text = list_fault(image, replicas, replication_factor)
     if text is None and not any(image.brokers[replica].active for replica in replicas):
@@ -30,7 +30,8 @@ def assignment_fault(
 def list_fault(
     image: MetadataImage, replicas: Sequence[int], replication_factor: int | None
 ) -> str | None:
-    """As `assignment_fault`, whether or not anybody named is alive."""
+    """Return the error text for a list of replicas, like `assignment_fault`, but accept a list
+    whose brokers are all fenced."""
     if not replicas:
         return "The manual partition assignment includes an empty replica list."
     ordered = sorted(replicas)
@@ -52,7 +53,7 @@ def list_fault(
 
 
 def consecutive_fault(assigned: Mapping[int, object]) -> ApiError | None:
-    """The error for partitions that are not numbered 0, 1, 2 …; None if they are."""
+    """Return the error if the partitions are not numbered 0, 1, 2 …; None if they are."""
     if all(index in assigned for index in range(len(assigned))):
         return None
     text = "partitions should be a consecutive 0-based integer sequence"

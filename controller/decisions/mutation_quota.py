@@ -1,9 +1,9 @@
-"""How many partitions a client may still create, add or delete: `controller_mutation_rate`.
+"""The quota on partitions that a client may create, add or delete: `controller_mutation_rate`.
 
-Each topic of a request is asked about right before it would be decided, as the last of all checks;
-what was asked about counts, also where the request only validates, as in Kafka.
+Each topic of a request takes from the quota after all other checks, right before its decision. This
+counts even if the request only validates, as in Kafka.
 
-Owns the words of the refusal. Never measures: who asks brings the quota along (`broker.quotas`).
+Owns the error. Never measures rates: the caller passes the quota (`broker.quotas`).
 Follows KIP-599 and Kafka's `ControllerRequestContext`.
 """
 
@@ -19,14 +19,15 @@ QUOTA_EXCEEDED = ApiError(
 
 
 class MutationQuota(Protocol):
-    """Of one request's sender."""
+    """The quota of the client that sent a request."""
 
     def take_partitions(self, count: int) -> bool:
-        """Whether so many may be created or deleted; then they count."""
+        """Return whether `count` partitions may be created or deleted; if so, count them."""
 
 
 def quota_fault(quota: MutationQuota | None, partitions: int) -> ApiError | None:
-    """Why a topic of a request must not change so many partitions; None: it may."""
+    """Return the error if the quota does not allow a topic's change of so many partitions; None if
+    it does, or there is no quota."""
     if quota is None or quota.take_partitions(partitions):
         return None
     return QUOTA_EXCEEDED

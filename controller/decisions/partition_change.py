@@ -1,11 +1,11 @@
-"""The record that takes a partition to other replicas, another in-sync set, another leader.
+"""The record that gives a partition other replicas, another in-sync set or another leader.
 
-Owns: what a PartitionChangeRecord must name so that replaying it is safe: the ISR is never emptied
-unless eligible leader replicas are kept, an unclean leader starts in RECOVERING with an ISR of its
-own, an ISR at `min.insync.replicas` clears the ELR, a replica that goes costs a leader epoch, and a
-reassignment ends with the change that brings its last replica in sync.
+Owns: what a PartitionChangeRecord must contain so that replaying it is safe. The ISR becomes empty
+only if eligible leader replicas (ELR) are kept. An unclean leader starts in RECOVERING as the only
+member of the ISR. An ISR of `min.insync.replicas` clears the ELR. The removal of a replica raises
+the leader epoch. A reassignment ends with the change that brings its last replica in sync.
 
-Never: chooses the brokers or the partitions that are looked at.
+Never: chooses the brokers or the partitions.
 
 Follows KIP-455, KIP-858, KIP-966 and Kafka's `PartitionChangeBuilder`.
 """
@@ -30,30 +30,30 @@ from controller.metadata.image import (
 )
 from protocol.messages.metadata_records import PartitionChangeRecord
 
-_NOBODY: Mapping[int, BrokerRegistration] = {}
+_NO_BROKERS: Mapping[int, BrokerRegistration] = {}
 
 
 class ChangeRules(NamedTuple):
-    """What holds for all partitions of one topic that one decision changes."""
+    """The conditions of one decision, common to all partitions of a topic."""
 
     is_active: Callable[[int], bool]
-    """Whether a broker is registered, not fenced and not shutting down."""
+    """Returns whether a broker is registered, not fenced and not shutting down."""
     elr_enabled: bool = False
     min_insync_replicas: int = 1
-    """Of the topic, at most its replication factor; only looked at where ELR are kept."""
+    """The topic's minimum, at most its replication factor; only used if ELR are kept."""
     unclean_shutdown: tuple[int, ...] = ()
-    """Brokers that lost what they had not flushed: no proof of theirs counts any more."""
-    brokers: Mapping[int, BrokerRegistration] = _NOBODY
-    """For their directories; who is not in it is taken to have them all."""
+    """Brokers that lost records that were not flushed; their replicas no longer count as proven."""
+    brokers: Mapping[int, BrokerRegistration] = _NO_BROKERS
+    """The registered brokers with their directories; a broker that is missing has all of them."""
     name_directories: bool = False
     """Whether the finalized metadata.version has directories in its records (3.7-IV2)."""
     election: Election = Election.ONLINE
     lost: tuple[int, ...] = ()
-    """Brokers that have nothing of the partition any more, as after a disk was replaced."""
+    """Brokers that have lost their whole replica, for example by a replaced disk."""
 
 
 class Targets(NamedTuple):
-    """What a partition is to become; None leaves it as it is."""
+    """The wanted state of a partition; None leaves a value as it is."""
 
     isr: Sequence[int] | None = None
     replicas: Sequence[int] | None = None
@@ -61,7 +61,7 @@ class Targets(NamedTuple):
     adding: Sequence[int] | None = None
     leader_recovery_state: int | None = None
     directories: Mapping[int, bytes] | None = None
-    """By broker; those that are not named keep theirs."""
+    """The directory of each broker's replica; the other replicas keep theirs."""
 
 
 NO_TARGETS = Targets()
@@ -74,9 +74,9 @@ def partition_change(
     rules: ChangeRules,
     targets: Targets = NO_TARGETS,
 ) -> PartitionChangeRecord | None:
-    """The change that takes `partition` to `targets` and to the leader it then should have.
+    """Return the record that changes `partition` to `targets`, with the leader it then should have.
 
-    None where nothing changes.
+    None if nothing changes.
     """
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
     change = _Change(partition, rules, targets, record)
@@ -89,23 +89,25 @@ def partition_change(
 
 
 def has_directory(broker: BrokerRegistration | None, directory: bytes) -> bool:
-    """Whether a replica in `directory` of `broker` can be read, as far as is known."""
+    """Return whether a replica in `directory` can be read, as far as the broker's registration
+    shows."""
     if directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
         return True
     if directory == LOST_DIRECTORY:
         return False
-    # A broker that registered without directories is older than them.
+    # A broker that registered without directories runs a release that has none.
     return broker is None or not broker.log_dirs or directory in broker.log_dirs
 
 
 def default_directory(broker: BrokerRegistration | None) -> bytes:
-    """The directory of a new replica: the broker's only one, else it will say which it took."""
+    """Return the directory of a new replica: the broker's only one, else UNASSIGNED_DIRECTORY,
+    because the broker will choose."""
     directories = () if broker is None else broker.log_dirs
     return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY
 
 
 class _Change:
-    """One change in the making: the lists it leads to."""
+    """A change in progress: the lists of replicas, ISR and ELR that result from it."""
 
     def __init__(
         self,
@@ -117,11 +119,11 @@ class _Change:
         self._partition, self._rules, self._targets = partition, rules, targets
         self._record = record
         self._reassignment = Reassignment(
-            _or(targets.replicas, partition.replicas),
-            _or(targets.removing, partition.removing_replicas),
-            _or(targets.adding, partition.adding_replicas),
+            _or_default(targets.replicas, partition.replicas),
+            _or_default(targets.removing, partition.removing_replicas),
+            _or_default(targets.adding, partition.adding_replicas),
         )
-        isr = _or(targets.isr, partition.isr)
+        isr = _or_default(targets.isr, partition.isr)
         self._unproven = (*rules.unclean_shutdown, *rules.lost)
         self._isr = tuple(replica for replica in isr if replica not in self._unproven)
         completed = complete(self._reassignment, self._isr)
@@ -131,7 +133,7 @@ class _Change:
         self._elr = self._eligible()
 
     def _eligible(self) -> tuple[int, ...]:
-        """The ELR that goes with the ISR, in the order of the replicas."""
+        """Return the ELR that belongs to the ISR, in the order of the replicas."""
         if not self._rules.elr_enabled or len(self._isr) >= self._rules.min_insync_replicas:
             return ()
         before = (*self._partition.isr, *self._partition.elr)
@@ -141,12 +143,13 @@ class _Change:
             if replica in before and replica not in self._isr and replica not in self._unproven
         )
 
-    def _last_known(self) -> tuple[int, ...]:
-        """Who may lead when nobody is proven any more, once ISR and ELR are what they will be.
+    def _new_last_known_elr(self) -> tuple[int, ...]:
+        """Return the replicas that may lead if ISR and ELR become empty, as the record keeps them.
 
-        First the last leader. After it those that were proven until an unclean restart: below the
-        minimum nothing was acknowledged without them, so they have all of it unless they lost what
-        was not flushed. Kafka keeps the last leader only; should its disk be gone, nobody is left.
+        The last leader is first. Then come replicas that were proven until an unclean restart:
+        below the minimum nothing was acknowledged without them, so they have all records unless
+        they lost unflushed ones. Kafka keeps the last leader only; if its disk is lost, no replica
+        is left to elect.
         """
         partition, rules = self._partition, self._rules
         if not rules.elr_enabled or len(self._isr) >= rules.min_insync_replicas:
@@ -154,30 +157,32 @@ class _Change:
         proven = (*partition.isr, *partition.elr)
         restarted = [replica for replica in rules.unclean_shutdown if replica in proven]
         first = [] if self._isr or partition.leader == NO_LEADER else [partition.leader]
-        known = dict.fromkeys((*first, *partition.last_known_elr, *restarted))
-        out = (*self._isr, *self._elr, *rules.lost)
+        candidates = dict.fromkeys((*first, *partition.last_known_elr, *restarted))
+        excluded = (*self._isr, *self._elr, *rules.lost)
         staying = self._reassignment.replicas
-        # The last leader is named beside the ELR too, as Kafka does.
+        # While the ISR is empty, the last leader stays in the list beside the ELR, as in Kafka.
         return tuple(
             replica
-            for replica in known
+            for replica in candidates
             if replica in staying
-            and (replica not in out or (replica in self._elr and not self._isr))
+            and (replica not in excluded or (replica in self._elr and not self._isr))
         )
 
     def _readable(self, replica: int) -> bool:
-        """Whether the broker, as it has registered, has the directory that its replica is in."""
+        """Return whether the broker's registration has the directory of its replica."""
         broker = self._rules.brokers.get(replica)
         named = self._targets.directories or {}
         return has_directory(broker, named.get(replica) or self._partition.directory_of(replica))
 
     def find_leader(self) -> None:
-        """Elect, and name the leader, the ISR and the ELR that come of it."""
+        """Elect a leader; put it, the ISR and the ELR into the record where they change."""
         partition, record, elr_enabled = self._partition, self._record, self._rules.elr_enabled
         replicas = self._reassignment.replicas
-        known = [replica for replica in self._last_known() if self._readable(replica)]
+        last_known_elr = [
+            replica for replica in self._new_last_known_elr() if self._readable(replica)
+        ]
         candidates = Candidates(
-            replicas, self._isr, partition.leader, self._elr, known, elr_enabled
+            replicas, self._isr, partition.leader, self._elr, last_known_elr, elr_enabled
         )
         result = elect_leader(candidates, self._rules.election, self._may_lead)
         if result.leader != partition.leader:
@@ -191,12 +196,12 @@ class _Change:
                 self._isr = (result.leader,)
                 self._elr = tuple(replica for replica in self._elr if replica != result.leader)
         elif any(replica not in replicas for replica in partition.replicas):
-            record.leader = partition.leader  # a replica goes: a new epoch shuts it out
+            record.leader = partition.leader  # a new epoch shuts out the replica that is removed
         if self._elr != partition.elr:
             record.eligible_leader_replicas = list(self._elr)
         if self._isr != partition.isr and (self._isr or elr_enabled):
             record.isr = list(self._isr)
-        last_known = () if result.unclean else self._last_known()
+        last_known = () if result.unclean else self._new_last_known_elr()
         if last_known != partition.last_known_elr:
             record.last_known_elr = list(last_known)
 
@@ -204,7 +209,8 @@ class _Change:
         return self._rules.is_active(replica) and self._readable(replica)
 
     def name_assignment(self) -> None:
-        """Name the replicas, their directories, and who comes and goes, where they change."""
+        """Put the replicas, their directories, and those added and removed into the record where
+        they change."""
         partition, record, rules = self._partition, self._record, self._rules
         replicas, removing, adding = self._reassignment
         moved = replicas != partition.replicas or self._targets.directories is not None
@@ -228,8 +234,8 @@ class _Change:
         return default_directory(self._rules.brokers.get(replica))
 
 
-def _or(values: Sequence[int] | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
-    return otherwise if values is None else tuple(values)
+def _or_default(values: Sequence[int] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    return default if values is None else tuple(values)
 
 
 def _changes(record: PartitionChangeRecord) -> bool:

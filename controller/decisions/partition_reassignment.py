@@ -1,9 +1,9 @@
-"""A partition on its way from one set of replicas to another: pure arithmetic on replica lists.
+"""The replica lists of a partition during a reassignment: pure arithmetic.
 
-While a reassignment runs, the replicas are those to be reached, in their order, followed by those
-that leave; who is new and who leaves stands beside them. It is over when all that stay are in sync.
+During a reassignment the replicas are the target in its order, then those to be removed; separate
+lists name the ones to add and to remove. It ends when all replicas of the target are in sync.
 
-Owns: the lists at its begin, at its end, and after a cancel. Never: checks brokers, writes records.
+Owns: the lists at its start, at its end, and after a cancel. Never: checks brokers, writes records.
 
 Follows KIP-455 and Kafka's `PartitionReassignmentReplicas` and `PartitionReassignmentRevert`.
 """
@@ -17,7 +17,7 @@ from controller.metadata.image import PartitionRegistration
 
 
 class Reassignment(NamedTuple):
-    """Replica lists of a partition that is being reassigned, or is not (both others empty)."""
+    """The replica lists of a partition; without a reassignment only `replicas` is not empty."""
 
     replicas: tuple[int, ...]
     removing: tuple[int, ...] = ()
@@ -25,12 +25,12 @@ class Reassignment(NamedTuple):
 
     @property
     def in_progress(self) -> bool:
-        """Whether something is still to be added or removed."""
+        """Whether replicas are still to be added or removed."""
         return bool(self.removing or self.adding)
 
 
 class Completed(NamedTuple):
-    """Replicas and ISR of a partition whose reassignment is over."""
+    """Replicas and ISR of a partition whose reassignment is complete."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -42,23 +42,25 @@ class Reverted(NamedTuple):
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     unclean: bool
-    """Nobody who was in sync stays: the first replica becomes the ISR and may lack records."""
+    """Whether no replica of the ISR stays: the first replica becomes the ISR and may lack
+    records."""
 
 
 def reassignment_of(partition: PartitionRegistration) -> Reassignment:
-    """The reassignment that `partition` is in."""
+    """Return the reassignment of `partition`, in progress or not."""
     return Reassignment(partition.replicas, partition.removing_replicas, partition.adding_replicas)
 
 
 def begin(present: Sequence[int], target: Sequence[int]) -> Reassignment:
-    """The lists that lead from `present` to `target`."""
+    """Return the lists for a reassignment from `present` to `target`."""
     removing = tuple(sorted(replica for replica in present if replica not in target))
     adding = tuple(sorted(replica for replica in target if replica not in present))
     return Reassignment((*target, *removing), removing, adding)
 
 
 def complete(reassignment: Reassignment, isr: Sequence[int]) -> Completed | None:
-    """The end of `reassignment`; None while `isr` lacks one who stays, or nothing is under way."""
+    """Return the final lists; None if `isr` lacks a replica that stays, or no reassignment is in
+    progress."""
     if not reassignment.in_progress:
         return None
     removing = reassignment.removing
@@ -70,7 +72,7 @@ def complete(reassignment: Reassignment, isr: Sequence[int]) -> Completed | None
 
 
 def revert(partition: PartitionRegistration) -> Reverted:
-    """`partition` as it was before its reassignment, as far as the ISR allows."""
+    """Return `partition` as it was before its reassignment, as far as the ISR allows."""
     adding = partition.adding_replicas
     replicas = tuple(replica for replica in partition.replicas if replica not in adding)
     assert replicas, "a partition has replicas before it is reassigned"

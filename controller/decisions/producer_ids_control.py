@@ -1,4 +1,4 @@
-"""Blocks of producer ids for brokers, none ever given twice.
+"""Blocks of producer ids for brokers; no id is given twice.
 
 Follows KIP-730 and Kafka's `ProducerIdControlManager`.
 """
@@ -16,7 +16,7 @@ BLOCK_SIZE = 1000
 
 
 class ProducerIdsBlock(NamedTuple):
-    """Ids from `first` on, `size` of them."""
+    """A block of `size` producer ids that starts at `first`."""
 
     first: int
     size: int
@@ -25,7 +25,7 @@ class ProducerIdsBlock(NamedTuple):
 def allocate_producer_ids(
     view: View, broker_id: int, broker_epoch: int
 ) -> Decision[ProducerIdsBlock]:
-    """The next block for `broker_id`. An id that was given and not used is lost for good."""
+    """Give `broker_id` the next block of ids. Ids that the broker does not use are lost."""
     error = epoch_fault(view.image, broker_id, broker_epoch)
     if error is not None:
         return Decision(error)

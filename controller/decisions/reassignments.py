@@ -1,18 +1,18 @@
 """AlterPartitionReassignments and ListPartitionReassignments: partitions move between brokers.
 
-    ask     replicas that come are added, those that go stay until the others are in sync
+    begin   new replicas are added; those to be removed stay until the others are in sync
     wait    the new replicas fetch; their leader brings them into the ISR with AlterPartition
     done    that AlterPartition ends it (`controller.decisions.partition_change`)
     cancel  the target null: back to the replicas as they were
 
-A target that needs nobody new, or only another order, is reached at once.
+A target without new replicas, or with only another order, is reached at once.
 
-Owns: what may be asked, with Kafka's errors and words. Never: moves data.
+Owns: the checks, with Kafka's errors and texts. Never: moves data.
 
 Follows KIP-455, KIP-860 (`allow_replication_factor_change`) and Kafka's
-`ReplicationControlManager.alterPartitionReassignments`. One step further: who was being added stays
-marked so through a second reassignment, and who is wanted again is not removed, so that a cancel
-leads back to the replicas before the first.
+`ReplicationControlManager.alterPartitionReassignments`. It goes one step further: a second
+reassignment keeps the mark of a replica that the first one was adding, and no longer removes a
+replica that is in its target. So a cancel leads back to the replicas before the first one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from protocol.messages.list_partition_reassignments import (
 from protocol.messages.metadata_records import PartitionChangeRecord
 
 REASSIGNMENT = 8
-"""Pieces of work that it is to begin one."""
+"""The cost of beginning one reassignment, in pieces of work."""
 _ACCEPTED = ApiError(ErrorCode.NONE)
 
 
@@ -61,34 +61,34 @@ def alter_reassignments(
     rules: TopicRules,
     hosting: HostingLimit,
 ) -> Steps[Decision[AlterPartitionReassignmentsResponse]]:
-    """Begin, change or cancel reassignments; each partition on its own."""
+    """Begin, change or cancel reassignments, each partition on its own."""
     records: list[MetadataRecord] = []
     room = HostingRoom(hosting, view.image)
     fixed_factor = not request.allow_replication_factor_change
-    answer = AlterPartitionReassignmentsResponse(
+    response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         error_message=None,
     )
     pace = Pace()
-    for asked in request.topics:
+    for topic_data in request.topics:
         if pace.is_full():
             yield None
-        pieces = REASSIGNMENT if view.image.topics.get(asked.name) else 1
-        answers = ReassignableTopicResponse(asked.name)
-        answer.responses.append(answers)
-        for target in asked.partitions:
+        pieces = REASSIGNMENT if view.image.topics.get(topic_data.name) else 1
+        topic_response = ReassignableTopicResponse(topic_data.name)
+        response.responses.append(topic_response)
+        for target in topic_data.partitions:
             if pace.is_full(pieces):
                 yield None
-            outcome = _alter(view.image, asked.name, target, fixed_factor, rules, room)
+            outcome = _alter(view.image, topic_data.name, target, fixed_factor, rules, room)
             error = outcome if isinstance(outcome, ApiError) else _ACCEPTED
             if outcome is not None and not isinstance(outcome, ApiError):
                 records.append(outcome)
-            answers.partitions.append(
+            topic_response.partitions.append(
                 ReassignablePartitionResponse(target.partition_index, error.code, error.message)
             )
     if len(records) > MAX_RECORDS_PER_OPERATION:
         return Decision(TOO_MANY_RECORDS)
-    return Decision(answer, records)
+    return Decision(response, records)
 
 
 def _alter(
@@ -117,7 +117,9 @@ def _alter(
     if fixed_factor and factor != len(target.replicas):
         text = f"The replication factor is changed from {factor} to {len(target.replicas)}"
         return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
-    full = room.take([[one for one in target.replicas if one not in partition.replicas]])
+    full = room.take(
+        [[replica for replica in target.replicas if replica not in partition.replicas]]
+    )
     if full is not None:
         return full
     change = rules.of(image, topic)._replace(election=Election.ONLINE)
@@ -133,7 +135,7 @@ def _targets(partition: PartitionRegistration, replicas: Sequence[int]) -> Targe
 
 
 def _target_factor(partition: PartitionRegistration) -> int:
-    """How many replicas `partition` will have when its present reassignment is over."""
+    """Return the number of replicas that `partition` will have after its present reassignment."""
     removing = partition.removing_replicas
     return sum(1 for replica in partition.replicas if replica not in removing)
 
@@ -161,10 +163,10 @@ def _cancel(
 def list_reassignments(
     view: View, request: ListPartitionReassignmentsRequest
 ) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
-    """What is under way, of the partitions that are named, or of all."""
-    answer = ListPartitionReassignmentsResponse(error_message=None)
+    """List reassignments in progress: those of the named partitions, or all."""
+    response = ListPartitionReassignmentsResponse(error_message=None)
     pace = Pace()
-    for topic, indexes in _asked(view.image, request):
+    for topic, indexes in _requested_partitions(view.image, request):
         if pace.is_full():
             yield None
         if topic is None:
@@ -185,16 +187,16 @@ def list_reassignments(
                 )
             )
         if ongoing.partitions:
-            answer.topics.append(ongoing)
-    return Decision(answer)
+            response.topics.append(ongoing)
+    return Decision(response)
 
 
-def _asked(
+def _requested_partitions(
     image: MetadataImage, request: ListPartitionReassignmentsRequest
 ) -> Iterator[tuple[TopicImage | None, Sequence[int]]]:
     if request.topics is None:
         for topic in image.topics.by_name.values():
             yield topic, list(topic.partitions)
         return
-    for asked in request.topics:
-        yield image.topics.get(asked.name), asked.partition_indexes
+    for requested in request.topics:
+        yield image.topics.get(requested.name), requested.partition_indexes

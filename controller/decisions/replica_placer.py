@@ -1,11 +1,11 @@
-"""Where the replicas of new partitions go.
+"""Placement of the replicas of new partitions.
 
 Replicas are striped over racks and, inside a rack, over its brokers; each next partition starts
-one rack further, so that leaders and replicas spread evenly. Who is fenced never leads a new
+one rack further, so that leaders and replicas spread evenly. A fenced broker never leads a new
 partition and comes last in its rack. After as many partitions as there are live brokers the
-orders are drawn anew, so that the same sets of brokers do not stay together.
+orders are shuffled again, so that the same sets of brokers do not stay together.
 
-Owns: this order. Never: which brokers exist, nor randomness (`draw(n)` gives 0 to n-1).
+Owns: this order. Never: knows which brokers exist, nor makes randomness (`draw(n)` gives 0 to n-1).
 
 Follows KIP-36 and Kafka's `StripedReplicaPlacer`.
 """
@@ -23,7 +23,7 @@ Draw = Callable[[int], int]
 
 
 class UsableBroker(NamedTuple):
-    """A broker that may take replicas."""
+    """A broker on which replicas may be placed."""
 
     id: int
     rack: str | None
@@ -32,7 +32,7 @@ class UsableBroker(NamedTuple):
 
 @dataclass(slots=True)
 class _Brokers:
-    """Brokers that take turns: each partition that asks here begins one broker further."""
+    """Brokers that take turns: each next partition starts one broker further."""
 
     ids: list[int] = field(default_factory=list)
     _partition: int = -1
@@ -40,7 +40,7 @@ class _Brokers:
     _taken: int = 0
 
     def next(self, partition: int) -> int | None:
-        """The next broker for `partition`; None when it has them all."""
+        """Return the next broker for `partition`; None if it has all of them."""
         if not self.ids:
             return None
         if partition != self._partition:
@@ -59,7 +59,7 @@ class _Rack:
     fenced: _Brokers = field(default_factory=_Brokers)
 
     def next(self, partition: int) -> int | None:
-        """The next broker for `partition`, one that is alive if there is one left."""
+        """Return the next broker for `partition`, a live one first; None if it has all of them."""
         broker = self.unfenced.next(partition)
         return self.fenced.next(partition) if broker is None else broker
 
@@ -67,9 +67,9 @@ class _Rack:
 def place_replicas(
     brokers: Sequence[UsableBroker], partitions: int, replication_factor: int, draw: Draw
 ) -> list[list[int]] | ApiError:
-    """The replicas of each of `partitions` new partitions, the leader to be first.
+    """Return the replicas of each of `partitions` new partitions, the leader first.
 
-    INVALID_REPLICATION_FACTOR where that many replicas cannot be placed.
+    INVALID_REPLICATION_FACTOR if so many replicas cannot be placed.
     """
     error = _refusal(brokers, replication_factor)
     if error is not None:
@@ -117,20 +117,21 @@ def _shuffle_all(racks: list[_Rack], draw: Draw) -> None:
 
 
 def _shuffle(items: list[T], draw: Draw) -> None:
-    """Fisher and Yates, with the caller's randomness."""
+    """Shuffle by Fisher and Yates, with the caller's randomness."""
     for last in range(len(items) - 1, 0, -1):
         other = draw(last + 1)
         items[last], items[other] = items[other], items[last]
 
 
 def _place_one(racks: list[_Rack], partition: int, replication_factor: int) -> list[int]:
-    """A rack for the leader, from the one whose turn it is on; then all the others in a round."""
+    """Take the leader from the rack whose turn it is, or the next with a live broker; then take
+    the other replicas from one rack after the other."""
     turn = partition % len(racks)
     leader_rack = next(rack for rack in (*racks[turn:], *racks[:turn]) if rack.unfenced.ids)
     leader = leader_rack.unfenced.next(partition)
     assert leader is not None, "a rack with a live broker has a leader to give"
     replicas = [leader]
-    skip: _Rack | None = leader_rack  # in the first round: it has given its share
+    skip: _Rack | None = leader_rack  # in the first round, because it has given the leader
     while len(replicas) < replication_factor:
         rack = racks[turn % len(racks)]
         turn += 1

@@ -1,7 +1,7 @@
 """Topics and partitions: creating, growing and deleting them.
 
-Owns: every check that Kafka makes on such a request, with its error codes and words, and the
-records that come of it. Never: changes anything; records come true in `MetadataDelta.replay`.
+Owns: every check that Kafka makes on such a request, with its error codes and texts, and the
+records that follow. Never: changes the image; `MetadataDelta.replay` does.
 
 Follows KIP-4 (topic admin requests), KIP-516 (topic ids), KIP-525 (configs in the answer), and
 Kafka's `ReplicationControlManager`.
@@ -59,9 +59,9 @@ TOO_MANY_PARTITIONS = ApiError(
 )
 
 NEW_PARTITIONS_A_SLICE = 400
-"""Decided on before others have their turn."""
+"""The number of partitions that a slice decides before other work has its turn."""
 PARTITIONS_A_TOPIC = 16
-"""As many of them take as long as a new topic without them."""
+"""The cost of a topic without its partitions, in pieces of work, of which a partition is one."""
 
 
 class _NewTopic(NamedTuple):
@@ -70,7 +70,7 @@ class _NewTopic(NamedTuple):
 
 
 class ReplicationControl:
-    """Decides on topics. Its only state is the source of randomness it was given."""
+    """The decisions on topics. Their only state is the source of randomness."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class ReplicationControl:
         validate_only: bool,
         quota: MutationQuota | None = None,
     ) -> Steps[Decision[list[CreatableTopicResult]]]:
-        """Create `topics`, each on its own: one that is refused does not stop the others, and two
-        whose names collide are created, as in Kafka."""
-        if (yield from self._partitions_asked(topics)) > MAX_PARTITIONS_PER_REQUEST:
+        """Create `topics`, each on its own: an error does not stop the others. Two topics whose
+        names collide are both created if one request names them, as in Kafka."""
+        if (yield from self._requested_partitions(topics)) > MAX_PARTITIONS_PER_REQUEST:
             return Decision(TOO_MANY_PARTITIONS)
         pace = Pace(NEW_PARTITIONS_A_SLICE)
         names: dict[str, str] | None = None
@@ -117,18 +117,18 @@ class ReplicationControl:
             return Decision(TOO_MANY_RECORDS)
         return Decision(results, [] if validate_only else records)
 
-    def _partitions_asked(self, topics: Sequence[CreatableTopic]) -> Steps[int]:
-        asked = 0
+    def _requested_partitions(self, topics: Sequence[CreatableTopic]) -> Steps[int]:
+        count = 0
         pace = Pace(BULK_AT_ONCE)
         for topic in topics:
             if pace.is_full():
                 yield None
-            asked += (
+            count += (
                 len(topic.assignments)
                 or (self._settings.num_partitions if topic.num_partitions == -1 else 0)
                 or max(topic.num_partitions, 0)
             )
-        return asked
+        return count
 
     def _create_topic(
         self,
@@ -143,8 +143,8 @@ class ReplicationControl:
             return error
         changes: list[ConfigChange] = []
         yield from in_bulk(
-            lambda some: changes.extend(
-                ConfigChange(c.name, ConfigOperation.SET, c.value) for c in some
+            lambda batch: changes.extend(
+                ConfigChange(c.name, ConfigOperation.SET, c.value) for c in batch
             ),
             topic.configs,
         )
@@ -221,7 +221,7 @@ class ReplicationControl:
     def delete_topics(
         self, view: View, topic_ids: Sequence[bytes], quota: MutationQuota | None = None
     ) -> Steps[Decision[dict[bytes, ApiError]]]:
-        """Delete the topics that exist; the reply has an error for each of the others."""
+        """Delete the topics that exist; the reply has the error of each of the others."""
         refused: dict[bytes, ApiError] = {}
         records: list[MetadataRecord] = []
         pace = Pace()
@@ -300,12 +300,13 @@ class ReplicationControl:
 
 
 def refused_topic(name: str, error: ApiError) -> CreatableTopicResult:
-    """The CreateTopics result of a topic that is not made. Its configs are empty, never null."""
+    """Return the CreateTopics result of a rejected topic. Its configs are empty, never null."""
     return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message)
 
 
 def usable_brokers(image: MetadataImage) -> list[UsableBroker]:
-    """Brokers that new replicas may be placed on: all registered ones but those going away."""
+    """Return the brokers on which new replicas may be placed: all registered ones that are not in
+    controlled shutdown."""
     return [
         UsableBroker(broker.id, broker.rack, broker.fenced)
         for broker in image.brokers.values()
@@ -391,7 +392,7 @@ def _partition_records(
 def _partition_record(
     image: MetadataImage, topic_id: bytes, index: int, replicas: list[int]
 ) -> PartitionRecord:
-    """A new partition: every live replica is in sync, the first of them leads."""
+    """Return the record of a new partition: every live replica is in sync, the first one leads."""
     isr = [replica for replica in replicas if image.brokers[replica].active]
     return PartitionRecord(
         partition_id=index,

@@ -1,8 +1,8 @@
-"""Commands with a deadline: who asked is answered in time, whatever becomes of the command.
+"""Commands with a deadline: the client gets an answer in time, whatever the command's outcome.
 
-Owns: one timer for each such command that is not answered at once. A command that is late is not
-undone, as in Kafka: REQUEST_TIMED_OUT says that the outcome is unknown. One with a time-out of 0 or
-less, whose time is up when it comes, is not looked at.
+Owns: a timer for each such command that does not reply at once. A command that is late is not
+undone, as in Kafka: REQUEST_TIMED_OUT says that the outcome is unknown. A command with a time-out
+of 0 or less has no time left and is not executed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LATE = ApiError(ErrorCode.REQUEST_TIMED_OUT)
 
 
 class CommandQueue(Protocol):
-    """Where commands go."""
+    """The queue of the active controller."""
 
     def submit(
         self,
@@ -28,11 +28,11 @@ class CommandQueue(Protocol):
         decide: Callable[[View], Decided[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
-        """See `QuorumController.submit`."""
+        """Queue a command like `QuorumController.submit`."""
 
 
 class RequestTimeouts:
-    """Submits commands with a deadline."""
+    """The submission of commands with a deadline."""
 
     def __init__(self, queue: CommandQueue, scheduler: Scheduler) -> None:
         self._queue = queue
@@ -45,7 +45,7 @@ class RequestTimeouts:
         reply: Callable[[T | ApiError], None],
         timeout_ms: int,
     ) -> None:
-        """As `QuorumController.submit`; REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
+        """Submit a command; reply REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
         self.within(timeout_ms, reply, lambda answer: self._queue.submit(name, decide, answer))
 
     def within(
@@ -54,8 +54,8 @@ class RequestTimeouts:
         reply: Callable[[T | ApiError], None],
         begin: Callable[[Callable[[T | ApiError], None]], None],
     ) -> None:
-        """Give what `begin(answer)` answers, now or later, to `reply`; REQUEST_TIMED_OUT after
-        `timeout_ms` milliseconds."""
+        """Call `begin(answer)`, and pass the first outcome that `answer` gets to `reply`;
+        REQUEST_TIMED_OUT after `timeout_ms` milliseconds."""
         if timeout_ms <= 0:
             reply(_LATE)
             return

@@ -1,10 +1,10 @@
-"""AlterUserScramCredentials as a decision: which users' credentials are written, which removed.
+"""AlterUserScramCredentials as a decision: the credentials to write and to remove.
 
-Owns: the checks on each user. A request names a user once, whatever it asks for; each user
-succeeds or fails by itself. The client sends a salted password, never the password; the two keys
-that are kept are derived of it here (`controller.metadata.scram_credential`).
+Owns: the checks on each user. A request may name a user once; each user succeeds or fails on its
+own. The client sends a salted password, never the password; the two stored keys are derived from it
+here (`controller.metadata.scram_credential`).
 
-Never: sees a password, and never tells a key, a salt or a salted password in an error.
+Never: sees a password, and never puts a key, a salt or a salted password into an error.
 
 Follows KIP-554, KIP-900 and Kafka's `ScramControlManager`.
 """
@@ -36,7 +36,7 @@ from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_records import RemoveUserScramCredentialRecord
 
 RECORDS_A_SLICE = 64
-"""Credentials, for each of which two keys are derived, before others have their turn."""
+"""The number of credentials, each with two keys to derive, before other work has its turn."""
 _MECHANISMS = frozenset(ScramMechanism)
 
 _OLD_LEVEL = ApiError(
@@ -57,14 +57,14 @@ _NO_PASSWORD = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password 
 
 
 class Deletion(NamedTuple):
-    """A credential that is to go."""
+    """A credential to remove."""
 
     name: str
     mechanism: int
 
 
 class Upsertion(NamedTuple):
-    """A credential that is to be, in place of the one before."""
+    """A credential to write, in place of an existing one."""
 
     name: str
     mechanism: int
@@ -77,13 +77,13 @@ class Upsertion(NamedTuple):
 
 
 UserErrors = Mapping[str, ApiError | None]
-"""By user, in the order in which the request names them; None: done."""
+"""The error of each user, in the request's order; None: the user was altered."""
 
 
 def alter_credentials(
     view: View, changes: Sequence[Deletion | Upsertion]
 ) -> Steps[Decision[UserErrors]]:
-    """Deletions come before upsertions, as they do in the request."""
+    """Alter the credentials; deletions come before upsertions, as in the request."""
     outcome: dict[str, ApiError | None] = {}
     accepted: dict[str, Deletion | Upsertion] = {}
     is_old = not has_scram(view.image.metadata_level)
@@ -117,8 +117,8 @@ def _fault(scram: ScramImage, change: Deletion | Upsertion) -> ApiError | None:
     if change.mechanism not in _MECHANISMS:
         return _UNKNOWN_MECHANISM
     if isinstance(change, Deletion):
-        there = scram.credential(ScramMechanism(change.mechanism), change.name)
-        return _NOT_THERE if there is None else None
+        credential = scram.credential(ScramMechanism(change.mechanism), change.name)
+        return _NOT_THERE if credential is None else None
     if change.iterations < ITERATIONS_MIN:
         return _TOO_FEW
     if change.iterations > ITERATIONS_MAX:
@@ -136,6 +136,6 @@ def _record(change: Deletion | Upsertion) -> MetadataRecord:
 
 
 def _size(changes: Mapping[str, Deletion | Upsertion]) -> int:
-    """Of what the client may choose as long as it likes: names and salts."""
-    salts = sum(len(one.salt) for one in changes.values() if isinstance(one, Upsertion))
+    """Return the length of what the client can choose freely: names and salts."""
+    salts = sum(len(change.salt) for change in changes.values() if isinstance(change, Upsertion))
     return salts + sum(map(len, changes))

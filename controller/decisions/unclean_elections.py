@@ -1,11 +1,11 @@
-"""How many elections were unclean: a count for operators, who may have lost records by each.
+"""The number of unclean elections, each of which may have lost records.
 
-Owns the count since this node's start. Never: elects anybody
+Owns the count since this node's start. Never: elects a leader
 (`controller.decisions.leader_election`).
 
 Follows Kafka's `TopicDelta.updateElectionStats` and `ControllerMetricsChanges`: an election is
-unclean when the record that tells of it makes the partition RECOVERING. (One more unclean election
-before it has recovered tells nothing new, and does not count there either.)
+unclean if its record makes the partition RECOVERING. (Another unclean election before the partition
+has recovered does not change that state, and Kafka does not count it either.)
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from controller.metadata.image import RECOVERING, MetadataImage
 
 
 class UncleanElections:
-    """A listener of the metadata."""
+    """A metadata listener that counts unclean elections."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def metadata_changed(self, delta: MetadataDelta, _image: MetadataImage) -> None:
-        """Count what `delta` tells of partitions that were there before."""
+        """Count the unclean elections in `delta` of partitions that existed before it."""
         for topic in delta.topics.changed.values():
             if topic.before is not None:
                 for index, after in topic.changed.items():

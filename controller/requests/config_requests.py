@@ -65,7 +65,7 @@ class ConfigRequests:
     ) -> None:
         self._controller = controller
         self._long = long
-        self._policies = policies if policies is not None and policies.of_configs else None
+        self._policies = policies if policies is not None and policies.has_config_policy else None
         self._configuration = controller.configuration
 
     def incremental_alter_configs(
@@ -121,7 +121,7 @@ class ConfigRequests:
                 if isinstance(outcome, ApiError):
                     settle(outcome)
                 else:
-                    policies.look_at_configs(outcome, decide_the_rest)
+                    policies.check_configs(outcome, decide_the_rest)
 
             self._controller.submit(f"look at: {name}", alteration.look, looked_at)
 

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from controller.authorization.rights import Rights
 from controller.decisions.decision import Decision, View
-from controller.decisions.delegation_token_control import Change, NewToken
+from controller.decisions.delegation_token_control import ExpiryChange, NewToken
 from controller.metadata.delegation_token import DelegationToken, TokenKey, Tokens
 from controller.quorum_controller import QuorumController
 from ground.ports import Scheduler
@@ -49,7 +49,7 @@ from protocol.messages.renew_delegation_token import (
 )
 
 Respond = Callable[[Any], None]
-DecideExpiry = Callable[[View, Change, int], Decision[int]]
+DecideExpiry = Callable[[View, ExpiryChange, int], Decision[int]]
 
 USER = "User"
 _ANONYMOUS = "User:ANONYMOUS"
@@ -124,7 +124,7 @@ class DelegationTokenRequests:
         def answer(error_code: int, expiry_ms: int) -> None:
             respond(RenewDelegationTokenResponse(error_code, expiry_ms))
 
-        change = Change(bytes(request.hmac), context.principal, request.renew_period_ms)
+        change = ExpiryChange(bytes(request.hmac), context.principal, request.renew_period_ms)
         self._change(
             "renew delegation token", self._controller.tokens.renew, context, change, answer
         )
@@ -137,7 +137,7 @@ class DelegationTokenRequests:
         def answer(error_code: int, expiry_ms: int) -> None:
             respond(ExpireDelegationTokenResponse(error_code, expiry_ms))
 
-        change = Change(bytes(request.hmac), context.principal, request.expiry_time_period_ms)
+        change = ExpiryChange(bytes(request.hmac), context.principal, request.expiry_time_period_ms)
         self._change(
             "expire delegation token", self._controller.tokens.expire, context, change, answer
         )
@@ -147,7 +147,7 @@ class DelegationTokenRequests:
         name: str,
         decide_expiry: DecideExpiry,
         context: TokenContext,
-        change: Change,
+        change: ExpiryChange,
         answer: Callable[[int, int], None],
     ) -> None:
         if not may_deal_with_tokens(context):

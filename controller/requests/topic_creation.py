@@ -103,7 +103,7 @@ class TopicCreation:
                 self._settled[name] = refused_topic(name, error)
             self._controller.submit("create topics", self._decide, answer)
 
-        policies.look_at_topics(possible, create_the_rest)
+        policies.check_topics(possible, create_the_rest)
 
     def _look(
         self, view: View

@@ -219,9 +219,9 @@ def metadata_answered_before_commit() -> Iterator[None]:
 
     def run(self: QuorumController, command: Any) -> None:
         real(self, command)
-        while self._owed:
-            owed = self._owed.popleft()
-            owed.reply(owed.value)
+        while self._pending_replies:
+            pending_reply = self._pending_replies.popleft()
+            pending_reply.reply(pending_reply.value)
 
     with patch.object(QuorumController, "_run", run):
         yield

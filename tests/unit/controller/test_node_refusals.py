@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.node_refusals import TOLD_AGAIN_MS, NodeRefusals
+from controller.node_refusals import LOG_INTERVAL_MS, NodeRefusals
 
 
 def test_each_node_that_refuses_is_named_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
@@ -18,9 +18,9 @@ def test_each_node_that_refuses_is_named_once_in_a_while(caplog: pytest.LogCaptu
         "node 3 refuses Fetch of this node, which is User:node there and may not do "
         "CLUSTER_ACTION on the cluster: put that principal into super.users of every node",
     ]
-    now[0] = TOLD_AGAIN_MS - 1
+    now[0] = LOG_INTERVAL_MS - 1
     refusals.refused(2, "Vote")
     assert len(caplog.records) == 2
-    now[0] = TOLD_AGAIN_MS
+    now[0] = LOG_INTERVAL_MS
     refusals.refused(2, "Vote")
     assert "node 2 refuses Vote" in caplog.records[-1].getMessage()

@@ -119,13 +119,13 @@ def test_policies_and_the_interceptor(folder: Path) -> None:
         ottla_produce_interceptor_class="ottla_test_all:Records",
     )
     policies = made.policies()
-    assert policies is not None and policies.of_configs
+    assert policies is not None and policies.has_config_policy
     assert made.interceptor(bytearray) is not None
     for name in ("CreateTopicPolicy", "AlterConfigPolicy", "ProduceInterceptor"):
         (settings,) = told()[name]
         assert settings["plugin.a"] == "b"
     topics_only = plugins(folder, create_topic_policy_class_name="ottla_test_all:Topics").policies()
-    assert topics_only is not None and not topics_only.of_configs
+    assert topics_only is not None and not topics_only.has_config_policy
 
 
 def test_what_is_for_one_listener_hears_its_own_settings(folder: Path) -> None:
@@ -185,6 +185,6 @@ def test_a_flood_of_logins_keeps_no_policy_waiting(folder: Path) -> None:
     assert policies is not None
     told: list[Any] = []
     topic, result = CreatableTopic("t", 1, 1), CreatableTopicResult("t", num_partitions=1)
-    policies.look_at_topics({0: (topic, result)}, told.append)
+    policies.check_topics({0: (topic, result)}, told.append)
     scheduler.run_for(10)
     assert told == [{}]

@@ -11,8 +11,8 @@ import pytest
 from controller.decisions import delegation_token_control as module
 from controller.decisions.decision import TOO_MANY_RECORDS
 from controller.decisions.delegation_token_control import (
-    Change,
     DelegationTokenControl,
+    ExpiryChange,
     NewToken,
 )
 from controller.metadata.delegation_token import TokenKey
@@ -47,8 +47,8 @@ def with_token(asked: NewToken = ASKED) -> tuple[MetadataImage, Any]:
     return after(at(LATEST_LEVEL), decision.records), decision.reply
 
 
-def change(token: Any, period_ms: int, principal: str = "User:a") -> Change:
-    return Change(KEY.hmac_of(token.token_id), principal, period_ms)
+def change(token: Any, period_ms: int, principal: str = "User:a") -> ExpiryChange:
+    return ExpiryChange(KEY.hmac_of(token.token_id), principal, period_ms)
 
 
 def code(reply: object) -> int:
@@ -77,8 +77,8 @@ def test_metadata_that_cannot_hold_tokens(level: int) -> None:
     image = at(level)
     decisions: list[Any] = [
         control().create(view(image), ASKED, NOW_MS),
-        control().renew(view(image), Change(b"", "User:a", -1), NOW_MS),
-        control().expire(view(image), Change(b"", "User:a", -1), NOW_MS),
+        control().renew(view(image), ExpiryChange(b"", "User:a", -1), NOW_MS),
+        control().expire(view(image), ExpiryChange(b"", "User:a", -1), NOW_MS),
     ]
     assert [code(one.reply) for one in decisions] == [ErrorCode.UNSUPPORTED_VERSION] * 3
     assert not any(one.records for one in decisions)
