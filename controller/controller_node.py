@@ -200,7 +200,7 @@ class ControllerNode:
         """Replay a committed batch, then send the replies that waited for it."""
         self.loader.handle_commit(batch)
         self._check_features()
-        self.loader.when_followed(partial(self.controller.handle_commit, batch))
+        self.loader.when_caught_up(partial(self.controller.handle_commit, batch))
         self._snapshots.maybe_generate()
         self._note_if_loaded()
 

@@ -73,7 +73,7 @@ class StandardAuthorizer:
         enough = _IMPLIED_BY.get(operation, (operation, ALL))
         host, addresses = asker.host, acls.addresses
         allowing: Acl | None = None
-        for acl in acls.for_whom(resource, name, asker.principal):
+        for acl in acls.for_principal(resource, name, asker.principal):
             if acl.host not in (host, ANY_HOST) and not (
                 acl.host in addresses and acls.is_for_host(acl, host)
             ):

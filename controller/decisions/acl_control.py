@@ -109,7 +109,7 @@ class AclControl:
             if pace.is_full():
                 yield None
             matches: Sequence[Acl] | ApiError
-            matches = _fault_of_filter(acl_filter) or (yield from acl_filter.found_in(image, pace))
+            matches = _fault_of_filter(acl_filter) or (yield from acl_filter.matching(image, pace))
             if (
                 not isinstance(matches, ApiError)
                 and total + len(matches) > MAX_RECORDS_PER_OPERATION
@@ -189,7 +189,7 @@ def _looks_at(filters: Sequence[AclFilter], image: AclsImage) -> Steps[int]:
     """Return how many ACLs are compared with filters that no index narrows down."""
     vague: list[AclFilter] = []
     yield from in_bulk(
-        lambda batch: vague.extend(acl_filter for acl_filter in batch if acl_filter.looks_at_all),
+        lambda batch: vague.extend(acl_filter for acl_filter in batch if acl_filter.scans_all),
         filters,
     )
     return len(image.by_id) * len(vague)

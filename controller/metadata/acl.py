@@ -1,8 +1,8 @@
 """An access control entry, and the image of all of them.
 
-Owns: which entries can speak about a resource, found without looking at the others; and which
-addresses their hosts are, while the hosts stay as they were written. Never judges: that is
-`controller.authorization.standard_authorizer`.
+Owns: the index that finds the entries which match a resource without a scan of all entries; and the
+normalized addresses of the hosts, which themselves stay as they were written. Never evaluates them:
+`controller.authorization.standard_authorizer` does.
 
 Follows Kafka's `StandardAcl`, `AclsImage` and KIP-290 (prefixed patterns).
 """
@@ -22,28 +22,28 @@ WILDCARD = "*"
 WILDCARD_PRINCIPAL = "User:*"
 ANY_HOST = "*"
 ALL = 2
-"""The operation that stands for each."""
+"""The operation of an entry that stands for every operation."""
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class PatternType(IntEnum):
-    """How the name of an entry's resource is meant."""
+    """The way in which an entry's name matches resources."""
 
     LITERAL = 3
     PREFIXED = 4
 
 
 class Permission(IntEnum):
-    """What an entry says."""
+    """The effect of an entry on the operations that it matches."""
 
     DENY = 2
     ALLOW = 3
 
 
 class Acl(NamedTuple):
-    """An access control entry. Numbers that this release does not know are kept, and match nothing;
-    a permission that is neither of the two denies, as in Kafka."""
+    """An access control entry. Numbers that this release does not know are kept, and match nothing.
+    An unknown permission denies, as in Kafka."""
 
     resource: int
     name: str
@@ -54,7 +54,7 @@ class Acl(NamedTuple):
     permission: int
 
     def __str__(self) -> str:
-        """As the audit log names it."""
+        """Describe the entry as the audit log does."""
         operation = "ALL" if self.operation == ALL else _name(Operation, self.operation)
         return (
             f"{_name(Permission, self.permission)} {operation} for {self.principal} "
@@ -64,7 +64,7 @@ class Acl(NamedTuple):
 
 
 def acl_of(record: AccessControlEntryRecord) -> Acl:
-    """What the metadata log keeps, as an entry."""
+    """Return the entry that a record of the metadata log contains."""
     return Acl(
         record.resource_type,
         record.resource_name,
@@ -77,62 +77,62 @@ def acl_of(record: AccessControlEntryRecord) -> Acl:
 
 
 def _name(kinds: type[IntEnum], number: int) -> str:
-    return next((one.name for one in kinds if one == number), str(number))
+    return next((kind.name for kind in kinds if kind == number), str(number))
 
 
 Pattern = tuple[int, int, str]
-"""Resource type, pattern type and name."""
+"""The resource type, pattern type and name of an entry."""
 
 
-PatternForWhom = tuple[int, int, str, str]
-"""The same, and a principal."""
+PatternAndPrincipal = tuple[int, int, str, str]
+"""The resource type, pattern type, name and principal of an entry."""
 
 
 class AclsImage(NamedTuple):
-    """All entries, by their ids, by what they speak about, and by that and for whom."""
+    """All entries: by id, by pattern, and by pattern and principal."""
 
     by_id: Mapping[bytes, Acl] = _NOTHING
     by_pattern: Mapping[Pattern, tuple[Acl, ...]] = _NOTHING
-    by_whom: Mapping[PatternForWhom, tuple[Acl, ...]] = _NOTHING
+    by_principal: Mapping[PatternAndPrincipal, tuple[Acl, ...]] = _NOTHING
     prefix_lengths: Mapping[tuple[int, int], int] = _NOTHING
-    """Resource type and length → how many prefixes of that length there are."""
+    """The number of prefixed patterns, by resource type and the length of the prefix."""
     addresses: Mapping[str, str] = _NOTHING
-    """Host of an entry → its one spelling, of those that may have others: IPv6 addresses. So none
-    is parsed while a request waits."""
+    """The normalized address of each host that may be written in several ways (IPv6), by the host
+    as the entry has it. So no request waits while an address is parsed."""
 
     def address_of(self, acl: Acl) -> str:
-        """Return the host of one of the entries, in the spelling in which hosts are compared."""
+        """Return the normalized address of an entry's host, for comparisons."""
         return self.addresses.get(acl.host, acl.host)
 
     def is_for_host(self, acl: Acl, host: str) -> bool:
-        """Tell whether one of the entries is for clients at `host`, an address in its one spelling.
+        """Return whether an entry applies to clients at `host`, a normalized address.
 
-        A denial reaches the address in each zone: a request that was passed on has lost its zone,
-        and must not slip past the denial.
+        A DENY entry applies to the address in every zone: a forwarded request has lost its zone,
+        and must not escape the denial.
         """
         address = self.addresses.get(acl.host, acl.host)
         if address in (host, ANY_HOST):
             return True
-        if "%" not in address and "%" not in host:  # most of them, and this is quick
+        if "%" not in address and "%" not in host:  # the common case, tested first for speed
             return False
         return is_for(address, host, any_zone=acl.permission == Permission.DENY)
 
     def about(self, resource: int, name: str) -> Iterator[Acl]:
-        """The entries whose pattern matches the resource."""
+        """Yield the entries whose pattern matches the resource."""
         by_pattern = self.by_pattern
         for pattern in self._matching(resource, name):
             yield from by_pattern.get(pattern, ())
 
-    def for_whom(self, resource: int, name: str, principal: str) -> Iterator[Acl]:
-        """Those of `about` that are for this principal or for everybody. However many there are for
-        others, they are not looked at."""
-        by_whom = self.by_whom
+    def for_principal(self, resource: int, name: str, principal: str) -> Iterator[Acl]:
+        """Yield those entries of `about` that apply to the principal or to `User:*`, without
+        looking at the entries of other principals."""
+        by_principal = self.by_principal
         for resource_type, kind, named in self._matching(resource, name):
-            yield from by_whom.get((resource_type, kind, named, principal), ())
-            yield from by_whom.get((resource_type, kind, named, WILDCARD_PRINCIPAL), ())
+            yield from by_principal.get((resource_type, kind, named, principal), ())
+            yield from by_principal.get((resource_type, kind, named, WILDCARD_PRINCIPAL), ())
 
     def _matching(self, resource: int, name: str) -> Iterator[Pattern]:
-        """The patterns that match the resource, also such as nobody speaks about."""
+        """Yield all patterns that match the resource, also those without an entry."""
         yield resource, PatternType.LITERAL, name
         if name != WILDCARD:
             yield resource, PatternType.LITERAL, WILDCARD
@@ -141,27 +141,30 @@ class AclsImage(NamedTuple):
                 yield resource, PatternType.PREFIXED, name[:length]
 
     def changed(self, changes: Mapping[bytes, Acl | None]) -> AclsImage:
-        """The image after `changes`: an entry by its id, or None where it goes."""
+        """Return the image after `changes`: the new entry of each id, or None to remove it."""
         if not changes:
             return self
         by_id = dict(self.by_id)
         about: dict[Pattern, list[Acl]] = {}
-        for_whom: dict[PatternForWhom, list[Acl]] = {}
+        for_principal: dict[PatternAndPrincipal, list[Acl]] = {}
         for acl_id, acl in changes.items():
             old = by_id.pop(acl_id, None)
             if old is not None:
-                _touched(about, self.by_pattern, _pattern(old)).remove(old)
-                _touched(for_whom, self.by_whom, _pattern_for_whom(old)).remove(old)
+                _mutable(about, self.by_pattern, _pattern(old)).remove(old)
+                _mutable(for_principal, self.by_principal, _pattern_and_principal(old)).remove(old)
             if acl is not None:
                 by_id[acl_id] = acl
-                _touched(about, self.by_pattern, _pattern(acl)).append(acl)
-                _touched(for_whom, self.by_whom, _pattern_for_whom(acl)).append(acl)
+                _mutable(about, self.by_pattern, _pattern(acl)).append(acl)
+                _mutable(for_principal, self.by_principal, _pattern_and_principal(acl)).append(acl)
         lengths = dict(self.prefix_lengths)
         for pattern, acls in about.items():
             _count(lengths, pattern, bool(acls) - (pattern in self.by_pattern))
-        by_pattern, by_whom = _with(self.by_pattern, about), _with(self.by_whom, for_whom)
+        by_pattern, by_principal = (
+            _merged(self.by_pattern, about),
+            _merged(self.by_principal, for_principal),
+        )
         addresses = self._addresses_after(changes, by_id)
-        return AclsImage(by_id, by_pattern, by_whom, lengths, addresses)
+        return AclsImage(by_id, by_pattern, by_principal, lengths, addresses)
 
     def _addresses_after(
         self, changes: Mapping[bytes, Acl | None], by_id: Mapping[bytes, Acl]
@@ -184,23 +187,23 @@ def _pattern(acl: Acl) -> Pattern:
     return acl.resource, acl.pattern, acl.name
 
 
-def _pattern_for_whom(acl: Acl) -> PatternForWhom:
+def _pattern_and_principal(acl: Acl) -> PatternAndPrincipal:
     return acl.resource, acl.pattern, acl.name, acl.principal
 
 
-def _touched(
+def _mutable(
     changed: dict[_Key, list[Acl]], before: Mapping[_Key, tuple[Acl, ...]], key: _Key
 ) -> list[Acl]:
-    """The entries under a key, to be changed."""
+    """Return the mutable list of entries under a key, copied at its first change."""
     if key not in changed:
         changed[key] = list(before.get(key, ()))
     return changed[key]
 
 
-def _with(
+def _merged(
     before: Mapping[_Key, tuple[Acl, ...]], changed: Mapping[_Key, list[Acl]]
 ) -> Mapping[_Key, tuple[Acl, ...]]:
-    """What was changed in the place of what was there; nothing stands under a key without any."""
+    """Return `before` with the lists in `changed`; a key without entries is removed."""
     after = dict(before)
     for key, acls in changed.items():
         after.pop(key, None)

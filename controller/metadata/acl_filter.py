@@ -1,4 +1,4 @@
-"""Which ACLs a filter of DescribeAcls or DeleteAcls means.
+"""The filter of DescribeAcls and DeleteAcls, and the ACLs that match it.
 
     resource type, operation, permission    a number, or 1 for any
     name, principal                         exactly this text, or None for any
@@ -6,10 +6,10 @@
                                             it is no address, or None for any
     pattern type                            LITERAL, PREFIXED: of that type, by exactly that name
                                             ANY: of both types, by exactly that name
-                                            MATCH: whatever speaks about a resource of that name
+                                            MATCH: every pattern that matches that resource name
 
-Owns: that an ACL which cannot be meant is not looked at where the filter says enough. Never:
-refuses a filter (`controller.decisions.acl_control`).
+Owns: the use of the index, so that ACLs that cannot match are not compared if the filter is
+specific enough. Never: rejects a filter (`controller.decisions.acl_control`).
 
 Follows KIP-290 and Kafka's `AclBindingFilter`.
 """
@@ -23,35 +23,35 @@ from controller.metadata.acl import WILDCARD, Acl, AclsImage, PatternType
 from ground.sliced_work import Pace, Steps
 
 ANY = 1
-"""Of a resource type, a pattern type, an operation or a permission: each of them."""
+"""The value that matches every resource type, pattern type, operation or permission."""
 MATCH = 2
-"""A pattern type of filters only."""
+"""The pattern type, of filters only, that matches all patterns of a resource name."""
 
 
 class AclFilter(NamedTuple):
-    """What some ACLs have in common."""
+    """The criteria of a filter."""
 
     resource: int
     name: str | None
     pattern: int
     principal: str | None
     host: str | None
-    """An address in its one spelling (`protocol.ip_address`)."""
+    """A normalized address (`protocol.ip_address`), another text, or None."""
     operation: int
     permission: int
 
     def matches(self, acl: Acl, acls: AclsImage) -> bool:
-        """Whether the filter means `acl`, which is one of `acls`."""
+        """Return whether the filter matches `acl`, which is an entry of `acls`."""
         return (
             self.resource in (ANY, acl.resource)
-            and self._means_pattern(acl)
+            and self._matches_pattern(acl)
             and self.principal in (None, acl.principal)
             and self.host in (None, acls.address_of(acl))
             and self.operation in (ANY, acl.operation)
             and self.permission in (ANY, acl.permission)
         )
 
-    def _means_pattern(self, acl: Acl) -> bool:
+    def _matches_pattern(self, acl: Acl) -> bool:
         if self.pattern not in (ANY, MATCH, acl.pattern):
             return False
         if self.name is None:
@@ -62,23 +62,23 @@ class AclFilter(NamedTuple):
             return acl.name in (self.name, WILDCARD)
         return acl.pattern == PatternType.PREFIXED and self.name.startswith(acl.name)
 
-    def found_in(self, acls: AclsImage, pace: Pace) -> Steps[list[Acl]]:
-        """All that the filter means."""
-        found: list[Acl] = []
+    def matching(self, acls: AclsImage, pace: Pace) -> Steps[list[Acl]]:
+        """Return all entries that the filter matches, in slices."""
+        matches: list[Acl] = []
         for acl in self.candidates(acls):
             if pace.is_full():
                 yield None
             if self.matches(acl, acls):
-                found.append(acl)
-        return found
+                matches.append(acl)
+        return matches
 
     @property
-    def looks_at_all(self) -> bool:
-        """Whether it says too little to know where to look."""
+    def scans_all(self) -> bool:
+        """Whether the filter has to be compared with all entries, because no index applies."""
         return self.name is None or self.resource == ANY
 
     def candidates(self, acls: AclsImage) -> Iterable[Acl]:
-        """All that it may mean: `matches` says which it does."""
+        """Return the entries that may match, which are to be tested by `matches`."""
         if self.name is None or self.resource == ANY:
             return acls.by_id.values()
         if self.pattern == MATCH:

@@ -1,8 +1,8 @@
-"""Client quotas in the metadata: for whom, and how much of what.
+"""Client quotas in the metadata: entities, and the values of their keys.
 
-Owns the form of an entity, which is the same whatever order its parts come in, and the record that
-sets or removes one value. Never: judges a value (`controller.decisions.client_quota_control`), or
-limits anybody (`broker.quotas`).
+Owns the normal form of an entity, independent of the order of its parts, and the record that sets
+or removes a value. Never: validates a value (`controller.decisions.client_quota_control`), or
+enforces a quota (`broker.quotas`).
 
 Follows KIP-546 and Kafka's `ClientQuotaImage`.
 """
@@ -19,23 +19,24 @@ IP = "ip"
 ENTITY_TYPES = (USER, CLIENT_ID, IP)
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""Types and names, in the order of the types; the name None is the default of its type."""
+"""An entity's types and names, ordered by type; the name None is the default of its type."""
 ClientQuotas = Mapping[QuotaEntity, Mapping[str, float]]
-"""Values by their keys; each entity has one at least."""
+"""The values of each entity by key; an entity has at least one."""
 
 
 def quota_entity(parts: Iterable[tuple[str, str | None]]) -> QuotaEntity:
-    """Of parts in any order. Of several of one type the last one counts, as in Kafka."""
+    """Return the entity of parts in any order. Of several parts of a type the last one counts, as
+    in Kafka."""
     return tuple(sorted(dict(parts).items(), key=lambda part: part[0]))
 
 
 def entity_of(record: ClientQuotaRecord) -> QuotaEntity:
-    """Whose quota it is."""
+    """Return the entity whose quota the record sets or removes."""
     return quota_entity((part.entity_type, part.entity_name) for part in record.entity)
 
 
 def quota_record(entity: QuotaEntity, key: str, value: float | None) -> ClientQuotaRecord:
-    """What the metadata log keeps of a value; None: it is removed."""
+    """Return the record that sets `key` to `value`, or removes it if `value` is None."""
     parts = [EntityData(*part) for part in entity]
     if value is None:
         return ClientQuotaRecord(parts, key, remove=True)

@@ -1,7 +1,7 @@
 """Control records of the metadata log and of snapshots, and the batches that carry them.
 
 A control record's key is its version and type (two int16); its value is a message of
-`protocol.messages.consumer_protocol`. They speak of the quorum itself, never of topics or brokers.
+`protocol.messages.consumer_protocol`. They describe the quorum itself, never topics or brokers.
 
 Follows KIP-595, KIP-630 (snapshots), KIP-853 (voters in the log) and Kafka's `ControlRecordType`,
 `ControlRecordUtils`.
@@ -43,7 +43,7 @@ _CLASSES: dict[ControlRecordType | None, Any] = {
 def leader_change(
     leader_id: int, voters: tuple[int, ...], granting: tuple[int, ...]
 ) -> LeaderChangeMessage:
-    """The record that opens an epoch, for static voters."""
+    """Return the first record of an epoch in a quorum with static voters."""
     return LeaderChangeMessage(
         version=0,
         leader_id=leader_id,
@@ -55,7 +55,7 @@ def leader_change(
 def control_batch(
     records: list[tuple[ControlRecordType, Any]], base_offset: int, leader_epoch: int, now_ms: int
 ) -> bytearray:
-    """A batch of control records, each in its version 0."""
+    """Return a batch of control records, each in its version 0."""
     builder = RecordBatchBuilder(
         base_offset=base_offset, leader_epoch=leader_epoch, is_control=True
     )
@@ -67,9 +67,9 @@ def control_batch(
 
 
 def decode_control_record(record: Record) -> tuple[ControlRecordType, Any]:
-    """The type and message of a control record.
+    """Return the type and the message of a control record.
 
-    Raises MetadataRecordError where it is unknown or cut off.
+    Raises MetadataRecordError if it is unknown or truncated.
     """
     try:
         kind = control_record_type(record.key)

@@ -1,10 +1,11 @@
-"""A delegation token, the image of all of them, and the key that makes their secrets.
+"""A delegation token, the image of all tokens, and the key that makes their HMACs.
 
-Who has a token logs in as its owner, for as long as it is good. What the holder shows is the
-token's HMAC, an HMAC-SHA-512 of its id under `delegation.token.secret.key`, which all nodes share.
-So the metadata has ids only, from which nobody can log in, and the HMAC is made where it is needed.
+A client with a token logs in as the token's owner until the token expires. It authenticates with
+the token's HMAC: an HMAC-SHA-512 of the id under `delegation.token.secret.key`, which all nodes
+share. The metadata has only the ids, which are no use for a login, and each node computes the HMACs
+that it needs.
 
-Owns: what a token is, and its HMAC. Never: decides who gets one
+Owns: the fields of a token, and its HMAC. Never: decides who gets a token
 (`controller.decisions.delegation_token_control`), and never shows the key or an HMAC.
 
 Follows KIP-48, KIP-373 (tokens for others) and Kafka's `TokenInformation`,
@@ -18,38 +19,38 @@ from typing import NamedTuple
 
 
 class DelegationToken(NamedTuple):
-    """One token. Principals are written as `User:alice`; times are milliseconds of the wall
-    clock."""
+    """A delegation token. Principals have the form `User:alice`; times are wall-clock
+    milliseconds."""
 
     token_id: str
     owner: str
     requester: str
-    """Who asked for it: the owner, or one who may ask for the owner."""
+    """The principal that requested the token: the owner, or one with the right to do so."""
     renewers: tuple[str, ...]
     issue_ms: int
     max_ms: int
-    """No renewal leads beyond."""
+    """The end of the token's lifetime, which no renewal extends."""
     expiry_ms: int
 
     def belongs_to(self, principal: str) -> bool:
-        """Whether that one may renew it and let it expire."""
+        """Return whether `principal` may renew and expire the token."""
         return principal == self.owner or principal in self.renewers
 
     def concerns(self, principal: str) -> bool:
-        """Whether that one may see it without any further right."""
+        """Return whether `principal` may see the token without any further right."""
         return principal == self.requester or self.belongs_to(principal)
 
     def has_expired(self, now_ms: int) -> bool:
-        """Whether nobody logs in by it any more."""
+        """Return whether the token has expired, so that no client can log in with it."""
         return self.expiry_ms < now_ms or self.max_ms < now_ms
 
 
 Tokens = Mapping[str, DelegationToken]
-"""By their ids."""
+"""All tokens by their ids."""
 
 
 class TokenKey:
-    """`delegation.token.secret.key`, and the HMACs that were made with it."""
+    """The `delegation.token.secret.key`, and a cache of the tokens' HMACs."""
 
     __slots__ = ("_hmacs", "_ids", "_key", "_tokens")
 
@@ -63,17 +64,19 @@ class TokenKey:
         return "TokenKey([hidden])"
 
     def hmac_of(self, token_id: str) -> bytes:
-        """What the holder of that token has."""
+        """Return the HMAC of a token, with which its holder authenticates."""
         import hmac  # a node without tokens starts without it
 
         return hmac.digest(self._key, token_id.encode(), "sha512")
 
     def token_of(self, hmac: bytes, tokens: Tokens) -> DelegationToken | None:
-        """The one of `tokens` with that HMAC."""
+        """Return the token with that HMAC; None if `tokens` has none."""
         if tokens is not self._tokens:
-            known = self._hmacs
-            self._hmacs = {one: known.get(one) or self.hmac_of(one) for one in tokens}
-            self._ids = {digest: one for one, digest in self._hmacs.items()}
+            hmacs = self._hmacs
+            self._hmacs = {
+                token_id: hmacs.get(token_id) or self.hmac_of(token_id) for token_id in tokens
+            }
+            self._ids = {digest: token_id for token_id, digest in self._hmacs.items()}
             self._tokens = tokens
         token_id = self._ids.get(hmac)
         return None if token_id is None else tokens[token_id]

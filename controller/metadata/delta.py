@@ -1,11 +1,11 @@
-"""What a batch of records changes: from one `MetadataImage` to the next.
+"""The changes of a batch of records: from one `MetadataImage` to the next.
 
-`replay(record)` notes a change, `apply(...)` makes the new image. Only topics that changed are
-copied. Brokers and the controller replay the same records through the same code; a listener that
-follows the metadata gets the delta together with the new image, so that its work follows what
-changed and not what exists.
+`replay(record)` adds a change, `apply(...)` makes the new image. Only topics that changed are
+copied. Brokers and the controller replay the same records through the same code. A metadata
+listener gets the delta together with the new image, so its work depends on the size of the change
+and not of the image.
 
-Owns: the meaning of every metadata record. Never: decides, and never looks at time.
+Owns: the meaning of every metadata record. Never: decides, and never reads a clock.
 
 Follows Kafka's `MetadataDelta`, `TopicsDelta`, `TopicDelta`, `ClusterDelta`, `ScramDelta`,
 `DelegationTokenDelta` and `ClientQuotasDelta`.
@@ -39,30 +39,30 @@ _SHUTTING_DOWN = 1
 
 
 class MetadataDelta:
-    """Changes since `image`."""
+    """The changes since `image`."""
 
     def __init__(self, image: MetadataImage) -> None:
         self.image = image
         self.topics = TopicsDelta(image.topics)
         self.changed_brokers: dict[int, BrokerRegistration | None] = {}
-        """None: unregistered."""
+        """The new registration of each changed broker; None: unregistered."""
         self.changed_controllers: dict[int, ControllerRegistration] = {}
         self.changed_configs: dict[ConfigResource, dict[str, str]] = {}
-        """All configs that a changed resource has now; empty when the last one went."""
+        """All present configs of each changed resource; empty after the last one is removed."""
         self.changed_features: dict[str, int] = {}
         self.changed_scram: dict[str, dict[ScramMechanism, ScramCredential]] = {}
-        """All credentials that a changed user has now; empty when the last one went."""
+        """All present credentials of each changed user; empty after the last one is removed."""
         self.changed_acls: dict[bytes, Acl | None] = {}
-        """By their ids; None: removed."""
+        """The added ACLs by id; None: removed."""
         self.changed_tokens: dict[str, DelegationToken | None] = {}
-        """By their ids; None: removed."""
+        """The new or changed tokens by id; None: removed."""
         self.changed_quotas: dict[QuotaEntity, dict[str, float]] = {}
-        """All values that a changed entity has now; empty when the last one went."""
+        """All present values of each changed entity; empty after the last one is removed."""
         self._next_producer_id = image.next_producer_id
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing that an image holds has changed."""
+        """Whether no part of the image has changed."""
         return not (
             self.topics.changed
             or self.topics.deleted
@@ -78,14 +78,14 @@ class MetadataDelta:
         )
 
     def replay(self, record: MetadataRecord) -> None:
-        """Take one record in. Raises MetadataRecordError for one that does not fit."""
+        """Apply a record. Raises MetadataRecordError if it is unknown or contradicts the image."""
         replay = _REPLAY.get(type(record))
         if replay is None:
             raise MetadataRecordError(f"no rule to replay a {record_name(record)}")
         replay(self, record)
 
     def apply(self, offset: int, epoch: int, timestamp_ms: int) -> MetadataImage:
-        """The image with all changes, as of `offset`."""
+        """Return the image with all changes, as of `offset`."""
         return MetadataImage(
             offset=offset,
             epoch=epoch,
@@ -157,8 +157,8 @@ class MetadataDelta:
         else:
             broker = self.image.brokers.get(broker_id)
         if broker is None or broker.epoch != epoch:
-            known = "is not registered" if broker is None else f"has epoch {broker.epoch}"
-            raise MetadataRecordError(f"record for broker {broker_id} epoch {epoch}: it {known}")
+            state = "is not registered" if broker is None else f"has epoch {broker.epoch}"
+            raise MetadataRecordError(f"record for broker {broker_id} epoch {epoch}: it {state}")
         return broker
 
     def _register_controller(self, record: m.RegisterControllerRecord) -> None:
@@ -196,7 +196,7 @@ class MetadataDelta:
 
     def _remove_topic(self, record: m.RemoveTopicRecord) -> None:
         topic = self.topics.remove(record.topic_id)
-        # Kafka leaves a deleted topic's configs to the record, which stands for them too.
+        # In Kafka too, RemoveTopicRecord stands for the removal of the topic's configs.
         key = (2, topic.name)
         if self._configs_of(key):
             self.changed_configs[key] = {}
@@ -226,7 +226,7 @@ class MetadataDelta:
         self._next_producer_id = record.next_producer_id
 
     def _ignore(self, record: MetadataRecord) -> None:
-        """NoOp and the marks of metadata transactions, which the log's readers resolve."""
+        """Ignore NoOp and the marks of metadata transactions, which the loader handles."""
 
     # --- SCRAM users ---------------------------------------------------------------------------
 
@@ -286,7 +286,7 @@ class MetadataDelta:
 
 
 def _merged(before: Mapping[Any, Any], changes: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """`before` with `changes`, where None removes; `before` itself where nothing changed."""
+    """Return `before` with `changes`, where None removes; `before` itself without changes."""
     if not changes:
         return before
     after = dict(before)

@@ -1,9 +1,8 @@
-"""The cluster's metadata at one offset of `__cluster_metadata`: what every broker reads.
+"""The cluster's metadata at an offset of `__cluster_metadata`.
 
 Owns: immutable views of topics, brokers, configs, SCRAM users, ACLs, delegation tokens, client
 quotas, features and producer ids. An image never changes; `controller.metadata.delta` makes the
-next one and shares all that stayed the same, so that whoever holds an image may keep it as long as
-it likes.
+next one, which shares everything that stayed the same. So a caller may keep an image for any time.
 
 Never: decides anything, and never does I/O.
 
@@ -37,7 +36,7 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class ResourceType:
-    """Kinds of resources that have configs, by their number in requests and records."""
+    """The kinds of resources that have configs, by their numbers in requests and records."""
 
     TOPIC = 2
     BROKER = 4
@@ -47,7 +46,7 @@ class ResourceType:
 
 
 class PartitionRegistration(NamedTuple):
-    """One partition as the controller has it: replicas, leader, and who is in sync."""
+    """A partition as the controller records it: replicas, leader, ISR and ELR."""
 
     replicas: tuple[int, ...]
     directories: tuple[bytes, ...]
@@ -63,11 +62,12 @@ class PartitionRegistration(NamedTuple):
 
     @property
     def preferred_replica(self) -> int:
-        """The replica that leads when all are well: the first one."""
+        """The first replica, which should lead while it can; -1 without replicas."""
         return self.replicas[0] if self.replicas else NO_LEADER
 
     def directory_of(self, broker_id: int) -> bytes:
-        """Id of the log directory that holds the replica of `broker_id`."""
+        """Return the id of the log directory of the replica on `broker_id`; UNASSIGNED_DIRECTORY
+        if there is none."""
         for replica, directory in zip(self.replicas, self.directories, strict=False):
             if replica == broker_id:
                 return directory
@@ -75,7 +75,7 @@ class PartitionRegistration(NamedTuple):
 
 
 class TopicImage(NamedTuple):
-    """One topic; `partitions` is ordered by partition index."""
+    """A topic; `partitions` is ordered by partition index."""
 
     name: str
     id: bytes
@@ -89,21 +89,21 @@ class TopicsImage(NamedTuple):
     by_id: Mapping[bytes, TopicImage] = _NOTHING
 
     def get(self, name: str) -> TopicImage | None:
-        """The topic called `name`."""
+        """Return the topic called `name`; None if it does not exist."""
         return self.by_name.get(name)
 
     def get_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """The topic with `topic_id`."""
+        """Return the topic with `topic_id`; None if it does not exist."""
         return self.by_id.get(topic_id)
 
     def partition(self, name: str, index: int) -> PartitionRegistration | None:
-        """Partition `index` of the topic called `name`."""
+        """Return partition `index` of the topic called `name`; None if it does not exist."""
         topic = self.by_name.get(name)
         return None if topic is None else topic.partitions.get(index)
 
 
 class Endpoint(NamedTuple):
-    """Where a listener of a broker or controller is reached."""
+    """The address of a listener of a broker or controller."""
 
     name: str
     host: str
@@ -112,7 +112,7 @@ class Endpoint(NamedTuple):
 
 
 class BrokerRegistration(NamedTuple):
-    """One broker: fenced until it has caught up, and fenced again when it stops answering.
+    """A registered broker: fenced until it has caught up, and again while it sends no heartbeats.
 
     `epoch` is the offset of its registration record: a later registration has a higher one.
     """
@@ -130,12 +130,12 @@ class BrokerRegistration(NamedTuple):
 
     @property
     def active(self) -> bool:
-        """Whether it may hold leaders and be placed new replicas on."""
+        """Whether the broker may lead partitions and get new replicas."""
         return not self.fenced and not self.in_controlled_shutdown
 
 
 class ControllerRegistration(NamedTuple):
-    """One controller of the quorum (KIP-919)."""
+    """A registered controller of the quorum (KIP-919)."""
 
     id: int
     incarnation_id: bytes
@@ -145,27 +145,27 @@ class ControllerRegistration(NamedTuple):
 
 
 class ScramImage(NamedTuple):
-    """Who can log in by SCRAM: users, each with a credential for one mechanism at least."""
+    """The users of SCRAM, each with a credential for at least one mechanism."""
 
     users: Mapping[str, Mapping[ScramMechanism, ScramCredential]] = _NOTHING
 
     def credential(self, mechanism: ScramMechanism, name: str) -> ScramCredential | None:
-        """Of the user called `name`."""
+        """Return the credential of the user called `name`; None if there is none."""
         return self.users.get(name, _NOTHING).get(mechanism)
 
 
 ConfigResource = tuple[int, str]
-"""A `ResourceType` and a name; the name "" is the cluster's default for brokers."""
+"""A `ResourceType` number and a name; the name "" is the cluster's default for brokers."""
 
 
 class MetadataImage(NamedTuple):
-    """All metadata at one committed offset."""
+    """All metadata at a committed offset."""
 
     offset: int = -1
-    """Offset of the last record in it; -1 before the first."""
+    """The offset of the last record in the image; -1 for the empty image."""
     epoch: int = -1
     timestamp_ms: int = 0
-    """Append time of that record's batch."""
+    """The append time of that record's batch."""
     topics: TopicsImage = TopicsImage()
     brokers: Mapping[int, BrokerRegistration] = _NOTHING
     controllers: Mapping[int, ControllerRegistration] = _NOTHING
@@ -188,9 +188,9 @@ class MetadataImage(NamedTuple):
         return self.features.get(ELR_VERSION, 0) >= 1
 
     def config(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """The dynamic configs of a resource; empty where it has none."""
+        """Return the dynamic configs of a resource; empty if it has none."""
         return self.configs.get((resource_type, name), {})
 
     def topic_config(self, topic: str, key: str) -> str | None:
-        """What `topic` itself sets for `key`."""
+        """Return the value that `topic` itself sets for `key`; None if it sets none."""
         return self.config(ResourceType.TOPIC, topic).get(key)

@@ -1,11 +1,11 @@
-"""From committed records to images, and to everybody who follows the metadata.
+"""The loader, which turns committed records into images and calls the metadata listeners.
 
 Owns: the newest committed image of this node. Listeners are called in the order in which they were
-added, once for each change, with the delta and the image it leads to; between the records that
-begin and end a metadata transaction (KIP-868) nothing is shown. One that raises keeps nobody else
-from hearing: that is logged and counted. Only a broken invariant goes on its way. A listener that
-may have much to do gives it out as steps: these are done in slices, and what the next change asks
-of it waits behind them.
+added, once for each change, with the delta and the new image. Between the records that begin and
+end a metadata transaction (KIP-868) no change is published. If a listener raises, that is logged
+and counted, and the others are called all the same; only AssertionError, for a broken invariant, is
+raised. A listener with much work returns it as steps: they run in slices, and its work for the next
+change waits behind them.
 
 Never: sees a record that is not committed, and never decides.
 
@@ -34,45 +34,44 @@ from protocol.messages.metadata_records import (
 logger = logging.getLogger(f"ottla.{__name__}")
 
 MetadataListener = Callable[[MetadataDelta, MetadataImage], Steps[None] | None]
-"""Hears of a change; gives what it still has to do for that, or None."""
+"""Called with each change; returns the steps of its remaining work, or None."""
 
 
 class CommittedBatch(NamedTuple):
-    """A committed batch of the metadata log, or what stands for one in a snapshot."""
+    """A committed batch of the metadata log."""
 
     base_offset: int
     last_offset: int
     epoch: int
     timestamp_ms: int
     records: Sequence[MetadataRecord]
-    """Empty for control batches, which still move the offset."""
+    """The records; empty for control batches, which still move the offset."""
 
 
 class MetadataLoader:
-    """The committed metadata as this node knows it."""
+    """The committed metadata of this node, and its listeners."""
 
     def __init__(self, sliced: SlicedWork | None = None) -> None:
-        """Without `sliced` whatever a listener has to do is done in one go."""
+        """Start with an empty image. Without `sliced`, the work of listeners runs without pause."""
         self.image = MetadataImage()
         self.apply_errors = 0
-        """How often a listener raised (Kafka's `metadata-apply-error-count`)."""
+        """The number of times a listener raised (Kafka's `metadata-apply-error-count`)."""
         self._sliced = sliced
         self._listeners: list[tuple[MetadataListener, OrderedWork]] = []
         self._transaction: MetadataDelta | None = None
 
     @property
     def in_transaction(self) -> bool:
-        """Whether the image lacks records before its offset: those of an open transaction."""
+        """Whether a metadata transaction is open, so the image lacks its records."""
         return self._transaction is not None
 
     def add_listener(self, *listeners: MetadataListener) -> None:
         """Call each `listener(delta, image)` for every change from now on.
 
-        If there is an image already, they are told at once as one change from nothing, all of which
-        is done in one go: who starts waits for it. What one of them raises then is the caller's to
-        handle.
+        If there is an image already, each listener gets it at once, as one change from the empty
+        image, and its work is done before this returns. Raises what a listener raises for it.
         """
-        self._listeners += [(one, OrderedWork(self._sliced)) for one in listeners]
+        self._listeners += [(listener, OrderedWork(self._sliced)) for listener in listeners]
         if self.image.offset >= 0:
             delta = delta_between(MetadataImage(), self.image)
             for listener in listeners:
@@ -80,32 +79,32 @@ class MetadataLoader:
                 if steps is not None:
                     in_one_go(steps)
 
-    def when_followed(self, done: Callable[[], None]) -> None:
-        """`done()` once the listeners have done all that they were told of before, now or later; in
-        the order of these calls."""
-        behind = [work for _, work in self._listeners if work.is_behind]
-        left = len(behind)
+    def when_caught_up(self, done: Callable[[], None]) -> None:
+        """Call `done()`, now or later, after the listeners have done all work for the changes so
+        far; calls are made in the order of the requests."""
+        busy = [work for _, work in self._listeners if work.is_behind]
+        working = len(busy)
 
         def caught_up(_result: object, _error: Exception | None) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
+            nonlocal working
+            working -= 1
+            if not working:
                 done()
 
-        for work in behind:
+        for work in busy:
             work.take(each(_ignore, (), 1), caught_up)
-        if not behind:
+        if not busy:
             done()
 
     def load_snapshot(self, image: MetadataImage) -> None:
-        """Go on from `image`, which a snapshot held: told as the changes from the present one."""
+        """Continue from a snapshot's `image`, published as the changes from the present one."""
         self._transaction = None
         delta = delta_between(self.image, image)
         self.image = image
-        self._tell(delta)
+        self._publish(delta)
 
     def handle_commit(self, batch: CommittedBatch) -> None:
-        """Take a committed batch in. Batches come in the order of their offsets."""
+        """Apply a committed batch. Batches come in the order of their offsets."""
         if batch.base_offset <= self.image.offset:
             raise AssertionError(
                 f"batch at {batch.base_offset} came after offset {self.image.offset}"
@@ -113,13 +112,13 @@ class MetadataLoader:
         delta = self._transaction or MetadataDelta(self.image)
         for record in batch.records:
             delta = self._replay(delta, record)
-        at = (batch.last_offset, batch.epoch, batch.timestamp_ms)
+        position = (batch.last_offset, batch.epoch, batch.timestamp_ms)
         if self._transaction is None:
-            self.image = delta.apply(*at)
-            self._tell(delta)
+            self.image = delta.apply(*position)
+            self._publish(delta)
         else:
-            # Only the position moves: what the transaction has so far is not shown.
-            self.image = MetadataDelta(self.image).apply(*at)
+            # Only the position moves: an open transaction's changes are not published.
+            self.image = MetadataDelta(self.image).apply(*position)
 
     def _replay(self, delta: MetadataDelta, record: MetadataRecord) -> MetadataDelta:
         if isinstance(record, BeginTransactionRecord):
@@ -138,20 +137,20 @@ class MetadataLoader:
             delta.replay(record)
         return delta
 
-    def _tell(self, delta: MetadataDelta) -> None:
+    def _publish(self, delta: MetadataDelta) -> None:
         if delta.is_empty:
             return
         for listener, work in self._listeners:
             try:
                 steps = listener(delta, self.image)
                 if steps is not None:
-                    work.take(steps, self._followed)
+                    work.take(steps, self._work_done)
             except AssertionError:
                 raise
-            except Exception as error:  # noqa: BLE001  the others are to hear of it all the same
-                self._followed(None, error)
+            except Exception as error:  # noqa: BLE001  the other listeners must be called too
+                self._work_done(None, error)
 
-    def _followed(self, _result: object, error: Exception | None) -> None:
+    def _work_done(self, _result: object, error: Exception | None) -> None:
         if error is None:
             return
         self.apply_errors += 1
@@ -160,7 +159,7 @@ class MetadataLoader:
 
 
 def delta_between(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
-    """The changes that lead from `before` to `after`, as a listener wants to see them."""
+    """Return the changes that lead from `before` to `after`, for listeners."""
     delta = MetadataDelta(before)
     delta.topics.replace_all(after.topics)
     for broker_id in before.brokers:
@@ -207,4 +206,4 @@ def _note_changed_tokens(before: Tokens, after: Tokens, delta: MetadataDelta) ->
 
 
 def _ignore(_item: object) -> None:
-    """There is nothing to do."""
+    """Do nothing: a step without work."""

@@ -1,13 +1,14 @@
-"""Whether the metadata log of a quorum of one is whole: asked before anything of it is opened.
+"""The check for damage of the metadata log of a one-node quorum, made before the log is opened.
 
-A log that is damaged is cut where it can be read no further. Elsewhere the leader of the quorum has
-what is lost; here nobody has, and topics, configs and offsets of producers would be gone with one
-warning. What a crash leaves is told from that: of a torn append nothing whole lies behind it, and
-what a roll or a clean stop saw is known by the `.snapshot` files, which are named by offsets.
+A damaged log is truncated where it can be read no further. In a larger quorum the leader has the
+lost records. With one node no other copy exists: topics, configs and producer ids would be gone,
+with a single warning. The effect of a crash is told apart: nothing complete follows a torn append,
+and the `.snapshot` files, whose names are offsets, show how far the log reached at a roll or a
+clean stop.
 
-Owns the words of the refusal. Never: writes, so that the next start finds what this one found.
+Owns the text of the error. Never: writes, so that the next start finds the same log.
 
-Kafka 4.3 cuts (`LogLoader`: "Corruption found in segment 0, truncating to offset 11").
+Kafka 4.3 truncates (`LogLoader`: "Corruption found in segment 0, truncating to offset 11").
 """
 
 from __future__ import annotations
@@ -23,46 +24,45 @@ _MAGIC = b"\x02"
 
 
 def check_whole(filesystem: Filesystem, directory: str, snapshot_end: int) -> None:
-    """Look through the log after the metadata snapshot that ends with `snapshot_end` (0: none).
+    """Check the log after the metadata snapshot with end offset `snapshot_end` (0: none).
 
-    Raises MetadataRecordError where more than a torn tail would be cut, and OSError.
+    Raises MetadataRecordError if more than a torn append would be truncated, and OSError.
     """
     if not filesystem.exists(directory):
         return
     names = filesystem.list_dir(directory)
     bases = _offsets(names, LOG_SUFFIX)
     first = max((base for base in bases if base <= snapshot_end), default=0)
-    end, cut, behind = first, "", False
-    wanted = [base for base in bases if base >= first]
-    for base in wanted:
+    end, cut, has_more = first, "", False
+    segments = [base for base in bases if base >= first]
+    for base in segments:
         path = _log(directory, base)
-        if base > end and base != wanted[0]:
-            behind = True
+        if base > end and base != segments[0]:
+            has_more = True
             break
         file = filesystem.open(path)
         try:
             end, position = _valid_until(file, base)
             if position < file.size:
                 cut = f"truncate -s {position} {path}"
-                behind = _something_whole(file, position, end)
+                has_more = _has_whole_batch(file, position, end)
                 break
         finally:
             file.close()
-    later = [base for base in wanted if base > end]
-    behind = behind or any(filesystem.size(_log(directory, base)) for base in later)
-    seen = [
+    later = [base for base in segments if base > end]
+    has_more = has_more or any(filesystem.size(_log(directory, base)) for base in later)
+    snapshots = [
         offset for offset in _offsets(names, SNAPSHOT_SUFFIX) if offset > max(end, snapshot_end)
     ]
-    if behind or seen:
+    if has_more or snapshots:
         files = [_log(directory, base) for base in later]
-        files += [segment_path(directory, offset, SNAPSHOT_SUFFIX) for offset in seen]
-        how = [cut] if cut else []
-        how += [f"rm {' '.join(files)}"] if files else []
+        files += [segment_path(directory, offset, SNAPSHOT_SUFFIX) for offset in snapshots]
+        commands = [cut] if cut else []
+        commands += [f"rm {' '.join(files)}"] if files else []
         raise MetadataRecordError(
             f"{directory} is damaged: what was decided from offset {max(end, snapshot_end)} on "
             "cannot be read, and no other node has it. Restore the folder from a backup; or, to go "
-            "on without that: "
-            + " && ".join(how)
+            "on without that: " + " && ".join(commands)
         )
 
 
@@ -71,22 +71,22 @@ def _log(directory: str, base: int) -> str:
 
 
 def _offsets(names: list[str], suffix: str) -> list[int]:
-    found = [base_offset_of(name, suffix) for name in names]
-    return sorted(offset for offset in found if offset is not None)
+    offsets = [base_offset_of(name, suffix) for name in names]
+    return sorted(offset for offset in offsets if offset is not None)
 
 
 def _valid_until(file: File, base: int) -> tuple[int, int]:
-    """(offset, position) after the last batch that can be read in a row."""
+    """Return the offset and the position after the last of the batches readable without a gap."""
     end, position = base, 0
     for at, header in valid_batches(file, 0):
-        if header.base_offset != end:  # which no checksum covers; offsets of Raft have no gaps
+        if header.base_offset != end:  # not covered by the CRC; a Raft log has no gaps
             break
         end, position = header.next_offset, at + header.size_in_bytes
     return end, position
 
 
-def _something_whole(file: File, position: int, end: int) -> bool:
-    """Whether a whole batch of a later offset than `end` begins anywhere behind `position`."""
+def _has_whole_batch(file: File, position: int, end: int) -> bool:
+    """Return whether a complete batch from offset `end` on begins anywhere after `position`."""
     data = file.pread(file.size - position, position)
     at = data.find(_MAGIC, _MAGIC_AT)
     while at >= 0:

@@ -1,8 +1,8 @@
 """Metadata records as bytes: the frame around each record of `__cluster_metadata`.
 
 A record's value is three unsigned varints (frame version 1, the record's api key, its version) and
-then the message. The key of a metadata record is null. Control records are no metadata records;
-they have their own form (`controller.metadata.control_records`).
+then the message. The key of a metadata record is null. Control records are not metadata records and
+have another format (`controller.metadata.control_records`).
 
 Owns: the frame and the list of record types. Never: what a record means.
 
@@ -19,7 +19,7 @@ from protocol.errors import ProtocolError
 from protocol.messages import metadata_records as messages
 
 MetadataRecord: TypeAlias = Any
-"""One instance of a record class of `protocol.messages.metadata_records`."""
+"""An instance of a record class of `protocol.messages.metadata_records`."""
 
 FRAME_VERSION = 1
 
@@ -31,16 +31,16 @@ _CLASSES: dict[int, Any] = {
 
 
 class MetadataRecordError(Exception):
-    """The metadata log holds what this release cannot read. The node must not go on without it."""
+    """A metadata log or snapshot that this release cannot read. The node must stop."""
 
 
 def record_name(record: MetadataRecord) -> str:
-    """`TopicRecord`, for logs and errors."""
+    """Return the record's class name, such as `TopicRecord`, for logs and errors."""
     return type(record).__name__
 
 
 def encode_record(record: MetadataRecord, version: int) -> bytes:
-    """The value of the log record that carries `record`."""
+    """Return the value of the log record that carries `record`."""
     out = p.MessageBuffer()
     out += p.uvarint(FRAME_VERSION)
     out += p.uvarint(record.API_KEY)
@@ -50,9 +50,9 @@ def encode_record(record: MetadataRecord, version: int) -> bytes:
 
 
 def decode_record(value: bytes | memoryview) -> MetadataRecord:
-    """The record in `value`.
+    """Return the record in `value`.
 
-    Raises MetadataRecordError, which names the type or version that is unknown.
+    Raises MetadataRecordError, with the unknown type or version.
     """
     view = memoryview(value)
     try:

@@ -1,8 +1,8 @@
-"""A SCRAM credential: what is kept of a password (RFC 5802, KIP-84).
+"""A SCRAM credential: what Kafka stores of a password (RFC 5802, KIP-84).
 
-From the salted password come two keys. `stored_key` proves to the server that a client knows the
-password; by `server_key` the server proves that it knows the user. Neither gives the password, nor
-lets anybody log in as that user.
+Two keys are derived from the salted password. With `stored_key` the server checks that a client
+knows the password; with `server_key` the server proves that it knows the user. Neither reveals the
+password or allows a login as that user.
 
 A node without SCRAM users imports no hash functions.
 
@@ -19,29 +19,29 @@ ITERATIONS_MAX = 16384
 
 
 class ScramMechanism(IntEnum):
-    """By their numbers in records and in requests."""
+    """The SCRAM mechanisms, by their numbers in records and in requests."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
     @property
     def mechanism_name(self) -> str:
-        """As SASL has it."""
+        """The mechanism's name in SASL, such as `SCRAM-SHA-256`."""
         return self.name.replace("_", "-")
 
     @property
     def hash_name(self) -> str:
-        """Of its hash function, as `hashlib` has it."""
+        """The hash function's name in `hashlib`."""
         return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
 
 
-SCRAM_MECHANISMS = {one.mechanism_name: one for one in ScramMechanism}
-"""By the name that SASL has for them."""
+SCRAM_MECHANISMS = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+"""The mechanisms by their names in SASL."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """One user's, for one mechanism."""
+    """The credential of a user for one mechanism."""
 
     salt: bytes
     stored_key: bytes
@@ -55,7 +55,8 @@ class ScramCredential:
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """Some milliseconds of CPU: never on the event loop of a node that serves others."""
+    """Return the salted password. This takes milliseconds of CPU: do not call it on the event loop
+    of a node that serves other clients."""
     import hashlib
 
     return hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
@@ -64,7 +65,7 @@ def salted_password(
 def credential_of(
     mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int
 ) -> ScramCredential:
-    """What is kept of a salted password."""
+    """Return the credential to store for a salted password."""
     import hashlib
     import hmac
 
@@ -74,7 +75,7 @@ def credential_of(
 
 
 def client_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
-    """What a client proves to have."""
+    """Return the key whose possession a client proves at login."""
     import hmac
 
     return hmac.digest(salted, b"Client Key", mechanism.hash_name)

@@ -1,11 +1,11 @@
-"""Users, ACLs and delegation tokens in the metadata log, as people may read them: `ottla dump-log
+"""Users, ACLs and delegation tokens in the metadata log as readable text, for `ottla dump-log
 --records`.
 
-A SCRAM credential is shown by its user and mechanism. From its salt and keys a password can be
-guessed, one try after the other, so these are shown to nobody. In the others nothing is secret:
-nobody logs in by a token's id alone.
+A SCRAM credential is shown by its user and mechanism. Its salt and keys allow guesses at the
+password, so they are hidden. The other records contain no secret: a token's id does not allow a
+login.
 
-Owns: the text of each such record. Never: hides what is not a metadata record.
+Owns: the text of each such record. Never: hides other records.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from protocol.primitives import uuid_to_string
 
 
 def in_words(value: bytes) -> str | None:
-    """What stands for the record in `value`; None where all of it may be shown as it is."""
+    """Return the text that replaces the record in `value`; None if it may be shown as it is."""
     if not value.startswith(_BEGINNINGS):
         return None
     try:
@@ -37,8 +37,8 @@ def in_words(value: bytes) -> str | None:
 
 
 def _removed_credential(record: MetadataRecord) -> str:
-    known = [one.mechanism_name for one in ScramMechanism if one == record.mechanism]
-    mechanism = known[0] if known else str(record.mechanism)
+    names = [kind.mechanism_name for kind in ScramMechanism if kind == record.mechanism]
+    mechanism = names[0] if names else str(record.mechanism)
     return f"name: {_shown(record.name)} mechanism: {mechanism}"
 
 
@@ -69,7 +69,7 @@ def _token(record: MetadataRecord) -> str:
 
 
 def _shown(name: str) -> str:
-    """Names are whatever a client sent, and would act on a terminal."""
+    """Return the name, escaped if it contains control characters, which a terminal would obey."""
     return name if name.isprintable() else repr(name)
 
 

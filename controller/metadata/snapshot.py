@@ -1,11 +1,11 @@
 """Snapshots: an image as a file `<end offset>-<epoch>.checkpoint`, and back.
 
 A snapshot replaces the log before its end offset. It is a series of record batches: a control
-batch with the header, the records that make the image, a control batch with the footer; one without
-a footer is not whole. `bootstrap.checkpoint` has the same form and the records an empty log begins
-with.
+batch with the header, the records that make the image, a control batch with the footer; without a
+footer it is incomplete. `bootstrap.checkpoint` has the same format, with the records that an empty
+log begins with.
 
-Owns: names, form and order of the records. Never: when one is taken
+Owns: names, format and order of the records. Never: decides when to write one
 (`controller.raft.raft_client`).
 
 Follows KIP-630, KIP-778 and Kafka's `RecordsSnapshotWriter`, `SnapshotPath`, `ImageWriter`.
@@ -45,31 +45,31 @@ _NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
 class SnapshotId(NamedTuple):
-    """Offset after the last record in a snapshot, and that record's epoch."""
+    """The offset after the last record in a snapshot, and that record's epoch."""
 
     end_offset: int
     epoch: int
 
     @property
     def file_name(self) -> str:
-        """`00000000000000000034-0000000001.checkpoint`."""
+        """The file's name, such as `00000000000000000034-0000000001.checkpoint`."""
         return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
 
 
 def snapshot_id_of(file_name: str) -> SnapshotId | None:
-    """The id in a file's name; None for other files."""
-    found = _NAME.fullmatch(file_name)
-    return SnapshotId(int(found[1]), int(found[2])) if found else None
+    """Return the id in a file's name; None for other files."""
+    match = _NAME.fullmatch(file_name)
+    return SnapshotId(int(match[1]), int(match[2])) if match else None
 
 
 @dataclass(slots=True)
 class SnapshotContent:
-    """What was in a snapshot."""
+    """The records of a snapshot file."""
 
     last_contained_timestamp_ms: int = 0
     records: list[MetadataRecord] = field(default_factory=list)
     control: list[tuple[ControlRecordType, Any]] = field(default_factory=list)
-    """KRaftVersion and Voters, where the quorum is in the log (KIP-853)."""
+    """The KRaftVersion and Voters records, if the voters are in the log (KIP-853)."""
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def encode_snapshot(
     now_ms: int,
     control: Sequence[tuple[ControlRecordType, Any]] = (),
 ) -> bytes:
-    """The file. `level` is the finalized `metadata.version`."""
+    """Return the content of a snapshot file. `level` is the finalized `metadata.version`."""
     header = SnapshotHeaderRecord(0, last_contained_timestamp_ms)
     parts = [
         control_batch([(ControlRecordType.SNAPSHOT_HEADER, header), *control], 0, epoch, now_ms)
@@ -105,14 +105,15 @@ def encode_snapshot(
 def encode_image(
     image: MetadataImage, now_ms: int, control: Sequence[tuple[ControlRecordType, Any]] = ()
 ) -> bytes:
-    """The snapshot that stands for `image`."""
+    """Return the content of the snapshot file of `image`."""
     return encode_snapshot(
         image_records(image), image.metadata_level, image.epoch, image.timestamp_ms, now_ms, control
     )
 
 
 def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
-    """Records that make `image` out of nothing, features first: they say how to read the rest."""
+    """Yield records that recreate `image`, features first: the version of the others depends on
+    them."""
     yield from feature_records(image.features)
     for broker in image.brokers.values():
         yield m.RegisterBrokerRecord(
@@ -161,7 +162,7 @@ def _security_records(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
-    """`metadata.version` first, since it says how all that follows is read."""
+    """Return the features' records, `metadata.version` first: later records depend on it."""
     names = [METADATA_VERSION, *sorted(name for name in levels if name != METADATA_VERSION)]
     return [m.FeatureLevelRecord(name, levels[name]) for name in names if levels.get(name)]
 
@@ -169,7 +170,7 @@ def feature_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
 def credential_record(
     user: str, mechanism: ScramMechanism, credential: ScramCredential
 ) -> m.UserScramCredentialRecord:
-    """What the metadata log keeps of a user's password."""
+    """Return the record that stores a user's credential."""
     return m.UserScramCredentialRecord(
         name=user,
         mechanism=mechanism,
@@ -181,7 +182,7 @@ def credential_record(
 
 
 def acl_record(acl_id: bytes, acl: Acl) -> m.AccessControlEntryRecord:
-    """What the metadata log keeps of an ACL."""
+    """Return the record that stores an ACL."""
     return m.AccessControlEntryRecord(
         id=acl_id,
         resource_type=acl.resource,
@@ -195,7 +196,7 @@ def acl_record(acl_id: bytes, acl: Acl) -> m.AccessControlEntryRecord:
 
 
 def token_record(token: DelegationToken) -> m.DelegationTokenRecord:
-    """What the metadata log keeps of a token: nothing to log in by."""
+    """Return the record that stores a token, without its HMAC."""
     return m.DelegationTokenRecord(
         owner=token.owner,
         requester=token.requester,
@@ -239,7 +240,8 @@ def _partition_record(
 
 
 def decode_snapshot(data: bytes) -> SnapshotContent:
-    """What is in a snapshot file. Raises MetadataRecordError where it is damaged or not whole."""
+    """Return the records of a snapshot file. Raises MetadataRecordError if it is damaged or
+    incomplete."""
     content = SnapshotContent()
     seen: list[ControlRecordType] = []
     try:
@@ -266,7 +268,7 @@ def decode_snapshot(data: bytes) -> SnapshotContent:
 
 
 def image_of(content: SnapshotContent, snapshot_id: SnapshotId) -> MetadataImage:
-    """The image that a snapshot stands for."""
+    """Return the image that a snapshot's records make."""
     delta = MetadataDelta(MetadataImage())
     for record in content.records:
         delta.replay(record)

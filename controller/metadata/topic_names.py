@@ -1,4 +1,4 @@
-"""Which names a topic may have.
+"""The rules for topic names.
 
 Owns: the rule for one name, and for two that would share a metric's name ('.' and '_').
 Follows `org.apache.kafka.common.internals.Topic`.
@@ -16,7 +16,7 @@ _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def topic_name_fault(name: str) -> str | None:
-    """Why `name` is no topic name, worded for INVALID_TOPIC_EXCEPTION; None if it is one."""
+    """Return why `name` is not a topic name, as INVALID_TOPIC_EXCEPTION says it; None if it is."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in (".", ".."):
@@ -35,20 +35,20 @@ def topic_name_fault(name: str) -> str | None:
 
 
 def can_collide(name: str) -> bool:
-    """Whether another name can stand for the same metric as `name`."""
+    """Return whether another name can share the metrics of `name`."""
     return "." in name or "_" in name
 
 
 def normalized(name: str) -> str:
-    """The form in which colliding names are equal."""
+    """Return the form of a name that is equal for colliding names."""
     return name.replace(".", "_")
 
 
 def collision_index(names: Iterable[str]) -> dict[str, str]:
-    """Names that can collide, by their normalized form."""
+    """Return the names that can collide, by their normalized form."""
     return {normalized(name): name for name in names if can_collide(name)}
 
 
 def is_internal(name: str) -> bool:
-    """Whether the broker itself keeps its state in the topic."""
+    """Return whether the broker itself keeps its state in the topic."""
     return name in INTERNAL_TOPICS

@@ -1,6 +1,7 @@
-"""What a batch of records changes in the topics.
+"""The changes of topics by a batch of records.
 
-Owns: copies of just the topics that change. Never: any record but those of topics and partitions.
+Owns: copies of only the topics that change. Never: records other than those of topics and
+partitions.
 
 Follows Kafka's `TopicsDelta`, `TopicDelta`, `LocalReplicaChanges`, `PartitionRegistration.merge`.
 """
@@ -23,16 +24,16 @@ from protocol.messages.metadata_records import PartitionChangeRecord
 
 @dataclass(slots=True)
 class TopicDelta:
-    """One topic that is new or has changed; `before` is None for a new one."""
+    """A new or changed topic; `before` is None for a new one."""
 
     name: str
     id: bytes
     before: TopicImage | None
     changed: dict[int, PartitionRegistration] = field(default_factory=dict)
-    """Partitions that are new or have changed, as they are now."""
+    """The present state of new and changed partitions."""
 
     def partition(self, index: int) -> PartitionRegistration | None:
-        """Partition `index` as it is now."""
+        """Return the present state of partition `index`; None if it does not exist."""
         registration = self.changed.get(index)
         if registration is None and self.before is not None:
             registration = self.before.partitions.get(index)
@@ -41,7 +42,10 @@ class TopicDelta:
 
 @dataclass(slots=True)
 class LocalReplicaChanges:
-    """What one broker has to do. Keys are (topic name, topic id, partition index)."""
+    """The replicas that a broker has to delete, lead and follow.
+
+    Keys are (topic name, topic id, partition index).
+    """
 
     deletes: list[tuple[str, bytes, int]] = field(default_factory=list)
     leaders: dict[tuple[str, bytes, int], PartitionRegistration] = field(default_factory=dict)
@@ -49,27 +53,27 @@ class LocalReplicaChanges:
 
 
 class TopicsDelta:
-    """Changes since `image`."""
+    """The changes of topics since `image`."""
 
     def __init__(self, image: TopicsImage) -> None:
         self.image = image
         self.changed: dict[bytes, TopicDelta] = {}
         self.deleted: dict[bytes, TopicImage] = {}
-        """Topics that were in `image` and are gone. One that is made anew has another id."""
+        """The topics of `image` that were deleted. A topic created again has another id."""
         self._names: dict[str, bytes] = {}
 
     def create(self, name: str, topic_id: bytes) -> TopicDelta:
-        """Take a TopicRecord in."""
+        """Replay a TopicRecord."""
         delta = self.changed[topic_id] = TopicDelta(name, topic_id, None)
         self._names[name] = topic_id
         return delta
 
     def set_partition(self, topic_id: bytes, index: int, to: PartitionRegistration) -> None:
-        """Take a PartitionRecord in."""
+        """Replay a PartitionRecord."""
         self._topic(topic_id).changed[index] = to
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        """Take a PartitionChangeRecord in."""
+        """Replay a PartitionChangeRecord."""
         topic = self._topic(record.topic_id)
         before = topic.partition(record.partition_id)
         if before is None:
@@ -79,7 +83,7 @@ class TopicsDelta:
         topic.changed[record.partition_id] = merge(before, record)
 
     def remove(self, topic_id: bytes) -> TopicDelta:
-        """Take a RemoveTopicRecord in."""
+        """Replay a RemoveTopicRecord."""
         topic = self._topic(topic_id)
         del self.changed[topic_id]
         if topic.before is not None:
@@ -87,7 +91,7 @@ class TopicsDelta:
         return topic
 
     def clear_elr(self, name: str) -> None:
-        """Take a ClearElrRecord in; an empty name stands for all topics."""
+        """Replay a ClearElrRecord; an empty name stands for all topics."""
         ids = [self._names.get(name)] if name in self._names else self._image_ids(name)
         if not name:
             ids += [topic_id for topic_id in self.changed if topic_id not in self.image.by_id]
@@ -117,19 +121,19 @@ class TopicsDelta:
         return topic
 
     def replace_all(self, after: TopicsImage) -> None:
-        """Note what leads to `after`, which came as a whole."""
+        """Compute the changes that lead to `after`, the topics of a loaded snapshot."""
         for topic_id, topic in self.image.by_id.items():
             if topic_id not in after.by_id:
                 self.deleted[topic_id] = topic
         for topic_id, topic in after.by_id.items():
             before = self.image.by_id.get(topic_id)
-            known = {} if before is None else before.partitions
-            changed = {i: p for i, p in topic.partitions.items() if known.get(i) != p}
+            partitions = {} if before is None else before.partitions
+            changed = {i: p for i, p in topic.partitions.items() if partitions.get(i) != p}
             if before is None or changed:
                 self.changed[topic_id] = TopicDelta(topic.name, topic_id, before, changed)
 
     def apply(self) -> TopicsImage:
-        """The topics with all changes."""
+        """Return the topics with all changes."""
         if not self.changed and not self.deleted:
             return self.image
         by_name, by_id = dict(self.image.by_name), dict(self.image.by_id)
@@ -142,7 +146,7 @@ class TopicsDelta:
         return TopicsImage(by_name, by_id)
 
     def local_changes(self, broker_id: int) -> LocalReplicaChanges:
-        """What these changes ask of `broker_id`: replicas to drop, to lead and to follow."""
+        """Return the changes for `broker_id`: replicas to delete, to lead and to follow."""
         changes = LocalReplicaChanges()
         for topic in self.deleted.values():
             for index, registration in topic.partitions.items():
@@ -185,10 +189,10 @@ def _partitions(delta: TopicDelta) -> Mapping[int, PartitionRegistration]:
 
 
 def merge(before: PartitionRegistration, record: PartitionChangeRecord) -> PartitionRegistration:
-    """`before` with what `record` names.
+    """Return `before` with the values that `record` contains.
 
-    The leader epoch grows whenever the record names a leader, even the same one; the partition
-    epoch grows with every change.
+    The leader epoch grows if the record contains a leader, even the same one; the partition epoch
+    grows with every change.
     """
     replicas, directories = before.replicas, before.directories
     if record.replicas is not None:
@@ -201,15 +205,15 @@ def merge(before: PartitionRegistration, record: PartitionChangeRecord) -> Parti
     return PartitionRegistration(
         replicas=replicas,
         directories=directories,
-        isr=_or(record.isr, before.isr),
+        isr=_or_default(record.isr, before.isr),
         leader=record.leader if names_leader else before.leader,
         leader_epoch=before.leader_epoch + (1 if names_leader else 0),
         partition_epoch=before.partition_epoch + 1,
         leader_recovery_state=before.leader_recovery_state if recovery < 0 else recovery,
-        removing_replicas=_or(record.removing_replicas, before.removing_replicas),
-        adding_replicas=_or(record.adding_replicas, before.adding_replicas),
-        elr=_or(record.eligible_leader_replicas, before.elr),
-        last_known_elr=_or(record.last_known_elr, before.last_known_elr),
+        removing_replicas=_or_default(record.removing_replicas, before.removing_replicas),
+        adding_replicas=_or_default(record.adding_replicas, before.adding_replicas),
+        elr=_or_default(record.eligible_leader_replicas, before.elr),
+        last_known_elr=_or_default(record.last_known_elr, before.last_known_elr),
     )
 
 
@@ -219,5 +223,5 @@ def _directory_of(before: PartitionRegistration, replica: int) -> bytes:
     return UNASSIGNED_DIRECTORY
 
 
-def _or(values: list[int] | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
-    return otherwise if values is None else tuple(values)
+def _or_default(values: list[int] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    return default if values is None else tuple(values)

@@ -1,7 +1,7 @@
-"""The levels of `metadata.version`, and which record version each of them allows.
+"""The levels of `metadata.version`, and the record versions that each of them allows.
 
-Owns: the numbers behind names such as 4.3-IV0, and the choice of a record's version. A node writes
-only what every node of the cluster can read; the finalized level says what that is.
+Owns: the numbers of names such as 4.3-IV0, and the choice of a record's version. A node writes
+only what every node of the cluster can read, as the finalized level ensures.
 
 Never: holds the finalized level (that is a record, see `controller.metadata.image`).
 
@@ -21,9 +21,9 @@ TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 
 MINIMUM_LEVEL = 7
-"""3.3-IV3, the lowest level that Kafka 4.x opens."""
+"""The level 3.3-IV3, the lowest that Kafka 4.x opens."""
 LATEST_LEVEL = 30
-"""4.3-IV0, what a folder is formatted with."""
+"""The level 4.3-IV0, with which directories are formatted."""
 
 # fmt: off
 _NAMES = (
@@ -42,7 +42,7 @@ _NAMES = (
 # fmt: on
 
 LEVELS = {name: MINIMUM_LEVEL + index for index, name in enumerate(_NAMES)}
-"""Level by name, as `kafka-features version-mapping` prints them."""
+"""The level of each name, as `kafka-features version-mapping` prints them."""
 
 _MIGRATION = LEVELS["3.4-IV0"]
 _DIRECTORIES = LEVELS["3.7-IV2"]
@@ -56,43 +56,43 @@ _SINCE: dict[type, tuple[tuple[int, int], ...]] = {
     m.PartitionChangeRecord: ((_ELR, 2), (_DIRECTORIES, 1)),
     m.RegisterBrokerRecord: ((_CORDONED, 4), (_DIRECTORIES, 3), (_MIGRATION, 2), (0, 1)),
 }
-"""From which level on a record is written in which version, the latest first; else in version 0."""
+"""The level from which a record is written in a version, latest first; else in version 0."""
 
-_STORED_ANEW = (7, 8, 11, 13, 14, 15, 17, 23, 30)
-"""Levels that brought other records or other fields: below them those cannot be read."""
+_FORMAT_CHANGES = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+"""The levels that added records or fields; releases below them cannot read these."""
 
 
 def level_name(level: int) -> str:
-    """`4.3-IV0` for 30; the number itself where no release has it."""
+    """Return the name of a level, such as `4.3-IV0`; the number as text if no release has it."""
     if MINIMUM_LEVEL <= level <= LATEST_LEVEL:
         return _NAMES[level - MINIMUM_LEVEL]
     return str(level)
 
 
 def changes_metadata(low: int, high: int) -> bool:
-    """Whether metadata of level `high` may hold what level `low` cannot express."""
-    return any(low < level <= high for level in _STORED_ANEW)
+    """Return whether metadata of level `high` may contain what level `low` cannot express."""
+    return any(low < level <= high for level in _FORMAT_CHANGES)
 
 
 def has_directories(level: int) -> bool:
-    """Whether partition records name the directory of each replica (KIP-858)."""
+    """Return whether partition records name the directory of each replica (KIP-858)."""
     return level >= _DIRECTORIES
 
 
 def has_scram(level: int) -> bool:
-    """Whether the metadata may hold SCRAM credentials (KIP-900)."""
+    """Return whether the metadata may contain SCRAM credentials (KIP-900)."""
     return level >= _SCRAM
 
 
 def has_delegation_tokens(level: int) -> bool:
-    """Whether the metadata may hold delegation tokens."""
+    """Return whether the metadata may contain delegation tokens."""
     return level >= _TOKENS
 
 
 def record_version(record: object, level: int) -> int:
-    """The version in which `record` is written while `metadata.version` is at `level`."""
+    """Return the version in which `record` is written at `level` of `metadata.version`."""
     if isinstance(record, m.BrokerRegistrationChangeRecord):
-        # Kafka writes the lowest version that can say it.
+        # Kafka writes the lowest version that has the fields in use.
         if record.cordoned_log_dirs is not None:
             return 3
         if record.log_dirs:

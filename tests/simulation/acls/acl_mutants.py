@@ -101,14 +101,14 @@ def ends_unchecked() -> Iterator[None]:
 @contextmanager
 def deny_ignored() -> Iterator[None]:
     """One right is enough, whatever is denied."""
-    real = AclsImage.for_whom
+    real = AclsImage.for_principal
 
-    def for_whom(self: AclsImage, resource: int, name: str, principal: str) -> Iterator[Acl]:
+    def for_principal(self: AclsImage, resource: int, name: str, principal: str) -> Iterator[Acl]:
         for acl in real(self, resource, name, principal):
             if acl.permission != Permission.DENY:
                 yield acl
 
-    with patch.object(AclsImage, "for_whom", for_whom):
+    with patch.object(AclsImage, "for_principal", for_principal):
         yield
 
 

@@ -105,7 +105,7 @@ def test_changes_one_by_one_make_what_all_at_once_makes() -> None:
         }
         for who in ("User:a", "User:b"):
             wanted = [one for one in acls.about(TOPIC, "abc") if one.principal in (who, "User:*")]
-            assert sorted(acls.for_whom(TOPIC, "abc", who)) == sorted(wanted)
+            assert sorted(acls.for_principal(TOPIC, "abc", who)) == sorted(wanted)
 
 
 def test_addresses_come_and_go_with_the_entries_that_have_them() -> None:

@@ -69,7 +69,7 @@ def test_what_is_looked_up_is_what_a_look_at_all_finds() -> None:
     )  # fmt: skip
     for one in itertools.starmap(AclFilter, parts):
         expected = sorted(acl for acl in acls.values() if one.matches(acl, image))
-        assert sorted(in_one_go(one.found_in(image, Pace()))) == expected, one
+        assert sorted(in_one_go(one.matching(image, Pace()))) == expected, one
 
 
 def test_a_host_is_meant_in_each_spelling_of_its_address() -> None:
@@ -78,7 +78,7 @@ def test_a_host_is_meant_in_each_spelling_of_its_address() -> None:
     image = AclsImage().changed(acls)
 
     def found(host: str) -> list[str]:
-        return [acl.host for acl in in_one_go(ALL_OF._replace(host=host).found_in(image, Pace()))]
+        return [acl.host for acl in in_one_go(ALL_OF._replace(host=host).matching(image, Pace()))]
 
     assert found("0:0:0:0:0:0:0:1") == ["::1", "0:0:0:0:0:0:0:1", "0::0001"]
     assert found("10.0.0.1") == ["10.0.0.1", "::ffff:10.0.0.1"]

@@ -234,11 +234,11 @@ def test_who_begins_to_listen_has_done_all_of_it() -> None:
 def test_who_waits_for_all_listeners_hears_when_they_have_done_it() -> None:
     node = Slices()
     node.loader.add_listener(node.slow, Follower())
-    node.loader.when_followed(lambda: node.log.append("nothing to wait for"))
+    node.loader.when_caught_up(lambda: node.log.append("nothing to wait for"))
     assert node.log == ["nothing to wait for"]
     for offset in (0, 2, 3):
         node.loader.handle_commit(batch(offset, broker_record(offset + 1)))
         if offset < 3:
-            node.loader.when_followed(lambda offset=offset: node.log.append(f"followed {offset}"))  # type: ignore[misc]
+            node.loader.when_caught_up(lambda offset=offset: node.log.append(f"followed {offset}"))  # type: ignore[misc]
     followed = ["ends 0", "followed 0", "begins 2", "ends 2", "followed 2", "begins 3", "ends 3"]
     assert node.turns() == followed
