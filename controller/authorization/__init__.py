@@ -1,1 +1,1 @@
-"""Who may do what, by the access control entries in the metadata."""
+"""Authorization of requests by the access control entries in the metadata."""

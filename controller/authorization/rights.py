@@ -1,11 +1,12 @@
-"""What the sender of one request may do: what every handler asks before it tells or changes
-anything.
+"""The rights of the client that sent a request.
 
-A handler of the broker or of the controller gets a `Rights` with its request's context, and asks it
-for each operation on each resource that the request names. It never looks at a principal itself.
-`UNLIMITED` are the rights of a node's own requests, and of everybody where nothing is checked.
+A handler of the broker or of the controller gets a `Rights` with its request's context, and checks
+each operation on each resource that the request names before it reveals or changes anything. It
+never looks at a principal itself. `UNLIMITED` are the rights of a node's own requests, and of all
+clients if no authorizer is configured.
 
-Owns: the question, and that each answer is told to the audit. Never: judges (`Judge`).
+Owns: the call of the authorizer, and that each verdict goes to the audit log. Never: decides what
+is allowed (`Judge`).
 
 Follows Kafka's `AuthHelper`.
 """
@@ -19,37 +20,37 @@ from ottla.plugins.authorizer import CLUSTER_NAME, Action, Asker, Operation, Res
 
 
 class Verdict(NamedTuple):
-    """What was judged."""
+    """The decision of an authorizer about an action."""
 
     allowed: bool
     rule: object
-    """By what; its text is for people."""
+    """The ACL or the name of the rule that decided; its text goes to the audit log."""
 
 
 class Judge(Protocol):
-    """Knows who may do what: an authorizer."""
+    """An authorizer, which decides what a principal may do."""
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
-        """Whether `asker` may do that."""
+        """Return whether `asker` may do `action`, and by which rule."""
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Whether `asker` may do `operation` to at least one resource of that type."""
+        """Return whether `asker` may do `operation` on at least one resource of that type."""
 
 
 class Epochs(Protocol):
-    """For how long what was judged holds."""
+    """The validity of verdicts that are kept for later requests."""
 
     epoch: int
-    """Another one, another judgement."""
+    """A number that changes whenever earlier verdicts become invalid."""
     may_prepare: bool
-    """Whether a judgement holds for more than one request at all."""
+    """Whether a verdict may be used for more than one request at all."""
 
 
 class Audit(Protocol):
-    """Is told what was judged."""
+    """A log that receives the verdicts."""
 
-    def told(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
-        """`count`: how often the request names the resource."""
+    def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
+        """Record a verdict. `count` is how often the request names the resource."""
 
 
 OPERATIONS_OF: dict[Resource, tuple[Operation, ...]] = {
@@ -87,7 +88,7 @@ OPERATIONS_OF: dict[Resource, tuple[Operation, ...]] = {
     Resource.DELEGATION_TOKEN: (Operation.DESCRIBE,),
     Resource.USER: (Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS),
 }
-"""What can be done to a resource, as Kafka's `AclEntry.supportedOperations`."""
+"""The operations of each resource type, as in Kafka's `AclEntry.supportedOperations`."""
 _ALL_OPERATIONS = {
     resource: sum(1 << operation for operation in operations)
     for resource, operations in OPERATIONS_OF.items()
@@ -95,7 +96,7 @@ _ALL_OPERATIONS = {
 
 
 class Rights:
-    """Of whoever sent one request."""
+    """The rights of the client that sent a request."""
 
     __slots__ = ("_asker", "_audit", "_epochs", "_judge")
 
@@ -106,7 +107,8 @@ class Rights:
         audit: Audit | None = None,
         epochs: Epochs | None = None,
     ) -> None:
-        """Without a judge, all is allowed. Without `epochs`, a verdict holds for one look."""
+        """Use `judge` for all checks; None: all is allowed. Without `epochs`, no verdict may be
+        used again later."""
         self._judge = judge
         self._asker = asker
         self._audit = audit
@@ -114,25 +116,26 @@ class Rights:
 
     @property
     def unlimited(self) -> bool:
-        """Whether all is allowed, so that nothing has to be asked."""
+        """Whether everything is allowed, so that no check is needed."""
         return self._judge is None
 
     @property
     def epoch(self) -> int:
-        """Of the judgements as of now: see `stand_since`."""
+        """The present epoch of verdicts, for `stand_since`; 0 without epochs."""
         return 0 if self._epochs is None else self._epochs.epoch
 
     def stand_since(self, epoch: int) -> bool:
-        """Whether what was allowed as of `epoch` still is, so that it need not be asked for again:
-        for requests that have waited."""
+        """Return whether all verdicts of `epoch` are still valid, so that a request that has waited
+        need not be checked again."""
         epochs = self._epochs
         if epochs is None:
             return self._judge is None
         return epochs.may_prepare and epochs.epoch == epoch
 
     def unchanged_since(self, epoch: int) -> bool:
-        """Whether nothing by which requests are judged has changed since `epoch`. Of a plug-in that
-        changes its mind without a word, what it has said holds for one request."""
+        """Return whether no ACL or other rule has changed since `epoch`, so that verdicts are valid
+        for the rest of one request. A plug-in that changes its rules without notice is not asked
+        again during a request either."""
         return self._judge is None or (self._epochs is not None and self._epochs.epoch == epoch)
 
     def allows(
@@ -144,18 +147,21 @@ class Rights:
         *,
         audited: bool = True,
     ) -> bool:
-        """Whether `operation` may be done. `count`: how often the request names the resource.
-        `audited`: no, where what is denied is only left out of an answer that names nothing."""
+        """Return whether `operation` is allowed on the resource.
+
+        `count` is how often the request names the resource. `audited` is False if a denial only
+        leaves the resource out of a response, and the request does not name it.
+        """
         if self._judge is None:
             return True
         action = Action(operation, resource, name)
         verdict = self._judge.judge(self._asker, action)
         if audited and self._audit is not None:
-            self._audit.told(self._asker, action, verdict, count)
+            self._audit.record_verdict(self._asker, action, verdict, count)
         return verdict.allowed
 
     def allows_on_cluster(self, operation: Operation, *, audited: bool = True) -> bool:
-        """Whether `operation` may be done to the cluster."""
+        """Return whether `operation` is allowed on the cluster."""
         return self.allows(operation, Resource.CLUSTER, CLUSTER_NAME, audited=audited)
 
     def allowed(
@@ -166,7 +172,7 @@ class Rights:
         *,
         audited: bool = True,
     ) -> set[str]:
-        """Those of `names` to which `operation` may be done. Each is asked for once."""
+        """Return those of `names` on which `operation` is allowed; each is checked once."""
         counts: dict[str, int] = {}
         for name in names:
             counts[name] = counts.get(name, 0) + 1
@@ -180,7 +186,8 @@ class Rights:
         *,
         audited: bool = True,
     ) -> set[str]:
-        """As `allowed`, of names with how often each is named."""
+        """Return the names on which `operation` is allowed, like `allowed`. `counts` has how often
+        the request has each name."""
         if self._judge is None:
             return set(counts)
         return {
@@ -190,13 +197,13 @@ class Rights:
         }
 
     def allows_any(self, operation: Operation, resource: Resource) -> bool:
-        """Whether `operation` may be done to at least one resource of that type."""
+        """Return whether `operation` is allowed on at least one resource of that type."""
         if self._judge is None:
             return True
         return self._judge.judge_any(self._asker, operation, resource).allowed
 
     def operations(self, resource: Resource, name: str) -> int:
-        """What may be done to the resource: bit n for operation n (KIP-430)."""
+        """Return the operations allowed on the resource: bit n for operation n (KIP-430)."""
         if self._judge is None:
             return _ALL_OPERATIONS[resource]
         bits = 0
@@ -206,11 +213,12 @@ class Rights:
         return bits
 
     def operations_on_cluster(self) -> int:
-        """As `operations`; 0 for one who may not describe the cluster."""
+        """Return the operations that are allowed on the cluster, like `operations`; 0 if Describe
+        is not allowed."""
         if not self.allows_on_cluster(Operation.DESCRIBE):
             return 0
         return self.operations(Resource.CLUSTER, CLUSTER_NAME)
 
 
 UNLIMITED = Rights(None, Asker("", "", "", "", None, -1, -1))
-"""Of a node's own requests, and of everybody where nothing is checked."""
+"""The rights of a node's own requests, and of all clients if no authorizer is configured."""

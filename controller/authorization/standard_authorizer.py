@@ -1,10 +1,9 @@
-"""Judges by the access control entries in the metadata (`StandardAuthorizer` of Kafka's settings).
+"""The authorizer that uses the ACLs in the metadata (Kafka's `StandardAuthorizer`).
 
-A super user may do all. Else an entry that denies refuses, whatever others allow; an entry that
-allows is enough; and where no entry speaks about the resource at all,
-`allow.everyone.if.no.acl.found` says what holds.
+A super user may do everything. Otherwise a DENY entry wins over all ALLOW entries, and a single
+ALLOW entry is enough. If no entry matches the resource, `allow.everyone.if.no.acl.found` decides.
 
-Owns: the rules. Never: the entries (`controller.metadata.acl`), or the log of what was judged.
+Owns: the rules. Never: holds the entries (`controller.metadata.acl`), or logs verdicts.
 
 Follows Kafka's `StandardAuthorizerData` and `Authorizer.authorizeByResourceType`.
 """
@@ -42,14 +41,14 @@ _IMPLIED_BY: dict[int, tuple[int, ...]] = {
     ),
     Operation.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS, ALL),
 }
-"""Which operations of an entry that allows also allow this one. One that denies implies nothing."""
+"""The operations of an ALLOW entry that also allow the key. A DENY entry implies no others."""
 
 _SOME_NAME = "hardcode"
-"""Of a resource of which nothing is known, as Kafka asks for it."""
+"""The name of a resource that no ACL is expected to name, as Kafka uses it for the same check."""
 
 
 class StandardAuthorizer:
-    """Judges by the ACLs of the metadata (`controller.authorization.rights.Judge`)."""
+    """The authorizer by ACLs (`controller.authorization.rights.Judge`)."""
 
     def __init__(
         self,
@@ -57,20 +56,21 @@ class StandardAuthorizer:
         super_users: Collection[str],
         allow_everyone_if_no_acl_found: bool = False,
     ) -> None:
-        """`acls()` are those of now; None: they are not known yet, and only super users pass."""
+        """`acls()` returns the present ACLs; None: they are not loaded, and only super users are
+        allowed."""
         self._acls = acls
         self._super_users = frozenset(super_users)
         self._default = _DEFAULT_ALLOW if allow_everyone_if_no_acl_found else _DEFAULT_DENY
 
     def judge(self, asker: Asker, action: Action) -> Verdict:
-        """Whether `asker` may do that."""
+        """Return whether `asker` may do `action`, and by which rule."""
         if asker.principal in self._super_users:
             return _SUPER_USER
         acls = self._acls()
         if acls is None:
             return _NOT_READY
         operation, resource, name = action
-        enough = _IMPLIED_BY.get(operation, (operation, ALL))
+        sufficient = _IMPLIED_BY.get(operation, (operation, ALL))
         host, addresses = asker.host, acls.addresses
         allowing: Acl | None = None
         for acl in acls.for_principal(resource, name, asker.principal):
@@ -81,7 +81,7 @@ class StandardAuthorizer:
             if acl.permission != Permission.ALLOW:
                 if acl.operation in (operation, ALL):
                     return Verdict(False, acl)
-            elif allowing is None and acl.operation in enough:
+            elif allowing is None and acl.operation in sufficient:
                 allowing = acl
         if allowing is not None:
             return Verdict(True, allowing)
@@ -90,19 +90,19 @@ class StandardAuthorizer:
         return _DEFAULT_DENY
 
     def judge_any(self, asker: Asker, operation: Operation, resource: Resource) -> Verdict:
-        """Whether `asker` may do `operation` to at least one resource of that type: some entry
-        allows it, and none that denies covers all that it allows."""
-        some = self.judge(asker, Action(operation, resource, _SOME_NAME))
+        """Return whether `asker` may do `operation` on at least one resource of that type: an ALLOW
+        entry exists whose names are not all covered by DENY entries."""
+        verdict = self.judge(asker, Action(operation, resource, _SOME_NAME))
         acls = self._acls()
-        if some.allowed or acls is None:
-            return some
+        if verdict.allowed or acls is None:
+            return verdict
         allowing: list[Acl] = []
         literals: set[str] = set()
         prefixes: set[str] = set()
         for acl in acls.by_id.values():
             if acl.resource != resource or acl.operation not in (operation, ALL):
                 continue
-            if not _is_about(acl, asker, acls):
+            if not _applies_to(acl, asker, acls):
                 continue
             if acl.permission == Permission.ALLOW:
                 allowing.append(acl)
@@ -118,7 +118,7 @@ class StandardAuthorizer:
         return _DEFAULT_DENY
 
 
-def _is_about(acl: Acl, asker: Asker, acls: AclsImage) -> bool:
+def _applies_to(acl: Acl, asker: Asker, acls: AclsImage) -> bool:
     if acl.principal not in (asker.principal, WILDCARD_PRINCIPAL):
         return False
     return acl.host in (asker.host, ANY_HOST) or (
@@ -127,7 +127,7 @@ def _is_about(acl: Acl, asker: Asker, acls: AclsImage) -> bool:
 
 
 def _is_covered(allowing: Acl, literals: set[str], prefixes: set[str]) -> bool:
-    """Whether each name that `allowing` matches is denied."""
+    """Return whether every name that `allowing` matches is denied."""
     name = allowing.name
     if allowing.pattern == PatternType.LITERAL:
         if name == WILDCARD:

@@ -1,1 +1,1 @@
-"""The controller's APIs: requests made decisions, decisions made answers."""
+"""The controller's APIs: they turn requests into decisions, and decisions into responses."""

@@ -1,13 +1,13 @@
-"""DescribeAcls 1-3 of an image, CreateAcls 1-3 and DeleteAcls 1-3 as commands.
+"""CreateAcls 1-3 and DeleteAcls 1-3 as commands, and DescribeAcls 1-3 from an image.
 
 v2: flexible versions. v3: the resource type USER (KIP-373).
 
-Rights: Describe on the cluster to see them, Alter to change them; CLUSTER_AUTHORIZATION_FAILED
-otherwise, for each ACL and each filter of the request. Where nothing is authorized they are
-SECURITY_DISABLED in the same places. A broker answers DescribeAcls from its own image, a controller
-from what is committed.
+Rights: Describe on the cluster to see ACLs, Alter to change them; otherwise each ACL and each
+filter of the request gets CLUSTER_AUTHORIZATION_FAILED. Without an authorizer they get
+SECURITY_DISABLED.
+A broker answers DescribeAcls from its own image, a controller from the committed one.
 
-Owns: the form of the answers. Never: checks an ACL or a filter
+Owns: the form of the responses. Never: checks an ACL or a filter
 (`controller.decisions.acl_control`).
 Follows Kafka's `AclApis`.
 """
@@ -23,7 +23,7 @@ from controller.decisions.decision import Decision, View
 from controller.metadata.acl import Acl, AclsImage, Pattern
 from controller.metadata.acl_filter import AclFilter
 from controller.quorum_controller import QuorumController
-from controller.requests.long_requests import LongRequests, made_of_each, made_of_parts
+from controller.requests.long_requests import LongRequests, map_in_slices, map_parts_in_slices
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ground.sliced_work import Pace, Steps, in_one_go
 from ottla.plugins.authorizer import Operation
@@ -54,24 +54,26 @@ Respond = Callable[[Any], None]
 
 _DISABLED = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 _DISABLED_HERE = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
-"""In Kafka's words, which say so on a controller too."""
+"""Kafka's text, which says "broker" on a controller too."""
 
 
-class Reader(Sender, Protocol):
-    """Whoever sent a request, and in which form it reads the answer."""
+class VersionedSender(Sender, Protocol):
+    """The sender of a request, with the version that its response has to have."""
 
     @property
     def api_version(self) -> int: ...
 
 
 class AclRequests:
-    """Handlers of the three requests."""
+    """The handlers of the three requests."""
 
     def __init__(self, controller: QuorumController, long: LongRequests) -> None:
         self._controller = controller
         self._long = long
 
-    def describe(self, context: Reader, request: DescribeAclsRequest, respond: Respond) -> None:
+    def describe(
+        self, context: VersionedSender, request: DescribeAclsRequest, respond: Respond
+    ) -> None:
         """Answer a DescribeAcls request."""
         acls = self._controller.committed_image.acls
         version = context.api_version
@@ -81,13 +83,13 @@ class AclRequests:
         """Answer a CreateAcls request."""
 
         def decide(view: View) -> Steps[Decision[Created]]:
-            acls = yield from made_of_each(request.creations, _acl)
+            acls = yield from map_in_slices(request.creations, _acl)
             return (yield from self._controller.acls.create(view, acls))
 
         def answer(outcome: Created | ApiError) -> Steps[CreateAclsResponse]:
             if isinstance(outcome, ApiError):
                 return (yield from refused_creations(request, outcome))
-            return CreateAclsResponse(results=(yield from made_of_each(outcome, _created)))
+            return CreateAclsResponse(results=(yield from map_in_slices(outcome, _created)))
 
         if context.rights.unlimited:
             self._long.settle("create ACLs", _DISABLED, answer, respond)
@@ -99,13 +101,13 @@ class AclRequests:
         """Answer a DeleteAcls request."""
 
         def decide(view: View) -> Steps[Decision[Deleted]]:
-            filters = yield from made_of_each(request.filters, _filter)
+            filters = yield from map_in_slices(request.filters, _filter)
             return (yield from self._controller.acls.delete(view, filters))
 
         def answer(outcome: Deleted | ApiError) -> Steps[DeleteAclsResponse]:
             if isinstance(outcome, ApiError):
                 return (yield from refused_deletions(request, outcome))
-            results = yield from made_of_parts(outcome, _removed_by, _removed, _deleted)
+            results = yield from map_parts_in_slices(outcome, _matches_or_none, _removed, _deleted)
             return DeleteAclsResponse(filter_results=results)
 
         if context.rights.unlimited:
@@ -118,45 +120,47 @@ class AclRequests:
 def described_acls(
     acls: AclsImage, rights: Rights, request: DescribeAclsRequest, version: int
 ) -> Steps[DescribeAclsResponse]:
-    """ACLs by what they speak about, as they are in that image."""
-    wanted = _filter(request)
-    refused = _refused(rights) or fault_of_description(wanted)
-    if refused is not None:
-        return DescribeAclsResponse(error_code=refused.code, error_message=refused.message)
+    """Return the matching ACLs of an image, grouped by pattern."""
+    acl_filter = _filter(request)
+    error = _access_error(rights) or fault_of_description(acl_filter)
+    if error is not None:
+        return DescribeAclsResponse(error_code=error.code, error_message=error.message)
     pace = Pace()
     by_pattern: dict[Pattern, list[AclDescription]] = {}
-    for acl in wanted.candidates(acls):
+    for acl in acl_filter.candidates(acls):
         if pace.is_full():
             yield None
-        if not wanted.matches(acl, acls):
+        if not acl_filter.matches(acl, acls):
             continue
         by_pattern.setdefault((acl.resource, acl.pattern, acl.name), []).append(
             AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
         )
     resources = Items[DescribeAclsResource](version)
-    for (resource, pattern, name), some in by_pattern.items():
-        if pace.is_full(1 + len(some)):
+    for (resource, pattern, name), descriptions in by_pattern.items():
+        if pace.is_full(1 + len(descriptions)):
             yield None
-        resources.add(DescribeAclsResource(resource, name, pattern, some), 1 + len(some))
+        resources.add(
+            DescribeAclsResource(resource, name, pattern, descriptions), 1 + len(descriptions)
+        )
     return DescribeAclsResponse(resources=resources.array())
 
 
-def _refused(rights: Rights) -> ApiError | None:
-    """Why no ACL is told of."""
+def _access_error(rights: Rights) -> ApiError | None:
+    """Return the error if no ACL may be shown; None otherwise."""
     if rights.unlimited:
         return _DISABLED_HERE
     return None if rights.allows_on_cluster(Operation.DESCRIBE) else CLUSTER_DENIED
 
 
 def refused_creations(request: CreateAclsRequest, error: ApiError) -> Steps[CreateAclsResponse]:
-    """The answer that says `error` for every ACL."""
-    results = yield from made_of_each(request.creations, lambda _: _created(error))
+    """Return the response with `error` for every ACL."""
+    results = yield from map_in_slices(request.creations, lambda _: _created(error))
     return CreateAclsResponse(results=results)
 
 
 def refused_deletions(request: DeleteAclsRequest, error: ApiError) -> Steps[DeleteAclsResponse]:
-    """The answer that says `error` for every filter."""
-    results = yield from made_of_each(request.filters, lambda _: _deleted(error, []))
+    """Return the response with `error` for every filter."""
+    results = yield from map_in_slices(request.filters, lambda _: _deleted(error, []))
     return DeleteAclsResponse(filter_results=results)
 
 
@@ -166,15 +170,15 @@ def _created(error: ApiError | None) -> AclCreationResult:
     return AclCreationResult(error.code, error.message)
 
 
-def _removed_by(meant: Sequence[Acl] | ApiError) -> Sequence[Acl]:
-    return () if isinstance(meant, ApiError) else meant
+def _matches_or_none(matches: Sequence[Acl] | ApiError) -> Sequence[Acl]:
+    return () if isinstance(matches, ApiError) else matches
 
 
 def _deleted(
-    meant: Sequence[Acl] | ApiError, removed: list[DeleteAclsMatchingAcl]
+    matches: Sequence[Acl] | ApiError, removed: list[DeleteAclsMatchingAcl]
 ) -> DeleteAclsFilterResult:
-    if isinstance(meant, ApiError):
-        return DeleteAclsFilterResult(meant.code, meant.message)
+    if isinstance(matches, ApiError):
+        return DeleteAclsFilterResult(matches.code, matches.message)
     return DeleteAclsFilterResult(ErrorCode.NONE, None, removed)
 
 
@@ -192,25 +196,25 @@ def _removed(acl: Acl) -> DeleteAclsMatchingAcl:
     )
 
 
-def _acl(one: AclCreation) -> Acl:
+def _acl(creation: AclCreation) -> Acl:
     return Acl(
-        one.resource_type,
-        one.resource_name,
-        one.resource_pattern_type,
-        one.principal,
-        one.host,
-        one.operation,
-        one.permission_type,
+        creation.resource_type,
+        creation.resource_name,
+        creation.resource_pattern_type,
+        creation.principal,
+        creation.host,
+        creation.operation,
+        creation.permission_type,
     )
 
 
-def _filter(one: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
+def _filter(request: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
     return AclFilter(
-        one.resource_type_filter,
-        one.resource_name_filter,
-        one.pattern_type_filter,
-        one.principal_filter,
-        None if one.host_filter is None else one_spelling(one.host_filter),
-        one.operation,
-        one.permission_type,
+        request.resource_type_filter,
+        request.resource_name_filter,
+        request.pattern_type_filter,
+        request.principal_filter,
+        None if request.host_filter is None else one_spelling(request.host_filter),
+        request.operation,
+        request.permission_type,
     )

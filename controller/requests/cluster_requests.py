@@ -1,13 +1,13 @@
 """UnregisterBroker 0, ControllerRegistration 0, UpdateFeatures 0-2 and DescribeCluster 0-2.
 
 UpdateFeatures v1: the type of an upgrade instead of a flag, validate only (KIP-778); v2: no results
-a feature any more, all or nothing (KIP-1022). DescribeCluster on a controller tells of the
-controllers, v1 (KIP-919); every controller answers it from what is committed.
+for each feature, because all or none are updated (KIP-1022). DescribeCluster on a controller lists
+the controllers, v1 (KIP-919); every controller answers it from its committed image.
 
 Rights: ClusterAction on the cluster for ControllerRegistration, Alter for the others, which for
-DescribeCluster is more than brokers ask for.
+DescribeCluster is more than a broker requires.
 
-Owns: the form of the answers. Never: checks a level (`controller.decisions.feature_updates`).
+Owns: the form of the responses. Never: checks a level (`controller.decisions.feature_updates`).
 Follows Kafka's `ControllerApis`.
 """
 
@@ -22,7 +22,7 @@ from controller.decisions.feature_updates import FeatureUpdate, FeatureUpdates
 from controller.metadata.image import MetadataImage
 from controller.metadata.version import LEVELS
 from controller.quorum_controller import QuorumController
-from controller.requests.long_requests import LongRequests, made_of_each
+from controller.requests.long_requests import LongRequests, map_in_slices
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from controller.settings import ControllerSettings
 from ground.sliced_work import Steps
@@ -57,19 +57,19 @@ _REGISTRATION = LEVELS["3.7-IV0"]
 
 
 class ListenerContext(Sender, Protocol):
-    """What these handlers need to know of the connection."""
+    """The sender of a request, with the version and the listener of its connection."""
 
     @property
     def api_version(self) -> int:
-        """Version of the request."""
+        """The version of the request."""
 
     @property
     def listener_name(self) -> str:
-        """Listener that the request came through."""
+        """The listener that the client is connected to."""
 
 
 class ClusterRequests:
-    """Handlers by API."""
+    """The handlers of these APIs."""
 
     def __init__(
         self, settings: ControllerSettings, controller: QuorumController, long: LongRequests
@@ -119,23 +119,25 @@ class ClusterRequests:
     def update_features(
         self, context: Any, request: UpdateFeaturesRequest, respond: Respond
     ) -> None:
-        """Answer an UpdateFeatures request. Its `timeout_ms` is not looked at, in Kafka neither."""
+        """Answer an UpdateFeatures request. Its `timeout_ms` is ignored, as in Kafka."""
         version = context.api_version
-        # Kafka does not look at the flag of version 0 either: it only ever upgrades.
+        # Kafka ignores the flag of version 0 too: it only ever upgrades.
 
         def decide(view: View) -> Steps[Decision[None]]:
-            updates = yield from made_of_each(
+            updates = yield from map_in_slices(
                 request.feature_updates,
-                lambda one: FeatureUpdate(one.feature, one.max_version_level, one.upgrade_type),
+                lambda update: FeatureUpdate(
+                    update.feature, update.max_version_level, update.upgrade_type
+                ),
             )
             return (yield from self._features.update(view, updates, request.validate_only))
 
         def answer(outcome: ApiError | None) -> Steps[UpdateFeaturesResponse]:
             if outcome is not None:
                 return refused_update(outcome)
-            results = yield from made_of_each(
+            results = yield from map_in_slices(
                 request.feature_updates if version < 2 else (),
-                lambda one: UpdatableFeatureResult(one.feature, error_message="NONE"),
+                lambda update: UpdatableFeatureResult(update.feature, error_message="NONE"),
             )
             return UpdateFeaturesResponse(error_message=None, results=results)
 
@@ -145,7 +147,7 @@ class ClusterRequests:
     def describe_cluster(
         self, context: ListenerContext, request: DescribeClusterRequest, respond: Respond
     ) -> None:
-        """Answer a DescribeCluster request: with the controllers."""
+        """Answer a DescribeCluster request with the controllers of the quorum."""
         rights = context.rights
         if not rights.allows_on_cluster(Operation.ALTER):
             code, text = CLUSTER_DENIED.code, CLUSTER_DENIED.message
@@ -169,7 +171,7 @@ class ClusterRequests:
 
 
 def refused_update(error: ApiError) -> UpdateFeaturesResponse:
-    """The answer to levels that are refused: all of them are."""
+    """Return the response to rejected updates: an error of one feature rejects all."""
     text = error.message
     if error.code is ErrorCode.INVALID_UPDATE_VERSION:
         text = (
@@ -179,7 +181,7 @@ def refused_update(error: ApiError) -> UpdateFeaturesResponse:
 
 
 def _operations(rights: Rights) -> int:
-    """As bits; none for one who may not even describe the cluster."""
+    """Return the operations allowed on the cluster as bits; 0 if Describe is not allowed."""
     if not rights.allows_on_cluster(Operation.DESCRIBE):
         return 0
     return rights.operations(Resource.CLUSTER, CLUSTER_NAME)
@@ -191,27 +193,31 @@ def _controller_record(request: ControllerRegistrationRequest) -> RegisterContro
         incarnation_id=request.incarnation_id,
         zk_migration_ready=False,
         end_points=[
-            ControllerEndpoint(one.name, one.host, one.port, one.security_protocol)
-            for one in request.listeners
+            ControllerEndpoint(
+                listener.name, listener.host, listener.port, listener.security_protocol
+            )
+            for listener in request.listeners
         ],
         features=[
-            ControllerFeature(one.name, one.min_supported_version, one.max_supported_version)
-            for one in request.features
+            ControllerFeature(
+                feature.name, feature.min_supported_version, feature.max_supported_version
+            )
+            for feature in request.features
         ],
     )
 
 
 def _controllers(image: MetadataImage, listener_name: str) -> list[DescribeClusterBroker]:
-    found = []
+    brokers = []
     for controller in image.controllers.values():
         endpoint = controller.endpoints.get(listener_name)
         if endpoint is not None:
-            found.append(DescribeClusterBroker(controller.id, endpoint.host, endpoint.port))
-    return found
+            brokers.append(DescribeClusterBroker(controller.id, endpoint.host, endpoint.port))
+    return brokers
 
 
 def _wrong_endpoints(endpoint_type: int, version: int) -> DescribeClusterResponse:
-    """Version 0 knows neither types nor errors of them."""
+    """Return the error of a wrong endpoint type; version 0 of the API has no endpoint types."""
     if endpoint_type == BROKER_ENDPOINTS:
         code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if version else ErrorCode.INVALID_REQUEST
         text = (

@@ -1,10 +1,10 @@
 """AlterConfigs 0-2 and IncrementalAlterConfigs 0-1 as commands.
 
-Rights: AlterConfigs on the topic or group; on the cluster for all other kinds.
+Rights: AlterConfigs on the topic or group; on the cluster for all other kinds of resources.
 
-Owns: what is wrong with a request before its configs are looked at (a resource or a key given
-twice), and the answers, one a resource. Levels of a broker's loggers never come here: they belong
-to one process. Never: checks a value (`configuration_control`).
+Owns: the checks that come before those of the configs (a resource or a key given twice), and the
+responses, with a result for each resource. Levels of a broker's loggers never come here, because
+they belong to one process. Never: checks a value (`configuration_control`).
 
 Follows KIP-133, KIP-339 and Kafka's `ConfigAdminManager` and `ControllerApis`.
 """
@@ -29,7 +29,7 @@ from controller.decisions.decision import (
 from controller.metadata.image import ResourceType
 from controller.metadata.records import MetadataRecord
 from controller.quorum_controller import QuorumController
-from controller.requests.long_requests import LongRequests, Settle, made_of_each
+from controller.requests.long_requests import LongRequests, Settle, map_in_slices
 from controller.requests.rights import Sender, config_denial
 from ground.sliced_work import PIECES_AT_ONCE, Pace, Steps, in_bulk
 from ottla.plugins.authorizer import Operation
@@ -39,26 +39,26 @@ from protocol.messages import incremental_alter_configs as change_messages
 from protocol.messages.metadata_records import ConfigRecord
 
 if TYPE_CHECKING:
-    from controller.policies import Policies, Refused
+    from controller.policies import Policies, Rejections
 
 Respond = Callable[[Any], None]
 T = TypeVar("T")
 R = TypeVar("R")
 
 ALTERATION = 3
-"""Pieces of work that it is to decide on a resource."""
+"""The cost of deciding on a resource, in pieces of work."""
 _MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
 
 _Alter = Callable[[View, Any], Steps[list[MetadataRecord] | ApiError]]
-"""The records of a resource's changes, or why not."""
+"""Returns the records of a resource's changes, or the error."""
 _Possible = dict[int, tuple[Any, list[MetadataRecord]]]
-"""Resources by their places, with the records of their changes."""
+"""The resources that a policy has to judge, by index, with the records of their changes."""
 _Row = tuple[ErrorCode, str | None, int, str]
-"""Error, its words, the resource's type and name: the fields of both APIs' answers, in order."""
+"""Error code, error text, resource type and name: the fields of both APIs' results, in order."""
 
 
 class ConfigRequests:
-    """Handlers of the two requests."""
+    """The handlers of the two requests."""
 
     def __init__(
         self, controller: QuorumController, long: LongRequests, policies: Policies | None = None
@@ -98,18 +98,18 @@ class ConfigRequests:
         response: Callable[..., R],
         respond: Respond,
     ) -> None:
-        """`result` and `response` are classes of the API's messages."""
+        """Submit a request; `result` and `response` are classes of the API's messages."""
         alteration = _Alteration(self._controller, rights, request, alter)
 
         def answer(outcome: list[ApiError | None] | ApiError) -> Steps[R]:
             errors = repeat(outcome) if isinstance(outcome, ApiError) else outcome
             rows = zip(request.resources, errors, strict=False)
-            results = yield from made_of_each(rows, lambda row: result(*_row(*row)))
+            results = yield from map_in_slices(rows, lambda row: result(*_row(*row)))
             return response(responses=results)
 
         def begin(settle: Settle[list[ApiError | None]]) -> None:
-            def decide_the_rest(refused: Refused) -> None:
-                alteration.settled.update(refused)
+            def decide_the_rest(rejections: Rejections) -> None:
+                alteration.settled.update(rejections)
                 self._controller.submit(name, alteration.decide, settle)
 
             policies = self._policies
@@ -117,13 +117,13 @@ class ConfigRequests:
                 decide_the_rest({})
                 return
 
-            def looked_at(outcome: _Possible | ApiError) -> None:
+            def submit_to_policies(outcome: _Possible | ApiError) -> None:
                 if isinstance(outcome, ApiError):
                     settle(outcome)
                 else:
                     policies.check_configs(outcome, decide_the_rest)
 
-            self._controller.submit(f"look at: {name}", alteration.look, looked_at)
+            self._controller.submit(f"look at: {name}", alteration.look, submit_to_policies)
 
         self._long.run(name, alteration.judge_ahead(), begin, answer, respond)
 
@@ -132,8 +132,8 @@ class ConfigRequests:
     ) -> Steps[list[MetadataRecord] | ApiError]:
         changes: list[ConfigChange] = []
         yield from in_bulk(
-            lambda some: changes.extend(
-                ConfigChange(c.name, c.config_operation, c.value) for c in some
+            lambda batch: changes.extend(
+                ConfigChange(c.name, c.config_operation, c.value) for c in batch
             ),
             resource.configs,
         )
@@ -148,7 +148,7 @@ class ConfigRequests:
     ) -> Steps[list[MetadataRecord] | ApiError]:
         configs: dict[str, str | None] = {}
         yield from in_bulk(
-            lambda some: configs.update((config.name, config.value) for config in some),
+            lambda batch: configs.update((config.name, config.value) for config in batch),
             resource.configs,
         )
         return (
@@ -159,7 +159,7 @@ class ConfigRequests:
 
 
 class _Alteration:
-    """An alteration of configs: what is to be done to each resource, by its place."""
+    """A request to alter configs, with the resources that are rejected so far."""
 
     def __init__(
         self,
@@ -176,46 +176,46 @@ class _Alteration:
         self._alter = alter
         self._counts: Counter[tuple[int, str]] | None = None
         self._epoch: int | None = None
-        """Of the judgement on all resources that nothing is settled about."""
+        """The epoch of the rights under which the remaining resources were last judged."""
         self.settled: dict[int, ApiError] = {}
-        """What is refused already."""
+        """The errors of the resources that are already rejected, by index in the request."""
 
     def judge_ahead(self) -> Steps[None]:
-        """Settle what is wrong with many resources before the others are decided on. A node that
-        may not have heard of every ACL does not."""
+        """Reject invalid and forbidden resources before the decision, if there are many. Only the
+        active controller does so, because others may not have replayed every ACL."""
         if len(self._resources) > PIECES_AT_ONCE and self._controller.is_active:
             yield from self._judge()
 
     def look(self, view: View) -> Steps[Decision[_Possible]]:
-        """Return what would be decided about each resource that is not settled yet."""
+        """Return the records that would alter each resource that is not rejected, for policies."""
         yield from self._judge()
         possible: _Possible = {}
         pace = Pace()
-        for at, resource in enumerate(self._resources):
-            if pace.is_full(1 if at in self.settled else ALTERATION):
+        for index, resource in enumerate(self._resources):
+            if pace.is_full(1 if index in self.settled else ALTERATION):
                 yield None
-            if at in self.settled:
+            if index in self.settled:
                 continue
             altered = yield from self._alter(view, resource)
             if isinstance(altered, ApiError):
-                self.settled[at] = altered
+                self.settled[index] = altered
             else:
-                possible[at] = resource, altered
-        self._epoch = None  # a right that is lost while the policy is asked is lost
+                possible[index] = resource, altered
+        self._epoch = None  # so that a right lost while the policies run is noticed
         return Decision(possible)
 
     def decide(self, view: View) -> Steps[Decision[list[ApiError | None]]]:
-        """Each resource on its own: one that is refused does not stop the others."""
+        """Decide on each resource on its own; an error does not stop the others."""
         yield from self._judge()
         records: list[MetadataRecord] = []
         outcome: list[ApiError | None] = []
         if len(self.settled) == len(self._resources):
             places = range(len(self._resources))
-            yield from in_bulk(lambda some: outcome.extend(map(self.settled.get, some)), places)
+            yield from in_bulk(lambda batch: outcome.extend(map(self.settled.get, batch)), places)
             return Decision(outcome)
         pace = Pace()
-        for at, resource in enumerate(self._resources):
-            error = self.settled.get(at)
+        for index, resource in enumerate(self._resources):
+            error = self.settled.get(index)
             if pace.is_full(ALTERATION if error is None else 1):
                 yield None
             if error is None:
@@ -228,12 +228,12 @@ class _Alteration:
         if len(records) > MAX_RECORDS_PER_OPERATION or _text_size(records) > _MAX_TEXT:
             return Decision(TOO_MANY_RECORDS)
         if not self._validate_only and any(_allows_unclean(record) for record in records):
-            # Partitions that lost all proven replicas before may have a leader again.
+            # Partitions that have lost all in-sync replicas may now get a leader.
             self._controller.elect_unclean_soon()
         return Decision(outcome, [] if self._validate_only else records)
 
     def _judge(self) -> Steps[None]:
-        """Settle what is wrong with each resource, unless that was done and nothing has changed."""
+        """Reject invalid and forbidden resources, unless that was done and no right has changed."""
         if self._epoch is not None and self._rights.unchanged_since(self._epoch):
             return
         self._epoch = self._rights.epoch
@@ -243,17 +243,17 @@ class _Alteration:
             kinds = ((r.resource_type, r.resource_name) for r in self._resources)
             yield from in_bulk(counts.update, kinds)
         pace = Pace()
-        for at, resource in enumerate(self._resources):
+        for index, resource in enumerate(self._resources):
             if pace.is_full():
                 yield None
-            if at not in self.settled:
+            if index not in self.settled:
                 error = yield from _resource_error(self._rights, resource, counts)
                 if error is not None:
-                    self.settled[at] = error
+                    self.settled[index] = error
 
 
 def _text_size(records: Sequence[MetadataRecord]) -> int:
-    return sum(len(one.value or "") for one in records if isinstance(one, ConfigRecord))
+    return sum(len(record.value or "") for record in records if isinstance(record, ConfigRecord))
 
 
 def _allows_unclean(record: MetadataRecord) -> bool:
@@ -270,7 +270,9 @@ def _resource_error(
     if denial is not None:
         return denial
     names: set[str] = set()
-    yield from in_bulk(lambda some: names.update(config.name for config in some), resource.configs)
+    yield from in_bulk(
+        lambda batch: names.update(config.name for config in batch), resource.configs
+    )
     if len(names) != len(resource.configs):
         return ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     if kind == ResourceType.BROKER_LOGGER:

@@ -1,4 +1,4 @@
-"""The requests that the active controller answers: each becomes a command.
+"""The requests that the active controller answers, each of which becomes a command.
 
     CreateTopics 2-7   DeleteTopics 1-6   CreatePartitions 0-3   AlterConfigs 0-2
     IncrementalAlterConfigs 0-1   ElectLeaders 0-2   AlterPartitionReassignments 0-1
@@ -9,12 +9,12 @@
     BrokerHeartbeat 0-2   AlterPartition 2-3   AssignReplicasToDirs 0   ControllerRegistration 0
     DescribeCluster 0-2   DescribeUserScramCredentials 0
 
-Rights: what each needs stands in its file; AllocateProducerIds, BrokerRegistration and
+Rights: each handler's file lists what it needs; AllocateProducerIds, BrokerRegistration and
 BrokerHeartbeat need ClusterAction on the cluster.
 
-Owns: the checks on a whole request (duplicates, names given twice) and the form of the answers.
-On a combined node the broker calls `handle` directly; others send requests, those of clients in
-Envelopes. Never: looks at metadata outside a decision, so that an answer fits the order of the log.
+Owns: the checks on a whole request (duplicates, names given twice) and the form of the responses.
+On a combined node the broker calls `handle` directly; other nodes send requests, those of clients
+in Envelopes. Never: reads metadata outside a decision, so that a response fits the log's order.
 
 Follows Kafka's `ControllerApis`.
 """
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Respond = Callable[[Any], None]
 T = TypeVar("T")
-Handler = Callable[["RequestContext", Any, Respond], None]
+Handler = Callable[["ControllerRequestContext", Any, Respond], None]
 
 CREATE_TOPICS = 19
 DELETE_TOPICS = 20
@@ -98,7 +98,7 @@ FORWARDED_KEYS = (
     UPDATE_FEATURES,
     UNREGISTER_BROKER,
 )
-"""Requests of clients, which may ask any broker: it passes them on."""
+"""The APIs of clients, which may call any broker: it forwards them."""
 
 API_KEYS = (
     *FORWARDED_KEYS,
@@ -113,43 +113,43 @@ API_KEYS = (
     BrokerHeartbeatRequest.API_KEY,
     AllocateProducerIdsRequest.API_KEY,
 )
-"""What `ControllerApis.handle` takes, each in its whole range of Kafka 4.3."""
+"""The APIs of `ControllerApis.handle`, each with all versions of Kafka 4.3."""
 
 
-class RequestContext(Protocol):
-    """What a handler needs to know of the connection, and of who asks."""
+class ControllerRequestContext(Protocol):
+    """The connection of a request and its client, as far as handlers need them."""
 
     @property
     def api_version(self) -> int:
-        """Version of the request."""
+        """The version of the request."""
 
     @property
     def listener_name(self) -> str:
-        """Listener that it came through."""
+        """The listener that the client is connected to."""
 
     @property
     def security_protocol(self) -> str:
-        """Of that listener."""
+        """The security protocol of that listener."""
 
     @property
     def principal(self) -> str:
-        """Who asks: a client, also where a broker passes its request on."""
+        """The client's principal, also if a broker forwarded the request."""
 
     @property
     def token_authenticated(self) -> bool:
-        """Whether who asks has logged in by a delegation token."""
+        """Whether the client has authenticated with a delegation token."""
 
     @property
     def rights(self) -> Rights:
-        """What its sender may do."""
+        """The rights of the client."""
 
     @property
     def quota(self) -> MutationQuota | None:
-        """How many partitions it may change; None: any number."""
+        """The quota on partitions that the client may change; None: no quota."""
 
 
 class ControllerApis:
-    """Handlers by API key."""
+    """The request handlers by API key."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class ControllerApis:
         scheduler: Scheduler,
         slices: Slices | None = None,
     ) -> None:
-        """`slices` has the turns of long requests; None: they are answered in one go."""
+        """`slices` runs long requests in turns; None: without pause."""
         self._slices = slices
         self._settings = settings
         self._controller = controller
@@ -169,8 +169,8 @@ class ControllerApis:
             BrokerHeartbeatRequest.API_KEY: self._broker_heartbeat,
         }
 
-    def handle(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        """Answer `request`, now or once its decision is committed."""
+    def handle(self, context: ControllerRequestContext, request: Any, respond: Respond) -> None:
+        """Answer `request`, now or after its decision is committed."""
         handler = self._handlers.get(request.API_KEY)
         if handler is None:
             self._import_admin_handlers()
@@ -178,7 +178,7 @@ class ControllerApis:
         handler(context, request, respond)
 
     def _import_admin_handlers(self) -> None:
-        """Admin requests come late or never: a start does not wait for their modules."""
+        """Import the handlers of admin requests at the first one, so that a start is quick."""
         from controller.requests.acl_requests import AclRequests
         from controller.requests.cluster_requests import ClusterRequests
         from controller.requests.config_requests import ConfigRequests
@@ -228,7 +228,10 @@ class ControllerApis:
         }
 
     def _allocate_producer_ids(
-        self, context: RequestContext, request: AllocateProducerIdsRequest, respond: Respond
+        self,
+        context: ControllerRequestContext,
+        request: AllocateProducerIdsRequest,
+        respond: Respond,
     ) -> None:
         def decide(view: View) -> Decision[ProducerIdsBlock]:
             return allocate_producer_ids(view, request.broker_id, request.broker_epoch)
@@ -243,10 +246,13 @@ class ControllerApis:
                     )
                 )
 
-        self._of_node(context, "allocate producer ids", decide, reply)
+        self._submit_for_node(context, "allocate producer ids", decide, reply)
 
     def _register_broker(
-        self, context: RequestContext, request: BrokerRegistrationRequest, respond: Respond
+        self,
+        context: ControllerRequestContext,
+        request: BrokerRegistrationRequest,
+        respond: Respond,
     ) -> None:
         def reply(outcome: int | ApiError) -> None:
             if isinstance(outcome, ApiError):
@@ -254,7 +260,7 @@ class ControllerApis:
             else:
                 respond(BrokerRegistrationResponse(broker_epoch=outcome))
 
-        self._of_node(
+        self._submit_for_node(
             context, "register broker", partial(self._decide_registration, request), reply
         )
 
@@ -262,7 +268,7 @@ class ControllerApis:
         return self._controller.cluster.register(view, request)
 
     def _broker_heartbeat(
-        self, context: RequestContext, request: BrokerHeartbeatRequest, respond: Respond
+        self, context: ControllerRequestContext, request: BrokerHeartbeatRequest, respond: Respond
     ) -> None:
         def decide(view: View) -> Decision[HeartbeatReply]:
             return self._controller.cluster.heartbeat(view, request)
@@ -280,15 +286,15 @@ class ControllerApis:
                 )
             )
 
-        self._of_node(context, "broker heartbeat", decide, reply)
+        self._submit_for_node(context, "broker heartbeat", decide, reply)
 
-    def _of_node(
+    def _submit_for_node(
         self,
-        context: RequestContext,
+        context: ControllerRequestContext,
         name: str,
         decide: Callable[[View], Decision[T]],
         reply: Callable[[T | ApiError], None],
     ) -> None:
-        """What a node asks in its own name."""
+        """Submit a request that a node sends in its own name, which needs ClusterAction."""
         allowed = if_allowed(context, Operation.CLUSTER_ACTION, decide)
         self._controller.submit(name, allowed, reply)

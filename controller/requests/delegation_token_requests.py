@@ -1,16 +1,16 @@
 """CreateDelegationToken 1-3, RenewDelegationToken 1-2 and ExpireDelegationToken 1-2 as commands,
-and DescribeDelegationToken 1-3 of an image.
+and DescribeDelegationToken 1-3 from an image.
 
-Nobody deals with tokens who has not shown who they are, or has shown it by a token themselves:
+A client that is not authenticated, or that authenticated with a token, gets
 DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. A token for another owner needs CreateTokens on the User
-`User:<name>` (KIP-373). Renew and Expire are for its owner and renewers. Describe shows what one
-owns, renews or has asked for; other tokens need Describe on the DelegationToken of that id, or
-DescribeTokens on the User that owns it, and are left out without.
+`User:<name>` (KIP-373). Renew and Expire are for the owner and the renewers. Describe shows the
+tokens that the client owns, may renew or has requested; other tokens need Describe on the
+DelegationToken of that id, or DescribeTokens on the User that owns it, and are left out otherwise.
 
-A broker refuses what it can, passes the first three on, and describes of its own image
-(`broker.apis.delegation_tokens`). Every controller describes, too; Kafka's fail to.
+A broker rejects what it can, forwards the first three, and answers Describe from its own image
+(`broker.apis.delegation_tokens`). Every controller answers Describe too; Kafka's fail to.
 
-Owns: the checks on a request, and the form of the answers. Never: how long a token is good
+Owns: the checks on a request, and the form of the responses. Never: how long a token is valid
 (`controller.decisions.delegation_token_control`).
 
 Follows KIP-48, KIP-373 and Kafka's `ControllerApis`, `KafkaApis` and `DelegationTokenManager`.
@@ -56,7 +56,7 @@ _ANONYMOUS = "User:ANONYMOUS"
 
 
 class TokenContext(Protocol):
-    """Who asks."""
+    """The client that sent a request."""
 
     @property
     def principal(self) -> str: ...
@@ -67,12 +67,12 @@ class TokenContext(Protocol):
 
 
 class DelegationTokenRequests:
-    """Handlers of the four requests."""
+    """The handlers of the four requests."""
 
     def __init__(
         self, key: TokenKey | None, controller: QuorumController, scheduler: Scheduler
     ) -> None:
-        """`key`: None where there are no tokens."""
+        """`key` makes the HMACs; None: delegation tokens are disabled."""
         self._key = key
         self._controller = controller
         self._scheduler = scheduler
@@ -85,15 +85,15 @@ class DelegationTokenRequests:
         if error is not None:
             respond(refused_creation(context, request, error))
             return
-        asked = NewToken(
+        new_token = NewToken(
             owner_of(context, request),
             context.principal,
-            [f"{one.principal_type}:{one.principal_name}" for one in request.renewers],
+            [f"{renewer.principal_type}:{renewer.principal_name}" for renewer in request.renewers],
             request.max_lifetime_ms,
         )
 
         def decide(view: View) -> Decision[DelegationToken]:
-            return self._controller.tokens.create(view, asked, self._scheduler.wall_ms())
+            return self._controller.tokens.create(view, new_token, self._scheduler.wall_ms())
 
         def reply(outcome: DelegationToken | ApiError) -> None:
             if isinstance(outcome, ApiError):
@@ -173,17 +173,17 @@ class DelegationTokenRequests:
         respond(described_tokens(context, request, self._key, tokens))
 
 
-# --- who may ask, and for what ------------------------------------------------------------------
+# --- checks --------------------------------------------------------------------------------------
 
 
 def may_deal_with_tokens(context: TokenContext) -> bool:
-    """Whether it is known who asks, and not by a token. What a broker passes on tells no more than
-    that; the broker knows its listener, too."""
+    """Return whether the client has authenticated, and not with a token. For a forwarded request
+    no more is known here; the broker also checks the listener."""
     return context.principal != _ANONYMOUS and not context.token_authenticated
 
 
 def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest) -> int | None:
-    """Why nobody gets that token, as far as this can be told without the metadata."""
+    """Return the error code of a creation that is rejected whatever the metadata; else None."""
     if not may_deal_with_tokens(context):
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     if request.owner_principal_name and request.owner_principal_type is None:
@@ -193,25 +193,25 @@ def creation_fault(context: TokenContext, request: CreateDelegationTokenRequest)
         rights = context.rights
         if not rights.allows(Operation.CREATE_TOKENS, Resource.USER, owner):
             return ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
-    # Who logs in by a token is a User: another one than an owner of another kind.
-    kinds = [_split(owner)[0], *(one.principal_type for one in request.renewers)]
+    # A client that logs in with a token has a User principal, so the owner must be a User too.
+    kinds = [_split(owner)[0], *(renewer.principal_type for renewer in request.renewers)]
     return None if kinds.count(USER) == len(kinds) else ErrorCode.INVALID_PRINCIPAL_TYPE
 
 
 def owner_of(context: TokenContext, request: CreateDelegationTokenRequest) -> str:
-    """For whom the token is: without a name, for who asks."""
+    """Return the owner of the requested token: the client itself, unless the request names one."""
     if not request.owner_principal_name:
         return context.principal
     return f"{request.owner_principal_type or ''}:{request.owner_principal_name}"
 
 
-# --- answers --------------------------------------------------------------------------------------
+# --- responses -----------------------------------------------------------------------------------
 
 
 def refused_creation(
     context: TokenContext, request: CreateDelegationTokenRequest, error: int, time_ms: int = -1
 ) -> CreateDelegationTokenResponse:
-    """The answer that says `error`; `time_ms` stands for the times that there are not."""
+    """Return the response with `error`; `time_ms` is the value of its three timestamps."""
     return CreateDelegationTokenResponse(
         error,
         *_split(owner_of(context, request)),
@@ -228,26 +228,28 @@ def described_tokens(
     key: TokenKey | None,
     tokens: Tokens,
 ) -> DescribeDelegationTokenResponse:
-    """What one may see of `tokens`, with their HMACs. Where the request names owners, only what
-    concerns one of them."""
+    """Return the tokens that the client may see, with their HMACs. If the request names owners,
+    return only tokens that one of these owns, requested or may renew."""
     if not may_deal_with_tokens(context):
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
     if key is None:
         return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     named = request.owners
     owners = (
-        None if named is None else {f"{one.principal_type}:{one.principal_name}" for one in named}
+        None
+        if named is None
+        else {f"{owner.principal_type}:{owner.principal_name}" for owner in named}
     )
     return DescribeDelegationTokenResponse(
         tokens=[
             _described(token, key)
             for token in tokens.values()
-            if _is_asked_for(token, owners) and _may_see(context, token)
+            if _is_requested(token, owners) and _may_see(context, token)
         ]
     )
 
 
-def _is_asked_for(token: DelegationToken, owners: set[str] | None) -> bool:
+def _is_requested(token: DelegationToken, owners: set[str] | None) -> bool:
     if owners is None:
         return True
     return not owners.isdisjoint((token.owner, token.requester, *token.renewers))
@@ -271,7 +273,7 @@ def _described(token: DelegationToken, key: TokenKey) -> DescribedDelegationToke
         token.max_ms,
         token.token_id,
         key.hmac_of(token.token_id),
-        [DescribedDelegationTokenRenewer(*_split(one)) for one in token.renewers],
+        [DescribedDelegationTokenRenewer(*_split(renewer)) for renewer in token.renewers],
     )
 
 

@@ -1,12 +1,12 @@
-"""Requests of very many items: what goes before their decision and behind it, in slices.
+"""Requests with very many items: the work before and after their decision, in slices.
 
-While one is decided on, nothing else is. So what can be done beside the controller's queue is: what
-a request names is collected and judged before it goes there, and its response is made when the
-decision is committed, from what came of that. A short request goes all the way at once.
+While the controller decides on a command, it decides on nothing else. So other work is done outside
+its queue: the names of a request are collected and authorized before the command is submitted, and
+its response is built from the outcome after the commit. A short request runs through at once.
 
-Never: decides, nor knows whose turn it is (`Slices`).
+Never: decides, nor schedules the turns (`Slices`).
 
-Kafka's `ControllerApis` does so on the threads of its handlers.
+Kafka's `ControllerApis` does this work on the threads of its request handlers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FAILED = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 class Slices(Protocol):
-    """Gives long work its turns (`broker.requests.sliced_answers`)."""
+    """The turns of long work (`broker.requests.sliced_answers`)."""
 
     def make(
         self,
@@ -45,11 +45,12 @@ class Slices(Protocol):
         ended: Callable[[T], None],
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Call `ended` with what comes of short steps; `done(result, error)` after long ones."""
+        """Call `ended(result)` after steps that fit one turn, `done(result, error)` after longer
+        ones."""
 
 
 class LongRequests:
-    """Has requests prepared, decided on and answered."""
+    """The preparation, decision and response of requests."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class LongRequests:
         timeouts: RequestTimeouts,
         slices: Slices | None = None,
     ) -> None:
-        """Without `slices` all is done in one go."""
+        """Run work in the turns of `slices`; None: without pause."""
         self._controller = controller
         self._timeouts = timeouts
         self._slices = slices
@@ -70,8 +71,8 @@ class LongRequests:
         respond: Respond,
         timeout_ms: int | None = None,
     ) -> None:
-        """Decide, and respond with what `answer` makes of it once it is committed, or of
-        REQUEST_TIMED_OUT after `timeout_ms`, if that is not None."""
+        """Submit a command and respond with what `answer` makes of its committed outcome, or of
+        REQUEST_TIMED_OUT after `timeout_ms` milliseconds; None: no time-out."""
 
         def begin(settle: Settle[T]) -> None:
             self._controller.submit(name, decide, settle)
@@ -85,7 +86,7 @@ class LongRequests:
         answer: Callable[[T | ApiError], Steps[R]],
         respond: Respond,
     ) -> None:
-        """Respond with what `answer` makes of an outcome that needs no decision."""
+        """Respond with what `answer` makes of `outcome`, which needed no decision."""
         self._make(_answered(name, answer, outcome), respond)
 
     def run(
@@ -97,7 +98,7 @@ class LongRequests:
         respond: Respond,
         timeout_ms: int | None = None,
     ) -> None:
-        """Do `before` in slices, then decide by `begin(settle)`, and respond as `submit` does."""
+        """Run `before` in slices, call `begin(settle)` to decide, and respond like `submit`."""
 
         def reply(outcome: T | ApiError) -> None:
             self.settle(name, outcome, answer, respond)
@@ -129,7 +130,7 @@ def _nothing() -> Steps[None]:
 
 
 def _prepared(name: str, before: Steps[None]) -> Steps[bool]:
-    """Return whether that succeeded. A failure is a bug, which the log tells."""
+    """Run `before`. Return whether it succeeded; an exception is a bug, which is logged."""
     try:
         yield from before
     except AssertionError:
@@ -143,8 +144,8 @@ def _prepared(name: str, before: Steps[None]) -> Steps[bool]:
 def _answered(
     name: str, answer: Callable[[T | ApiError], Steps[R]], outcome: T | ApiError
 ) -> Steps[R]:
-    """Return the response; UNKNOWN_SERVER_ERROR where it cannot be made, which is a bug, or where a
-    client's own names do not fit it."""
+    """Return the response; UNKNOWN_SERVER_ERROR if `answer` raises, because of a bug or because the
+    client's own names do not fit into it."""
     try:
         return (yield from answer(outcome))
     except AssertionError:
@@ -155,20 +156,21 @@ def _answered(
     return (yield from answer(_FAILED))
 
 
-def made_of_each(items: Iterable[T], make: Callable[[T], R]) -> Steps[list[R]]:
-    """Return what `make` makes of each item."""
+def map_in_slices(items: Iterable[T], make: Callable[[T], R]) -> Steps[list[R]]:
+    """Return the results of `make` for each item, in slices."""
     made: list[R] = []
     yield from each(lambda item: made.append(make(item)), items, PIECES_AT_ONCE)
     return made
 
 
-def made_of_parts(
+def map_parts_in_slices(
     items: Iterable[T],
     parts_of: Callable[[T], Iterable[P]],
     make_part: Callable[[P], Q],
     make: Callable[[T, list[Q]], R],
 ) -> Steps[list[R]]:
-    """Return what `make` makes of each item and of what `make_part` makes of its parts."""
+    """Return the results of `make` for each item and the results of `make_part` for its parts, in
+    slices."""
     made: list[R] = []
     pace = Pace()
     for item in items:

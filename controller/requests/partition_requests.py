@@ -2,14 +2,14 @@
 
 AlterPartition 2-3                 v3: the ISR with broker epochs (KIP-903)
 ElectLeaders 0-2                   v1: types of election (KIP-460)
-AlterPartitionReassignments 0-1    v1: the replication factor may have to stay (KIP-860)
+AlterPartitionReassignments 0-1    v1: whether the replication factor may change (KIP-860)
 ListPartitionReassignments 0
 AssignReplicasToDirs 0
 
 Rights on the cluster: Alter for elections and to alter reassignments, Describe to list them,
 ClusterAction for the others.
 
-Owns: answers to a request that is refused whole. Never: checks what the deciders check.
+Owns: the responses to a request that is rejected whole. Never: repeats the deciders' checks.
 Follows Kafka's `ControllerApis`.
 """
 
@@ -25,7 +25,7 @@ from controller.decisions.elections import elect_leaders
 from controller.decisions.reassignments import alter_reassignments, list_reassignments
 from controller.hosting_limit import HostingLimit
 from controller.quorum_controller import QuorumController
-from controller.requests.long_requests import LongRequests, made_of_parts
+from controller.requests.long_requests import LongRequests, map_parts_in_slices
 from controller.requests.rights import CLUSTER_DENIED, Sender, if_allowed
 from ground.sliced_work import Steps
 from ottla.plugins.authorizer import Operation
@@ -58,12 +58,12 @@ Respond = Callable[[Any], None]
 
 
 class PartitionRequests:
-    """Handlers by API."""
+    """The handlers of these APIs."""
 
     def __init__(
         self, controller: QuorumController, long: LongRequests, hosting: HostingLimit
     ) -> None:
-        """`hosting`: what this node can hold as a broker."""
+        """`hosting` has the number of replicas that this node can hold as a broker."""
         self._controller = controller
         self._leadership = controller.leadership
         self._rules = controller.leadership.rules
@@ -146,8 +146,7 @@ class PartitionRequests:
     def list_reassignments(
         self, context: Sender, request: ListPartitionReassignmentsRequest, respond: Respond
     ) -> None:
-        """Answer a ListPartitionReassignments request. Its `timeout_ms` is not looked at, in Kafka
-        neither."""
+        """Answer a ListPartitionReassignments request. Its `timeout_ms` is ignored, as in Kafka."""
 
         def decide(view: View) -> Steps[Decision[ListPartitionReassignmentsResponse]]:
             return list_reassignments(view, request)
@@ -186,23 +185,23 @@ class PartitionRequests:
 def _refused_list(
     request: ListPartitionReassignmentsRequest, error: ApiError
 ) -> Steps[ListPartitionReassignmentsResponse]:
-    """The answer to one who gets no list: what it has named, and nothing about that."""
-    topics = yield from made_of_parts(
+    """Return the error response, which repeats the requested partitions without their replicas."""
+    topics = yield from map_parts_in_slices(
         request.topics or (),
-        lambda asked: asked.partition_indexes,
+        lambda topic: topic.partition_indexes,
         OngoingPartitionReassignment,
-        lambda asked, partitions: OngoingTopicReassignment(asked.name, partitions),
+        lambda topic, partitions: OngoingTopicReassignment(topic.name, partitions),
     )
     return ListPartitionReassignmentsResponse(0, error.code, error.message, topics)
 
 
 def refused_elections(request: ElectLeadersRequest, error: ApiError) -> Steps[ElectLeadersResponse]:
-    """The answer to elections that are refused whole; before v1 only the partitions say so."""
-    results = yield from made_of_parts(
+    """Return the response with `error` for every partition; from v1 on also for the whole."""
+    results = yield from map_parts_in_slices(
         request.topic_partitions or (),
-        lambda asked: asked.partitions,
+        lambda topic: topic.partitions,
         lambda index: PartitionResult(index, error.code, error.message),
-        lambda asked, partitions: ReplicaElectionResult(asked.topic, partitions),
+        lambda topic, partitions: ReplicaElectionResult(topic.topic, partitions),
     )
     return ElectLeadersResponse(error_code=error.code, replica_election_results=results)
 
@@ -210,12 +209,14 @@ def refused_elections(request: ElectLeadersRequest, error: ApiError) -> Steps[El
 def refused_reassignments(
     request: AlterPartitionReassignmentsRequest, error: ApiError
 ) -> Steps[AlterPartitionReassignmentsResponse]:
-    """The answer to reassignments that are refused whole."""
-    topics = yield from made_of_parts(
+    """Return the response with `error` for the whole and for every partition."""
+    topics = yield from map_parts_in_slices(
         request.topics,
-        lambda asked: asked.partitions,
-        lambda one: ReassignablePartitionResponse(one.partition_index, error.code, error.message),
-        lambda asked, partitions: ReassignableTopicResponse(asked.name, partitions),
+        lambda topic: topic.partitions,
+        lambda partition: ReassignablePartitionResponse(
+            partition.partition_index, error.code, error.message
+        ),
+        lambda topic, partitions: ReassignableTopicResponse(topic.name, partitions),
     )
     return AlterPartitionReassignmentsResponse(
         error_code=error.code, error_message=error.message, responses=topics

@@ -2,11 +2,11 @@
 
 v1: flexible versions.
 
-Rights: AlterConfigs on the cluster; CLUSTER_AUTHORIZATION_FAILED otherwise, for each entry.
+Rights: AlterConfigs on the cluster; otherwise each entry gets CLUSTER_AUTHORIZATION_FAILED.
 
-Owns: the form of the answer, which names each entity once. Never: checks a quota
-(`controller.decisions.client_quota_control`). DescribeClientQuotas is the broker's:
-`broker.apis.describe_client_quotas`.
+Owns: the form of the response, which names each entity once. Never: checks a quota
+(`controller.decisions.client_quota_control`). The broker answers DescribeClientQuotas
+(`broker.apis.describe_client_quotas`).
 Follows KIP-546 and Kafka's `ControllerApis`.
 """
 
@@ -22,7 +22,7 @@ from controller.decisions.client_quota_control import (
 )
 from controller.decisions.decision import Decision, View
 from controller.metadata.client_quotas import QuotaEntity
-from controller.requests.long_requests import LongRequests, made_of_parts
+from controller.requests.long_requests import LongRequests, map_parts_in_slices
 from controller.requests.rights import Sender, if_allowed
 from ground.sliced_work import Pace, Steps
 from ottla.plugins.authorizer import Operation
@@ -38,7 +38,7 @@ Respond = Callable[[Any], None]
 
 
 class QuotaRequests:
-    """The request's handler."""
+    """The handler of AlterClientQuotas."""
 
     def __init__(self, long: LongRequests) -> None:
         self._long = long
@@ -61,7 +61,7 @@ class QuotaRequests:
 def refused_quotas(
     request: AlterClientQuotasRequest, error: ApiError
 ) -> Steps[AlterClientQuotasResponse]:
-    """The answer that says `error` for every entry."""
+    """Return the response with `error` for every entry."""
     pace = Pace()
     refused: list[tuple[QuotaEntity, ApiError]] = []
     for entry in request.entries:
@@ -75,7 +75,7 @@ def refused_quotas(
 def _altered(
     outcome: Iterable[tuple[QuotaEntity, ApiError | None]],
 ) -> Steps[AlterClientQuotasResponse]:
-    entries = yield from made_of_parts(
+    entries = yield from map_parts_in_slices(
         outcome,
         lambda altered: altered[0],
         lambda part: AlterClientQuotasResponseEntityData(*part),

@@ -1,10 +1,10 @@
-"""Whether the sender of a request may do what it asks for, judged when that is decided.
+"""Checks of the rights that a request needs, made when the controller decides on it.
 
-Only the active controller decides, and that has replayed all that was committed before: it judges
-by every ACL there was. A node that is not, or not yet, says NOT_CONTROLLER or lets the request
-wait, instead of judging by what it knows so far.
+Only the active controller decides, and it has replayed all records that were committed before: so
+it judges by every ACL. Any other node replies NOT_CONTROLLER or lets the request wait, and does not
+judge by the ACLs that it has replayed so far.
 
-Owns: how a whole request is refused, and what each kind of config needs. Never judges.
+Owns: the rejection of a whole request, and what each kind of config needs. Never decides itself.
 
 Follows Kafka's `ControllerApis` and `ConfigAdminManager`.
 """
@@ -30,33 +30,34 @@ CLUSTER_DENIED = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster autho
 TOPIC_DENIED = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
 GROUP_DENIED = ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
 
-_OF_CLUSTER = (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS)
+_ON_CLUSTER = (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS)
 
 
 class Sender(Protocol):
-    """Whoever sent a request."""
+    """The client that sent a request."""
 
     @property
     def rights(self) -> Rights:
-        """What it may do."""
+        """The rights of the client."""
 
 
-class Limited(Sender, Protocol):
-    """One that may have a quota."""
+class SenderWithQuota(Sender, Protocol):
+    """The client that sent a request, and its quota."""
 
     @property
     def quota(self) -> MutationQuota | None:
-        """Of changes to partitions; None: none."""
+        """The quota on changes of partitions; None: no quota."""
 
     @property
     def api_version(self) -> int:
-        """Version of its request."""
+        """The version of the request."""
 
 
 def if_allowed(
     sender: Sender, operation: Operation, decide: Callable[[View], Decided[T]]
 ) -> Callable[[View], Decided[T]]:
-    """`decide`, for one who may do `operation` to the cluster; others are refused whole."""
+    """Return a decider that calls `decide` if `operation` is allowed on the cluster, and otherwise
+    replies CLUSTER_AUTHORIZATION_FAILED."""
     rights = sender.rights
 
     def decide_if_allowed(view: View) -> Decided[T]:
@@ -68,9 +69,9 @@ def if_allowed(
 
 
 class _Everything:
-    """Holds whatever it is asked for."""
+    """A container of every name."""
 
-    def __contains__(self, _one: object) -> bool:
+    def __contains__(self, _name: object) -> bool:
         return True
 
 
@@ -85,24 +86,25 @@ def allowed_in_slices(
     *,
     audited: bool = True,
 ) -> Steps[Container[str]]:
-    """`Rights.allowed` of many names: those of them to which `operation` may be done."""
+    """Return those of many names on which `operation` is allowed, like `Rights.allowed`, in
+    slices."""
     if rights.unlimited:
         return EVERYTHING
     counts = Counter[str]()
     yield from in_bulk(counts.update, names)
     allowed: set[str] = set()
-    asked = iter(counts.items())
-    while some := dict(islice(asked, PIECES_AT_ONCE)):
+    names_left = iter(counts.items())
+    while batch := dict(islice(names_left, PIECES_AT_ONCE)):
         if len(counts) > PIECES_AT_ONCE:
             yield None
-        allowed |= rights.allowed_of(operation, resource, some, audited=audited)
+        allowed |= rights.allowed_of(operation, resource, batch, audited=audited)
     return allowed
 
 
 def split_in_slices(
     rights: Rights, operation: Operation, resource: Resource, names: Collection[str]
 ) -> Steps[tuple[list[str], list[str]]]:
-    """Return those of `names` to which `operation` may be done, and the others."""
+    """Return those of `names` on which `operation` is allowed, and the others."""
     allowed = yield from allowed_in_slices(rights, operation, resource, names)
     pace, split = Pace(BULK_AT_ONCE), (list[str](), list[str]())
     for name in names:
@@ -113,19 +115,19 @@ def split_in_slices(
 
 
 def creatable_in_slices(rights: Rights, names: Iterable[str]) -> Steps[Container[str]]:
-    """Return the topics of `names` that may be created: Create on the cluster allows all."""
+    """Return those topics of `names` that may be created; Create on the cluster allows all."""
     if rights.allows_on_cluster(Operation.CREATE, audited=False):
         return EVERYTHING
     return (yield from allowed_in_slices(rights, Operation.CREATE, Resource.TOPIC, names))
 
 
 def config_denial(rights: Rights, operation: Operation, kind: int, name: str) -> ApiError | None:
-    """Why `operation` may not be done to configs of a resource; None where it may. A kind of
-    resource that has no configs is nobody's to allow."""
+    """Return the error if `operation` is not allowed on the configs of a resource, else None. A
+    resource type without configs needs no right."""
     if kind == ResourceType.TOPIC:
         return None if rights.allows(operation, Resource.TOPIC, name) else TOPIC_DENIED
     if kind == ResourceType.GROUP:
         return None if rights.allows(operation, Resource.GROUP, name) else GROUP_DENIED
-    if kind in _OF_CLUSTER:
+    if kind in _ON_CLUSTER:
         return None if rights.allows(operation, Resource.CLUSTER, CLUSTER_NAME) else CLUSTER_DENIED
     return None

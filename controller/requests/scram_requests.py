@@ -1,12 +1,12 @@
-"""AlterUserScramCredentials 0 as a command, and DescribeUserScramCredentials 0 of an image.
+"""AlterUserScramCredentials 0 as a command, and DescribeUserScramCredentials 0 from an image.
 
-Describe tells mechanisms and iterations, nothing that helps to log in. A broker answers it from its
-own image; so does every controller, from what is committed. Kafka's controllers name the API too,
-but answer UNKNOWN_SERVER_ERROR.
+Describe returns mechanisms and iterations, nothing that helps to log in. A broker answers it from
+its own image; so does every controller. Kafka's controllers list the API too, but answer
+UNKNOWN_SERVER_ERROR.
 
 Rights on the cluster: Alter to alter, Describe to describe.
 
-Owns: the form of the answers. Never: checks a credential (`controller.decisions.scram_control`).
+Owns: the form of the responses. Never: checks a credential (`controller.decisions.scram_control`).
 Follows KIP-554 and Kafka's `ControllerApis` and `ScramImage`.
 """
 
@@ -27,7 +27,7 @@ from controller.decisions.scram_control import (
 from controller.metadata.image import ScramImage
 from controller.metadata.scram_credential import ScramCredential, ScramMechanism
 from controller.quorum_controller import QuorumController
-from controller.requests.long_requests import LongRequests, made_of_each
+from controller.requests.long_requests import LongRequests, map_in_slices
 from controller.requests.rights import Sender, if_allowed
 from ground.sliced_work import Pace, Steps, in_bulk, in_one_go, in_order
 from ottla.plugins.authorizer import Operation
@@ -52,7 +52,7 @@ _DONE = ApiError(ErrorCode.NONE)
 
 
 class ScramRequests:
-    """Handlers of the two requests."""
+    """The handlers of the two requests."""
 
     def __init__(self, controller: QuorumController, long: LongRequests) -> None:
         self._controller = controller
@@ -65,8 +65,8 @@ class ScramRequests:
 
         def decide(view: View) -> Steps[Decision[UserErrors]]:
             changes = [
-                *(yield from made_of_each(request.deletions, _deletion)),
-                *(yield from made_of_each(request.upsertions, _upsertion)),
+                *(yield from map_in_slices(request.deletions, _deletion)),
+                *(yield from map_in_slices(request.upsertions, _upsertion)),
             ]
             return (yield from alter_credentials(view, changes))
 
@@ -90,10 +90,13 @@ class ScramRequests:
 def refused_credentials(
     request: AlterUserScramCredentialsRequest, error: ApiError
 ) -> Steps[AlterUserScramCredentialsResponse]:
-    """The answer that says `error` for every user, in the order of their names."""
+    """Return the response with `error` for every user, in the order of their names."""
     names: dict[str, None] = {}
-    named = chain((one.name for one in request.deletions), (one.name for one in request.upsertions))
-    yield from in_bulk(lambda some: names.update(dict.fromkeys(some)), named)
+    named = chain(
+        (deletion.name for deletion in request.deletions),
+        (upsertion.name for upsertion in request.upsertions),
+    )
+    yield from in_bulk(lambda batch: names.update(dict.fromkeys(batch)), named)
     users = yield from in_order(names)
     return (yield from _altered((user, error) for user in users))
 
@@ -101,7 +104,7 @@ def refused_credentials(
 def _altered(
     outcome: Iterable[tuple[str, ApiError | None]],
 ) -> Steps[AlterUserScramCredentialsResponse]:
-    results = yield from made_of_each(
+    results = yield from map_in_slices(
         outcome,
         lambda altered: _result(altered[0], altered[1] or _DONE),
     )
@@ -112,19 +115,25 @@ def _result(user: str, error: ApiError) -> AlterUserScramCredentialsResult:
     return AlterUserScramCredentialsResult(user, error.code, error.message)
 
 
-def _deletion(one: ScramCredentialDeletion) -> Deletion | Upsertion:
-    return Deletion(one.name, one.mechanism)
+def _deletion(deletion: ScramCredentialDeletion) -> Deletion | Upsertion:
+    return Deletion(deletion.name, deletion.mechanism)
 
 
-def _upsertion(one: ScramCredentialUpsertion) -> Deletion | Upsertion:
-    return Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password)
+def _upsertion(upsertion: ScramCredentialUpsertion) -> Deletion | Upsertion:
+    return Upsertion(
+        upsertion.name,
+        upsertion.mechanism,
+        upsertion.iterations,
+        upsertion.salt,
+        upsertion.salted_password,
+    )
 
 
 def described_to(
     sender: Sender, scram: ScramImage, request: DescribeUserScramCredentialsRequest
 ) -> Steps[DescribeUserScramCredentialsResponse]:
-    """The answer to one who may describe the cluster; others are not told of anybody. Kafka has no
-    answer for them where they ask for all users."""
+    """Return the response to a client; without Describe on the cluster, an error that names no
+    user. Kafka sends such a client no response if it asks for all users."""
     if not sender.rights.allows_on_cluster(Operation.DESCRIBE):
         return refuse_describe_user_scram_credentials(
             request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -135,19 +144,21 @@ def described_to(
 def refuse_describe_user_scram_credentials(
     request: DescribeUserScramCredentialsRequest, error: ErrorCode
 ) -> DescribeUserScramCredentialsResponse:
-    """Say `error` at the top and, as Kafka does, of a nameless user for each that was named."""
+    """Return the response with `error` at the top and, as Kafka does, an unnamed user with the
+    error for each requested one."""
     code = int(error)
-    nobody = DescribeUserScramCredentialsResult("", code, None)
-    return DescribeUserScramCredentialsResponse(0, code, None, [nobody] * len(request.users or ()))
+    unnamed = DescribeUserScramCredentialsResult("", code, None)
+    return DescribeUserScramCredentialsResponse(0, code, None, [unnamed] * len(request.users or ()))
 
 
 def described_credentials(
     scram: ScramImage, request: DescribeUserScramCredentialsRequest
 ) -> Steps[DescribeUserScramCredentialsResponse]:
-    """Users in the order of their first mention; all of them, by name, where none is mentioned."""
+    """Return the credentials of the requested users, in the order of their first mention, or of all
+    users by name if the request has none."""
     counts, results, pace = Counter[str](), list[DescribeUserScramCredentialsResult](), Pace()
     if request.users:
-        yield from in_bulk(counts.update, (one.name for one in request.users))
+        yield from in_bulk(counts.update, (user.name for user in request.users))
     else:
         counts.update((yield from in_order(scram.users)))
     for user, count in counts.items():

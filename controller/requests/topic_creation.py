@@ -1,12 +1,12 @@
-"""CreateTopics once its form is right: one command, or two where a policy is asked in between.
+"""CreateTopics after the checks of its form: one command, or two with a policy in between.
 
-Owns: who may create what, what is settled about some topics of a request while others are still
-asked about, and what of a new topic is shown. What the first look has refused stays refused: a
-topic that is gone by the second one would be made without its policy. Never: decides
-(`replication_control`), or asks a policy (`controller.policies`).
+Owns: which topics the client may create, the topics that are already rejected while policies judge
+the others, and which values of a new topic the response shows. A topic that the first command
+rejects stays rejected: if it was deleted before the second one, it would be created without its
+policy. Never: decides (`replication_control`), or runs a policy (`controller.policies`).
 
-Needs Create on the cluster or on the topic; what a new one is like is shown to who has
-DescribeConfigs on it.
+Rights: Create on the cluster or on the topic. A response has the configs and counts of a new topic
+only if the client has DescribeConfigs on it.
 """
 
 from __future__ import annotations
@@ -33,59 +33,59 @@ from protocol.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from controller.policies import Policies, Refused
+    from controller.policies import Policies, Rejections
 
 _DENIED = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 
 CONFIGS_FROM = 5
 TOPICS_KEPT = 16
-"""An answer about so many, or fewer, stays one of messages."""
+"""The number of topics up to which the response keeps its configs as messages, not as bytes."""
 WRITTEN_A_SLICE = 32
-"""Topics whose configs are written before others have their turn."""
+"""The number of topics whose configs are encoded before other work has its turn."""
 
 Answer = Callable[[list[CreatableTopicResult] | ApiError], None]
 
 
 class TopicCreation:
-    """Of one request. No name may be there twice."""
+    """A CreateTopics request, in which no name appears twice."""
 
     def __init__(
         self,
         controller: QuorumController,
         rights: Rights,
-        wanted: Sequence[CreatableTopic],
+        topics: Sequence[CreatableTopic],
         validate_only: bool,
         quota: MutationQuota | None = None,
         version: int = CreateTopicsRequest.MAX_VERSION,
     ) -> None:
-        """`version`: of the request. The answer to many topics is made for this one alone."""
+        """`version` is that of the request; the response to many topics is encoded for it only."""
         self._controller = controller
         self._replication: ReplicationControl = controller.replication
         self._rights = rights
-        self._wanted = wanted
+        self._topics = topics
         self._validate_only = validate_only
         self._quota = quota
         self._version = version
         self._epoch: int | None = None
-        """Of the judgement on all that nothing is settled about."""
-        # By name, in the order in which it became so.
+        """The epoch of the rights under which the remaining topics were last judged."""
+        # The results of rejected topics by name, in the order of the rejections.
         self._settled: dict[str, CreatableTopicResult] = {}
 
     def judge_ahead(self) -> Steps[None]:
-        """Settle which of many topics may not be created, before the others are decided on. A node
-        that may not have heard of every ACL does not."""
-        if len(self._wanted) > PIECES_AT_ONCE and self._controller.is_active:
+        """Reject forbidden topics before the decision, if there are many. Only the active
+        controller does so, because others may not have replayed every ACL."""
+        if len(self._topics) > PIECES_AT_ONCE and self._controller.is_active:
             yield from self._judge()
 
     def run(self, policies: Policies | None, answer: Answer) -> None:
-        """Create the topics that may be; `answer(results or error)` once they are."""
-        if policies is None or not self._wanted:
+        """Create the allowed topics; call `answer(results or error)` after the commit."""
+        if policies is None or not self._topics:
             self._controller.submit("create topics", self._decide, answer)
             return
-        looked_at = partial(self._looked_at, policies, answer)
-        self._controller.submit("look at new topics", self._look, looked_at)
+        submit_to_policies = partial(self._submit_to_policies, policies, answer)
+        self._controller.submit("look at new topics", self._look, submit_to_policies)
 
-    def _looked_at(
+    def _submit_to_policies(
         self,
         policies: Policies,
         answer: Answer,
@@ -94,12 +94,12 @@ class TopicCreation:
         if isinstance(outcome, ApiError):
             answer(outcome)
             return
-        possible = {at: one for at, one in enumerate(outcome) if not one[1].error_code}
+        possible = {index: pair for index, pair in enumerate(outcome) if not pair[1].error_code}
         self._settled.update((topic.name, result) for topic, result in outcome if result.error_code)
 
-        def create_the_rest(refused: Refused) -> None:
-            for at, error in refused.items():
-                name = outcome[at][0].name
+        def create_the_rest(rejections: Rejections) -> None:
+            for index, error in rejections.items():
+                name = outcome[index][0].name
                 self._settled[name] = refused_topic(name, error)
             self._controller.submit("create topics", self._decide, answer)
 
@@ -108,18 +108,18 @@ class TopicCreation:
     def _look(
         self, view: View
     ) -> Steps[Decision[list[tuple[CreatableTopic, CreatableTopicResult]]]]:
-        """What would be decided about each topic that may be created."""
-        asked = yield from self._permitted()
-        decision = yield from self._replication.create_topics(view, asked, True)
+        """Return the validated result of each topic that is not rejected, for policies."""
+        permitted = yield from self._permitted()
+        decision = yield from self._replication.create_topics(view, permitted, True)
         if isinstance(decision.reply, ApiError):
             return Decision(decision.reply)
-        return Decision(list(zip(asked, decision.reply, strict=True)))
+        return Decision(list(zip(permitted, decision.reply, strict=True)))
 
     def _decide(self, view: View) -> Steps[Decision[list[CreatableTopicResult]]]:
-        """On the topics that nothing is settled about. Their results, then the others."""
-        asked = yield from self._permitted()
+        """Decide on the remaining topics. Their results come first, then those of rejected ones."""
+        permitted = yield from self._permitted()
         decision = yield from self._replication.create_topics(
-            view, asked, self._validate_only, self._quota
+            view, permitted, self._validate_only, self._quota
         )
         if isinstance(decision.reply, ApiError):
             return decision
@@ -129,70 +129,73 @@ class TopicCreation:
         return Decision([*decision.reply, *self._settled.values()], decision.records)
 
     def _write_configs(self, results: Sequence[CreatableTopicResult]) -> Steps[None]:
-        """Thirty configs a topic are nearly all of an answer: they are written here. Topics that
-        set the same have the same ones, which are written once."""
+        """Encode the configs of new topics: with about thirty of them for each topic, they are
+        nearly all of the response. Topics with equal overrides share one encoding."""
         overrides: dict[str, tuple[tuple[str, str | None], ...]] = {}
         yield from in_bulk(
-            lambda some: overrides.update(
-                (topic.name, tuple((one.name, one.value) for one in topic.configs))
-                for topic in some
+            lambda batch: overrides.update(
+                (topic.name, tuple((config.name, config.value) for config in topic.configs))
+                for topic in batch
             ),
-            self._wanted,
+            self._topics,
         )
-        written: dict[object, EncodedItems[CreatableTopicConfigs]] = {}
+        encodings: dict[object, EncodedItems[CreatableTopicConfigs]] = {}
         pace = Pace(WRITTEN_A_SLICE)
         for result in results:
             if not result.configs:
                 continue
-            configs = written.get(overrides[result.name])
+            configs = encodings.get(overrides[result.name])
             if configs is None:
                 if pace.is_full():
                     yield None
                 configs = encoded(result.configs, self._version)
-                written[overrides[result.name]] = configs
+                encodings[overrides[result.name]] = configs
             result.configs = configs
 
     def _permitted(self) -> Steps[Sequence[CreatableTopic]]:
-        """Those to decide on; that the others may not be is settled."""
+        """Return the topics to decide on, after rejecting the forbidden ones."""
         if self._epoch is None or not self._rights.unchanged_since(self._epoch):
             yield from self._judge()
         self._epoch = None
-        return (yield from self._left())
+        return (yield from self._remaining())
 
     def _judge(self) -> Steps[None]:
         self._epoch = self._rights.epoch
-        left = yield from self._left()
-        allowed = yield from creatable_in_slices(self._rights, (topic.name for topic in left))
+        remaining = yield from self._remaining()
+        allowed = yield from creatable_in_slices(self._rights, (topic.name for topic in remaining))
         pace = Pace()
-        for topic in left:
+        for topic in remaining:
             if pace.is_full():
                 yield None
             if topic.name not in allowed:
                 self._settled[topic.name] = refused_topic(topic.name, _DENIED)
 
-    def _left(self) -> Steps[Sequence[CreatableTopic]]:
-        """Those that nothing is settled about."""
-        if len(self._settled) == len(self._wanted):
+    def _remaining(self) -> Steps[Sequence[CreatableTopic]]:
+        """Return the topics that are not rejected."""
+        if len(self._settled) == len(self._topics):
             return ()
-        left: list[CreatableTopic] = []
+        remaining: list[CreatableTopic] = []
         yield from in_bulk(
-            lambda some: left.extend(one for one in some if one.name not in self._settled),
-            self._wanted,
+            lambda batch: remaining.extend(
+                topic for topic in batch if topic.name not in self._settled
+            ),
+            self._topics,
         )
-        return left
+        return remaining
 
 
 def _hide_configs(rights: Rights, results: Sequence[CreatableTopicResult]) -> Steps[None]:
-    """Leave out what a new topic is like, where that is not to be shown."""
-    made: list[str] = []
+    """Leave out the configs and counts of new topics that the client may not describe."""
+    created: list[str] = []
     yield from in_bulk(
-        lambda some: made.extend(result.name for result in some if not result.error_code), results
+        lambda batch: created.extend(result.name for result in batch if not result.error_code),
+        results,
     )
     shown = yield from allowed_in_slices(
-        rights, Operation.DESCRIBE_CONFIGS, Resource.TOPIC, made, audited=False
+        rights, Operation.DESCRIBE_CONFIGS, Resource.TOPIC, created, audited=False
     )
     pace = Pace(BULK_AT_ONCE)
-    for result in results if made else ():
+    for result in results if created else ():
         if pace.is_full():
             yield None
         if not result.error_code and result.name not in shown:

@@ -1,7 +1,7 @@
-"""DeleteTopics: which of the topics that a request names are deleted, and what is said of each.
+"""DeleteTopics: which of the named topics are deleted, and the result of each.
 
-Rights: Delete on the cluster, or on each topic. One who may not even describe a topic cannot learn
-whether there is one of that name, nor the name that an id stands for.
+Rights: Delete on the cluster, or on each topic. A client without Describe on a topic cannot learn
+whether a topic has that name, or which name an id stands for.
 
 Owns: that a topic is named once, by name or by id. Never: makes a record
 (`controller.decisions.replication_control`). Follows Kafka's `ControllerApis.deleteTopics`.
@@ -36,15 +36,15 @@ _BOTH_WAYS = (
 
 
 class Deletion(NamedTuple):
-    """What becomes of a request."""
+    """The results of a request, and the topics to delete."""
 
     results: list[DeletableTopicResult]
-    doomed: list[bytes]
-    """Ids of the topics that go."""
+    topic_ids: list[bytes]
+    """The ids of the topics to delete."""
 
 
-class _May(NamedTuple):
-    """Names of topics, as far as they are asked for."""
+class _Permitted(NamedTuple):
+    """The names of the request's topics that the client may describe and delete."""
 
     describe: Container[str]
     delete: Container[str]
@@ -63,19 +63,22 @@ class TopicDeletion:
         self._states: Sequence[DeleteTopicState] = ()
 
     def prepare(self, states: Sequence[DeleteTopicState]) -> Steps[None]:
-        """Take the topics that it names. Sort many out as they are now: where none of them goes
-        there is nothing to decide, and that is the answer, once all before it is committed."""
+        """Keep the topics that the request names. If there are many, judge them by the present
+        image: if none can be deleted, the results are the response, sent after all earlier
+        decisions are committed."""
         self._states = states
         if len(states) > PIECES_AT_ONCE and self._controller.is_active:
             topics = self._controller.image.topics
             self._ahead = yield from sort_out(self._rights, topics, states)
 
     def decide(self, view: View) -> Steps[Decision[list[DeletableTopicResult]]]:
-        """Delete those that may be."""
-        if self._ahead is not None and not self._ahead.doomed:
+        """Delete the topics that the client may delete."""
+        if self._ahead is not None and not self._ahead.topic_ids:
             return Decision(self._ahead.results)
-        results, doomed = yield from sort_out(self._rights, view.image.topics, self._states)
-        decision = yield from self._controller.replication.delete_topics(view, doomed, self._quota)
+        results, topic_ids = yield from sort_out(self._rights, view.image.topics, self._states)
+        decision = yield from self._controller.replication.delete_topics(
+            view, topic_ids, self._quota
+        )
         if isinstance(decision.reply, ApiError):
             return Decision(decision.reply)
         if decision.reply:
@@ -96,11 +99,14 @@ def _refuse(results: list[DeletableTopicResult], refusals: Mapping[bytes, ApiErr
 def sort_out(
     rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]
 ) -> Steps[Deletion]:
-    """The result of each topic that `states` name, were those that are doomed deleted."""
-    may = yield from _judged(rights, topics, states)
+    """Return the result of each topic in `states`, and the ids of those to delete."""
+    permitted = yield from _rights_on(rights, topics, states)
     keys: list[object] = []
     yield from in_bulk(
-        lambda some: keys.extend(_key(_found(topics, state), state, may) for state in some), states
+        lambda batch: keys.extend(
+            _key(_named_topic(topics, state), state, permitted) for state in batch
+        ),
+        states,
     )
     counts = Counter[object]()
     yield from in_bulk(counts.update, keys)
@@ -119,49 +125,51 @@ def sort_out(
                 continue
             error = _duplicate(state)
         answered.add(key)
-        topic = _found(topics, state)
+        topic = _named_topic(topics, state)
         if error is not None and topic is not None and key in both_ways:
             deletion.results.append(DeletableTopicResult(topic.name, topic.id, *_BOTH_WAYS))
             continue
-        error = error or _topic_error(topic, state, may)
+        error = error or _topic_error(topic, state, permitted)
         if error is not None:
-            deletion.results.append(_refused(state, topic, error, may))
+            deletion.results.append(_refused(state, topic, error, permitted))
         elif topic is not None:
-            deletion.doomed.append(topic.id)
+            deletion.topic_ids.append(topic.id)
             deletion.results.append(DeletableTopicResult(topic.name, topic.id))
     return deletion
 
 
 def refused_deletion(state: DeleteTopicState, error: ApiError) -> DeletableTopicResult:
-    """What is said of a topic that is not deleted: no more than was asked."""
+    """Return the result of a topic that is not deleted; it repeats only the request's values."""
     return DeletableTopicResult(state.name, state.topic_id, error.code, error.message)
 
 
-def _judged(rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]) -> Steps[_May]:
+def _rights_on(
+    rights: Rights, topics: TopicsImage, states: Sequence[DeleteTopicState]
+) -> Steps[_Permitted]:
     names: list[str] = []
     pace = Pace()
     for state in states:
         if pace.is_full():
             yield None
-        topic = _found(topics, state)
+        topic = _named_topic(topics, state)
         name = state.name if topic is None else topic.name
         if name is not None and _state_error(state) is None:
             names.append(name)
     if rights.allows_on_cluster(Operation.DELETE, audited=False):
-        return _May(EVERYTHING, EVERYTHING)
+        return _Permitted(EVERYTHING, EVERYTHING)
     describe = yield from allowed_in_slices(rights, Operation.DESCRIBE, Resource.TOPIC, names)
     delete = yield from allowed_in_slices(rights, Operation.DELETE, Resource.TOPIC, names)
-    return _May(describe, delete)
+    return _Permitted(describe, delete)
 
 
-def _found(topics: TopicsImage, state: DeleteTopicState) -> TopicImage | None:
+def _named_topic(topics: TopicsImage, state: DeleteTopicState) -> TopicImage | None:
     return topics.get_by_id(state.topic_id) if state.name is None else topics.get(state.name)
 
 
-def _key(topic: TopicImage | None, state: DeleteTopicState, may: _May) -> object:
-    """What a topic is told apart by. Which name belongs to which id is only for those who may
-    delete it."""
-    if topic is not None and topic.name in may.delete:
+def _key(topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitted) -> object:
+    """Return the key by which duplicates are found. Only a client that may delete the topic can
+    find that a name and an id are the same topic."""
+    if topic is not None and topic.name in permitted.delete:
         return topic.id
     return state.name or state.topic_id
 
@@ -169,16 +177,16 @@ def _key(topic: TopicImage | None, state: DeleteTopicState, may: _May) -> object
 def _named_both_ways(
     states: Sequence[DeleteTopicState], keys: Sequence[object]
 ) -> Steps[set[object]]:
-    """What is meant by a name and by an id."""
+    """Return the keys that are named both by name and by id."""
     by_name: set[object] = set()
     both_ways: set[object] = set()
     pairs = list(zip(states, keys, strict=True))
     yield from in_bulk(
-        lambda some: by_name.update(key for state, key in some if state.name is not None), pairs
+        lambda batch: by_name.update(key for state, key in batch if state.name is not None), pairs
     )
     yield from in_bulk(
-        lambda some: both_ways.update(
-            key for state, key in some if state.name is None and key in by_name
+        lambda batch: both_ways.update(
+            key for state, key in batch if state.name is None and key in by_name
         ),
         pairs,
     )
@@ -190,18 +198,20 @@ def _duplicate(state: DeleteTopicState) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate {shown}.")
 
 
-def _topic_error(topic: TopicImage | None, state: DeleteTopicState, may: _May) -> ApiError | None:
-    if state.name is not None and state.name not in may.describe:
+def _topic_error(
+    topic: TopicImage | None, state: DeleteTopicState, permitted: _Permitted
+) -> ApiError | None:
+    if state.name is not None and state.name not in permitted.describe:
         return TOPIC_DENIED
     if topic is None:
         return _UNKNOWN_ID if state.name is None else _UNKNOWN_NAME
-    return None if topic.name in may.delete else TOPIC_DENIED
+    return None if topic.name in permitted.delete else TOPIC_DENIED
 
 
 def _refused(
-    state: DeleteTopicState, topic: TopicImage | None, error: ApiError, may: _May
+    state: DeleteTopicState, topic: TopicImage | None, error: ApiError, permitted: _Permitted
 ) -> DeletableTopicResult:
-    if error is TOPIC_DENIED and topic is not None and topic.name in may.describe:
+    if error is TOPIC_DENIED and topic is not None and topic.name in permitted.describe:
         return DeletableTopicResult(topic.name, state.topic_id, error.code, error.message)
     return refused_deletion(state, error)
 

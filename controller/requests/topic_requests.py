@@ -1,15 +1,15 @@
 """CreateTopics, DeleteTopics and CreatePartitions as commands.
 
 CreateTopics 2-7    v4: -1 for the defaults; v5: partitions, replication factor and configs in the
-                    answer (KIP-525; `configs` is a list then, never null); v7: topic ids
-DeleteTopics 1-6    v6: by name or id, name and id in the answer (KIP-516)
+                    response (KIP-525; `configs` is a list then, never null); v7: topic ids
+DeleteTopics 1-6    v6: by name or id, name and id in the response (KIP-516)
 CreatePartitions 0-3
 
 Rights: Create on the cluster or the topic, and DescribeConfigs on the topic for its configs in the
-answer; Alter on the topic for more partitions; of deletions `topic_deletion` knows.
+response; Alter on the topic for more partitions; for deletions see `topic_deletion`.
 
-Owns: duplicates inside a request, and answers to a request that is refused whole. Never: checks
-what `replication_control` checks. Follows Kafka's `ControllerApis`.
+Owns: duplicates inside a request, and responses to a request that is rejected whole. Never: repeats
+the checks of `replication_control`. Follows Kafka's `ControllerApis`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from controller.decisions.mutation_quota import MutationQuota
 from controller.decisions.replication_control import refused_topic
 from controller.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from controller.quorum_controller import QuorumController
-from controller.requests.long_requests import LongRequests, Settle, made_of_each
-from controller.requests.rights import Limited, allowed_in_slices
+from controller.requests.long_requests import LongRequests, Settle, map_in_slices
+from controller.requests.rights import SenderWithQuota, allowed_in_slices
 from controller.requests.topic_creation import TopicCreation
 from controller.requests.topic_deletion import TopicDeletion, refused_deletion
 from controller.settings import ControllerSettings
@@ -60,7 +60,7 @@ _NAMES_IN_STATES_FROM = 6
 
 
 class TopicRequests:
-    """Handlers of the three requests."""
+    """The handlers of the three requests."""
 
     def __init__(
         self, settings: ControllerSettings, controller: QuorumController, long: LongRequests
@@ -73,7 +73,7 @@ class TopicRequests:
     # --- CreateTopics --------------------------------------------------------------------------
 
     def create_topics(
-        self, context: Limited, request: CreateTopicsRequest, respond: Respond
+        self, context: SenderWithQuota, request: CreateTopicsRequest, respond: Respond
     ) -> None:
         """Answer a CreateTopics request."""
         refused: dict[str, ApiError] = {}
@@ -97,11 +97,11 @@ class TopicRequests:
 
         def answer(outcome: list[CreatableTopicResult] | ApiError) -> Steps[CreateTopicsResponse]:
             if isinstance(outcome, ApiError):
-                topics = yield from made_of_each(
+                topics = yield from map_in_slices(
                     request.topics, lambda topic: refused_topic(topic.name, outcome)
                 )
                 return CreateTopicsResponse(topics=topics)
-            refusals = yield from made_of_each(
+            refusals = yield from map_in_slices(
                 refused.items(), lambda refusal: refused_topic(*refusal)
             )
             return CreateTopicsResponse(topics=[*outcome, *refusals])
@@ -128,7 +128,7 @@ class TopicRequests:
                 return
             states = request.topics
             if context.api_version < _NAMES_IN_STATES_FROM:
-                states = yield from made_of_each(request.topic_names, DeleteTopicState)
+                states = yield from map_in_slices(request.topic_names, DeleteTopicState)
             yield from deletion.prepare(states)
 
         def answer(outcome: list[DeletableTopicResult] | ApiError) -> Steps[DeleteTopicsResponse]:
@@ -136,7 +136,7 @@ class TopicRequests:
                 return DeleteTopicsResponse(responses=outcome)
             by_name = (DeleteTopicState(name) for name in request.topic_names)
             is_new = context.api_version >= _NAMES_IN_STATES_FROM
-            refusals = yield from made_of_each(
+            refusals = yield from map_in_slices(
                 request.topics if is_new else by_name,
                 lambda state: refused_deletion(state, outcome),
             )
@@ -150,14 +150,14 @@ class TopicRequests:
             code = ErrorCode.INVALID_REQUEST if old else ErrorCode.TOPIC_DELETION_DISABLED
             settle(ApiError(code, "Topic deletion is disabled."))
 
-        # Where nothing can be deleted, no time-out of a request is too short to hear of it.
+        # If deletion is disabled, the client gets that error however short its time-out is.
         timeout_ms = request.timeout_ms if self._settings.delete_topic_enable else None
         self._long.run("delete topics", prepare(), begin, answer, respond, timeout_ms)
 
     # --- CreatePartitions ----------------------------------------------------------------------
 
     def create_partitions(
-        self, context: Limited, request: CreatePartitionsRequest, respond: Respond
+        self, context: SenderWithQuota, request: CreatePartitionsRequest, respond: Respond
     ) -> None:
         """Answer a CreatePartitions request."""
         growth = _Growth(self._controller, request, context.rights, context.quota)
@@ -166,11 +166,11 @@ class TopicRequests:
             outcome: list[CreatePartitionsTopicResult] | ApiError,
         ) -> Steps[CreatePartitionsResponse]:
             if isinstance(outcome, ApiError):
-                results = yield from made_of_each(
+                results = yield from map_in_slices(
                     request.topics, lambda topic: _refused_growth(topic.name, outcome)
                 )
                 return CreatePartitionsResponse(results=results)
-            refusals = yield from made_of_each(
+            refusals = yield from map_in_slices(
                 growth.refused.items(), lambda refusal: _refused_growth(*refusal)
             )
             return CreatePartitionsResponse(results=[*outcome, *refusals])
@@ -197,50 +197,50 @@ class _Growth:
         self._request = request
         self._rights = rights
         self._quota = quota
-        self._asked: list[CreatePartitionsTopic] = []
-        """To be decided on, as far as that is known."""
+        self._topics: list[CreatePartitionsTopic] = []
+        """The topics to decide on, as far as they are judged."""
         self._epoch: int | None = None
-        """Of the judgement on them."""
+        """The epoch of the rights under which they were last judged."""
         self.refused: dict[str, ApiError] = {}
 
     def prepare(self) -> Steps[None]:
-        """Settle which topics may not grow, if there are many. A node that may not have heard of
-        every ACL does not judge."""
+        """Reject duplicates and, if there are many topics, forbidden ones. Only the active
+        controller does the latter, because others may not have replayed every ACL."""
         counts = Counter[str]()
         topics = self._request.topics
         yield from in_bulk(counts.update, (topic.name for topic in topics))
-        yield from self._sort_out(topics, lambda name: counts[name] == 1, _DUPLICATE)
-        if len(self._asked) > PIECES_AT_ONCE and self._controller.is_active:
+        yield from self._accept(topics, lambda name: counts[name] == 1, _DUPLICATE)
+        if len(self._topics) > PIECES_AT_ONCE and self._controller.is_active:
             yield from self._judge()
 
     def decide(self, view: View) -> Steps[Decision[list[CreatePartitionsTopicResult]]]:
-        """Let those topics grow that may."""
+        """Add partitions to the topics that the client may alter."""
         if self._epoch is None or not self._rights.unchanged_since(self._epoch):
             yield from self._judge()
         return (
             yield from self._controller.replication.create_partitions(
-                view, self._asked, self._request.validate_only, self._quota
+                view, self._topics, self._request.validate_only, self._quota
             )
         )
 
     def _judge(self) -> Steps[None]:
-        self._epoch, asked, self._asked = self._rights.epoch, self._asked, []
-        names = (topic.name for topic in asked)
+        self._epoch, topics, self._topics = self._rights.epoch, self._topics, []
+        names = (topic.name for topic in topics)
         allowed = yield from allowed_in_slices(self._rights, Operation.ALTER, Resource.TOPIC, names)
-        yield from self._sort_out(asked, allowed.__contains__, _MAY_NOT_GROW)
+        yield from self._accept(topics, allowed.__contains__, _MAY_NOT_GROW)
 
-    def _sort_out(
+    def _accept(
         self,
         topics: Iterable[CreatePartitionsTopic],
-        may_grow: Callable[[str], object],
+        is_accepted: Callable[[str], object],
         error: ApiError,
     ) -> Steps[None]:
         pace = Pace(BULK_AT_ONCE)
         for topic in topics:
             if pace.is_full():
                 yield None
-            if may_grow(topic.name):
-                self._asked.append(topic)
+            if is_accepted(topic.name):
+                self._topics.append(topic)
             else:
                 self.refused[topic.name] = error
 

@@ -51,7 +51,7 @@ class Heard:
         """Of what it was asked for."""
         return [action.name for action, _, _ in self.told_of]
 
-    def told(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
+    def record_verdict(self, asker: Asker, action: Action, verdict: Verdict, count: int) -> None:
         self.told_of.append((action, verdict.allowed, count))
 
 
