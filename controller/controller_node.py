@@ -135,7 +135,7 @@ class ControllerNode:
 
     def _note_if_loaded(self) -> None:
         if not self._loaded:
-            high_watermark = self.raft.told_committed
+            high_watermark = self.raft.announced_high_watermark
             self._loaded = (
                 high_watermark is not None and self.loader.image.offset + 1 >= high_watermark
             )

@@ -1,9 +1,9 @@
-"""Committed batches on their way to the listener: once each, in the order of their offsets.
+"""Delivery of committed batches to the listener: once each, in the order of their offsets.
 
 A leader's own batches wait in memory until they are committed; all others are read from the log.
 
-Owns: how far the listener is, and what is appended but not committed yet. Never: decides what is
-committed (`controller.raft.raft`).
+Owns: the offset up to which the listener has batches, and the leader's uncommitted batches. Never:
+decides what is committed (`controller.raft.raft`).
 
 Follows Kafka's `BlockingMessageQueue` and `KafkaRaftClient.ListenerContext`.
 """
@@ -20,35 +20,35 @@ from protocol.records import iterate_records
 
 
 class CommittedBatches:
-    """What the listener has not got yet."""
+    """The batches that the listener has not received yet."""
 
     def __init__(
-        self, log: RaftLog, from_offset: int, hand_over: Callable[[CommittedBatch], None]
+        self, log: RaftLog, from_offset: int, deliver_to: Callable[[CommittedBatch], None]
     ) -> None:
-        """The listener has everything before `from_offset` already."""
+        """Start at `from_offset`; the listener already has everything before it."""
         self._log = log
-        self._hand_over = hand_over
+        self._deliver_to = deliver_to
         self._in_memory: deque[CommittedBatch] = deque()
         self._next_offset = from_offset
 
     def appended(self, batch: CommittedBatch) -> None:
-        """The leader appended `batch`."""
+        """Keep a batch that the leader appended until it is committed."""
         self._in_memory.append(batch)
 
     def truncated(self, offset: int) -> None:
-        """Batches from `offset` on are gone."""
+        """Drop the batches in memory from `offset` on, because the log was truncated."""
         while self._in_memory and self._in_memory[-1].last_offset >= offset:
             self._in_memory.pop()
 
     def snapshot_loaded(self, end_offset: int) -> None:
-        """The listener has everything before `end_offset` from a snapshot."""
+        """Continue at `end_offset`; the listener got everything before it from a snapshot."""
         self._in_memory.clear()
         self._next_offset = end_offset
 
     def deliver(self, high_watermark: int) -> None:
-        """Hand over what is before `high_watermark`.
+        """Pass all batches before `high_watermark` to the listener.
 
-        Raises MetadataLogFailure, LogDirFailure, and MetadataRecordError and CorruptBatch where a
+        Raises MetadataLogFailure and LogDirFailure, and MetadataRecordError and CorruptBatch if a
         committed batch cannot be read.
         """
         memory = self._in_memory
@@ -62,7 +62,7 @@ class CommittedBatches:
 
     def _deliver_one(self, batch: CommittedBatch) -> None:
         self._next_offset = batch.last_offset + 1
-        self._hand_over(batch)
+        self._deliver_to(batch)
 
 
 def _decoded(raw: RawBatch) -> CommittedBatch:

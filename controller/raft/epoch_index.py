@@ -1,7 +1,7 @@
-"""Which leader epoch wrote which offsets of the metadata log: all that `raft` needs of the log.
+"""The index of leader epochs in the metadata log, which is all that `raft` needs of the log.
 
-Owns: the ends of the log and the first offset of each epoch, in memory. The batches themselves are
-with `controller.raft.raft_log`; both change together, as the Ready says.
+Owns: the ends of the log and the first offset of each epoch, in memory. `controller.raft.raft_log`
+has the batches; the caller changes both together, as each Ready says.
 
 Follows KIP-101 and Kafka's `LeaderEpochFileCache` and `ReplicatedLog.validateOffsetAndEpoch`.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 
 class EpochIndex:
-    """The log as Raft sees it."""
+    """The epochs and the ends of the log, as Raft uses them."""
 
     def __init__(
         self,
@@ -23,9 +23,13 @@ class EpochIndex:
         snapshot: tuple[int, int] | None = None,
         start_epoch: int | None = None,
     ) -> None:
-        """`epochs`: (epoch, its first offset), rising. `snapshot`: the latest one, as (end offset,
-        epoch of its last record). `start_epoch`: epoch of the record before the log's start, which
-        is that of the snapshot there; the latest snapshot's where not given."""
+        """Create the index of a log on disk.
+
+        `epochs` has pairs of an epoch and its first offset, in ascending order. `snapshot` is the
+        end offset of the latest snapshot and the epoch of its last record. `start_epoch` is the
+        epoch of the record before the log's start, so of the snapshot there; None: that of
+        `snapshot`.
+        """
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.snapshot = snapshot
@@ -37,13 +41,13 @@ class EpochIndex:
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record; 0 where there never was one."""
+        """The epoch of the last record; 0 if there never was one."""
         if self._epochs:
             return self._epochs[-1]
         return self._start_epoch
 
     def append(self, epoch: int, base_offset: int, next_offset: int) -> None:
-        """Records of `epoch` follow."""
+        """Add records of `epoch` at the end."""
         assert base_offset == self.end_offset, f"{base_offset} does not follow {self.end_offset}"
         assert epoch >= self.last_epoch, f"epoch {epoch} after {self.last_epoch}"
         if not self._epochs or epoch > self._epochs[-1]:
@@ -52,14 +56,14 @@ class EpochIndex:
         self.end_offset = next_offset
 
     def truncate(self, offset: int) -> None:
-        """Records from `offset` on are gone."""
+        """Remove the records from `offset` on."""
         while self._starts and self._starts[-1] >= offset:
             self._starts.pop()
             self._epochs.pop()
         self.end_offset = min(self.end_offset, offset)
 
     def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
-        """There is a newer snapshot, and the log begins at `start_offset` now."""
+        """Use a newer snapshot, with a log that now begins at `start_offset`."""
         self.snapshot = snapshot
         if start_offset <= self.start_offset:
             return
@@ -74,7 +78,7 @@ class EpochIndex:
         self.start_offset = start_offset
 
     def snapshot_loaded(self, snapshot: tuple[int, int]) -> None:
-        """The log begins anew, empty, at the end of `snapshot`."""
+        """Restart with an empty log at the end of `snapshot`."""
         self.snapshot = snapshot
         self.start_offset = self.end_offset = snapshot[0]
         self._start_epoch = snapshot[1]
@@ -86,7 +90,7 @@ class EpochIndex:
         return self._epochs[slot] if slot >= 0 else self._start_epoch
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch up to `epoch`, and the offset where it ended."""
+        """Return the largest epoch up to `epoch`, and its end offset."""
         slot = bisect_right(self._epochs, epoch) - 1
         if slot < 0:
             return self._start_epoch, self.start_offset
@@ -95,17 +99,17 @@ class EpochIndex:
         return self._epochs[slot], end
 
     def diverging(self, offset: int, last_epoch: int) -> tuple[int, int] | None:
-        """Where a log that ends at `offset` in `last_epoch` stops being a part of this one, as
-        (epoch, end offset); None if it is a part."""
+        """Return the epoch and end offset at which a log that ends at `offset` in `last_epoch`
+        diverges from this one; None if it does not diverge."""
         if offset == 0:
             return None
         epoch, end = self.end_offset_for(last_epoch)
         return (epoch, end) if epoch != last_epoch or end < offset else None
 
     def needs_snapshot(self, offset: int, last_epoch: int) -> bool:
-        """Whether a follower that is at `offset` goes on from a snapshot: it has to, where the log
-        does not have what it needs; it had better, where it has nothing yet. A snapshot of nothing,
-        which only says who votes (KIP-853), is no help to anybody: each voter was given its own."""
+        """Return whether a follower at `offset` has to fetch a snapshot: the log no longer has the
+        next records, or the follower's log is empty. An empty snapshot, which only names the voters
+        (KIP-853), does not count, because each voter was formatted with its own."""
         if offset == 0 and self.snapshot is not None and self.snapshot[0] > 0:
             return True
         if self.start_offset == 0:
@@ -115,11 +119,11 @@ class EpochIndex:
         return offset == self.start_offset and last_epoch != self._start_epoch
 
     def truncation_for(self, diverging: tuple[int, int]) -> int:
-        """The offset to cut this log at when a leader says that it diverges."""
+        """Return the offset at which to truncate this log when a leader reports a divergence."""
         epoch, end = diverging
         own_epoch, own_end = self.end_offset_for(epoch)
         return min(own_end, end) if own_epoch == epoch else own_end
 
     def is_up_to_date(self, last_epoch: int, end_offset: int) -> bool:
-        """Whether a log that ends so has all that this one may have committed (Raft §5.4.1)."""
+        """Return whether a log with this end has everything that may be committed (Raft §5.4.1)."""
         return (last_epoch, end_offset) >= (self.last_epoch, self.end_offset)

@@ -1,7 +1,7 @@
-"""The batches that a leader of the quorum writes: its LeaderChange record, and what is proposed.
+"""The batches that a leader of the quorum writes: its LeaderChange record, and proposed records.
 
-Owns their form. Never: appends them (`controller.raft.raft_client`). Kafka's `BatchAccumulator`,
-without its linger.
+Owns the form of these batches. Never: appends them (`controller.raft.raft_client`). Follows Kafka's
+`BatchAccumulator`, without its linger.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from protocol.control_records import ControlRecordType
 from protocol.records import RecordBatchBuilder
 
 RECORDS_A_SLICE = 500
-"""Written, or replayed, before others have their turn."""
+"""The number of records that are encoded or replayed before other work has its turn."""
 
 
 class Proposal(NamedTuple):
-    """Records of the leader, as they are and as they are written, and the time."""
+    """Records that a leader proposes, with their encoded values and their time."""
 
     records: tuple[MetadataRecord, ...]
     values: tuple[bytes, ...]
@@ -31,8 +31,8 @@ class Proposal(NamedTuple):
 
 
 def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Steps[Proposal]:
-    """`records` in the versions of `level`. Raises StringTooLong: so nothing is proposed that could
-    not be written."""
+    """Encode `records` in the versions of `level`. Raises StringTooLong before anything is
+    proposed."""
     values: list[bytes] = []
     pace = Pace(RECORDS_A_SLICE)
     for record in records:
@@ -43,7 +43,7 @@ def proposal(records: Sequence[MetadataRecord], level: int, now_ms: int) -> Step
 
 
 def leader_batch(append: m.Append, now_ms: int) -> tuple[bytearray, CommittedBatch]:
-    """The bytes of a leader's own batch, and what its listener gets when it is committed."""
+    """Return the bytes of a leader's own batch, and the batch for the listener after the commit."""
     base, payload = append.base_offset, append.payload
     records: tuple[MetadataRecord, ...] = ()
     data: bytearray

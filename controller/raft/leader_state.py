@@ -1,7 +1,7 @@
-"""What a leader of the quorum knows of the others, and what follows from it.
+"""The state of a leader of the quorum: the progress of the others, and what follows from it.
 
-Owns: how far each voter and observer has fetched and when, the high watermark, and whether a
-majority was heard of lately (check-quorum). Never: sends, and never touches the log.
+Owns: the offset and the time of each voter's and observer's latest fetch, the high watermark, and
+whether a majority has fetched lately (check-quorum). Never: sends, and never touches the log.
 
 Follows KIP-595, KIP-835 (check-quorum as of KAFKA-15489) and Kafka's `LeaderState`.
 """
@@ -12,26 +12,27 @@ from dataclasses import dataclass
 
 OBSERVERS_REMEMBERED_MS = 300_000
 OBSERVERS_MAX = 1_000
-"""Of more the one that has been silent for the longest time is forgotten."""
+"""The limit above which the observer that has been silent for longest is forgotten."""
 CHECK_QUORUM_FACTOR = 1.5
-"""Fetch time-outs without a majority of fetches before a leader resigns."""
+"""The number of fetch time-outs without a majority of fetches after which a leader resigns."""
 
 
 @dataclass(slots=True)
 class ReplicaProgress:
-    """How far one replica is. Times are monotonic milliseconds; -1: never."""
+    """The progress of a replica. Times are monotonic milliseconds; -1: never."""
 
     end_offset: int = -1
     fetched_ms: float = -1.0
     caught_up_ms: float = -1.0
     leader_end_offset: int = -1
-    """Where the leader's log ended at the latest fetch: who reaches that was caught up then."""
+    """The end of the leader's log at the latest fetch. A replica that later reaches it had caught
+    up at the time of that fetch."""
     acknowledged: bool = False
-    """Has answered BeginQuorumEpoch, or fetched in this epoch."""
+    """Whether the replica has answered BeginQuorumEpoch, or fetched in this epoch."""
 
 
 class LeaderState:
-    """One epoch of leadership."""
+    """The state of one epoch of leadership."""
 
     def __init__(
         self, node_id: int, epoch: int, epoch_start: int, voters: tuple[int, ...], now_ms: float
@@ -39,30 +40,29 @@ class LeaderState:
         self.node_id = node_id
         self.epoch = epoch
         self.epoch_start = epoch_start
-        """Offset of this epoch's LeaderChange record."""
+        """The offset of this epoch's LeaderChange record."""
         self.voters = {voter: ReplicaProgress() for voter in voters}
         self.voters[node_id].acknowledged = True
         self.observers: dict[int, ReplicaProgress] = {}
-        """The one that fetched last is the last."""
+        """The observers, ordered by the time of their latest fetch."""
         self.high_watermark: int | None = None
         self._majority_ms = now_ms
 
     @property
     def majority(self) -> int:
-        """How many voters are more than half."""
+        """The number of voters that is a majority."""
         return len(self.voters) // 2 + 1
 
     def flushed(self, end_offset: int) -> bool:
-        """This node's own log is durable up to `end_offset`. True: more is committed."""
-        mine = self.voters[self.node_id]
-        mine.end_offset = max(mine.end_offset, end_offset)
+        """Note that this node's own log is durable up to `end_offset`. Return whether the high
+        watermark has advanced."""
+        own = self.voters[self.node_id]
+        own.end_offset = max(own.end_offset, end_offset)
         return self._advance()
 
     def fetched(self, replica_id: int, offset: int, end_offset: int, now_ms: float) -> bool:
-        """`replica_id` has everything before `offset`, the leader has it before `end_offset`.
-
-        True: more is committed.
-        """
+        """Note a fetch: `replica_id` has everything before `offset`, the leader everything before
+        `end_offset`. Return whether the high watermark has advanced."""
         progress = self.voters.get(replica_id)
         if progress is None:
             progress = self.observers.pop(replica_id, None) or ReplicaProgress()
@@ -81,8 +81,8 @@ class LeaderState:
         self._note_majority(now_ms)
         return replica_id in self.voters and self._advance()
 
-    def heard(self, replica_id: int, now_ms: float) -> None:
-        """A voter that fetches a snapshot is alive and follows, though its log does not grow."""
+    def fetched_snapshot(self, replica_id: int, now_ms: float) -> None:
+        """Note that a voter fetches a snapshot, so it is alive though its log does not grow."""
         progress = self.voters.get(replica_id)
         if progress is not None:
             progress.fetched_ms = now_ms
@@ -90,33 +90,33 @@ class LeaderState:
             self._note_majority(now_ms)
 
     def acknowledged(self, voter: int) -> None:
-        """A voter has answered BeginQuorumEpoch."""
+        """Note that a voter has answered BeginQuorumEpoch."""
         progress = self.voters.get(voter)
         if progress is not None:
             progress.acknowledged = True
 
     def unacknowledged(self) -> list[int]:
-        """Voters that may not know yet who leads."""
+        """Return the voters that may not know yet that this node leads."""
         return [voter for voter, progress in self.voters.items() if not progress.acknowledged]
 
     def successors(self) -> tuple[int, ...]:
-        """The other voters, the one with the longest log first."""
+        """Return the other voters, the one with the longest log first."""
         others = [voter for voter in self.voters if voter != self.node_id]
         return tuple(sorted(others, key=lambda voter: (-self.voters[voter].end_offset, voter)))
 
     def is_followed(self, now_ms: float) -> bool:
-        """Whether there are other voters, or observers that have fetched lately."""
+        """Return whether there are other voters, or observers that have fetched lately."""
         self._forget_silent(now_ms)
         return len(self.voters) > 1 or bool(self.observers)
 
     def majority_lost_ms(self, fetch_timeout_ms: int) -> float | None:
-        """When to resign if no majority fetches until then; None for a quorum of one."""
+        """Return when to resign unless a majority fetches before; None for a quorum of one."""
         if self.majority <= 1:
             return None
         return self._majority_ms + CHECK_QUORUM_FACTOR * fetch_timeout_ms
 
     def _note_majority(self, now_ms: float) -> None:
-        """The majority-th latest fetch is the time when a majority was last heard of."""
+        """Set the time at which a majority had fetched: that of the majority-th latest fetch."""
         times = sorted(
             (progress.fetched_ms for voter, progress in self.voters.items()
              if voter != self.node_id),
@@ -126,13 +126,14 @@ class LeaderState:
             self._majority_ms = max(self._majority_ms, times[self.majority - 2])
 
     def _advance(self) -> bool:
-        """Commit what a majority has, once that includes a record of this epoch (Raft §5.4.2)."""
+        """Commit what a majority has, if it includes a record of this epoch (Raft §5.4.2). Return
+        whether the high watermark has advanced."""
         ends = sorted((p.end_offset for p in self.voters.values()), reverse=True)
         candidate = ends[self.majority - 1]
         if candidate <= self.epoch_start:
             return False
         if self.high_watermark is not None and candidate <= self.high_watermark:
-            # A voter that lost its disk fetches from an earlier offset; what is committed stays.
+            # A voter that lost its disk fetches from an earlier offset; this uncommits nothing.
             return False
         self.high_watermark = candidate
         return True

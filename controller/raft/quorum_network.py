@@ -1,13 +1,13 @@
-"""The way from this node's Raft to the voters: requests out, answers back, patience in between.
+"""The requests of this node's Raft to the voters, their responses, and the waits after failures.
 
-Each voter has two lanes, each a connection of its own, so that a vote never waits behind a Fetch
-that the leader holds for half a second. A lane has one request under way; of what waits behind it,
-only the newest of each kind counts.
+Each voter has two lanes, each with its own connection, so that a vote never waits behind a Fetch
+that the leader holds for half a second. A lane has one request in flight; of the messages that wait
+behind it, only the newest of each kind is sent.
 
-Owns: the lanes and how long each holds back: after a failure `controller.quorum.retry.backoff.ms`,
-twice as long after each further one, up to `BACKOFF_MAX_MS`; and as long before asking again whom
-who said that it does not lead. So nothing spins, whatever the core asks for. `quorum_silence` hears
-what went wrong. Never: decides anything, and never answers (`controller.raft.raft_apis`).
+Owns: the lanes and their back-off: `controller.quorum.retry.backoff.ms` after a failure, twice as
+long after each further one, up to `BACKOFF_MAX_MS`. A voter that answered that it does not lead
+gets its next Fetch after such a wait too. So no loop spins, whatever the core asks for.
+`quorum_silence` logs failures. Never: decides anything, nor answers (`controller.raft.raft_apis`).
 
 Follows Kafka's `KafkaNetworkChannel` and `RequestManager`.
 """
@@ -24,10 +24,10 @@ from controller.raft.quorum_voters import QuorumVoters
 from controller.raft.raft_requests import (
     NotAllowed,
     OtherCluster,
-    PeerLeaves,
+    PeerStopping,
     RaftRequests,
-    UselessAnswer,
-    answer_of,
+    UnusableResponse,
+    message_of,
 )
 from controller.settings import ControllerSettings
 from ground.ports import Channel, ChannelFailure, Network, Scheduler, Timer
@@ -38,25 +38,25 @@ BACKOFF_MAX_MS = 500
 
 
 class Receiver(Protocol):
-    """Who sends, and hears the answers: the Raft client."""
+    """The Raft client, which sends messages and receives the replies."""
 
     @property
     def high_watermark(self) -> int | None:
-        """Told to the leader with a Fetch (KIP-1166)."""
+        """The high watermark, which a Fetch passes on to the leader (KIP-1166)."""
 
     @property
     def is_leader(self) -> bool:
-        """Whether this node leads."""
+        """Whether this node leads the quorum."""
 
     def receive(self, event: m.Received | m.Unreachable) -> None:
-        """An answer, or the lack of one."""
+        """Process a reply, or the lack of one."""
 
     def can_lead(self, leader_id: int, epoch: int) -> bool:
-        """Whether it can be true that this node leads that epoch."""
+        """Return whether `leader_id` may be the leader of `epoch`."""
 
 
 class QuorumNetwork:
-    """Requests to the voters (`RaftNetwork`)."""
+    """The requests to the voters (`RaftNetwork`)."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class QuorumNetwork:
         scheduler: Scheduler,
         voters: QuorumVoters | None = None,
     ) -> None:
-        """`voters`: what this node's log says of them; None where they are static for good."""
+        """`voters` are those in this node's log; None: the quorum is static."""
         self._settings = settings
         self._network = network
         self._scheduler = scheduler
@@ -73,23 +73,23 @@ class QuorumNetwork:
         self._silence = QuorumSilence("controller.quorum.voters", scheduler.monotonic_ms)
         self._lanes: dict[tuple[int, bool], _Lane] = {}
         self._receiver: Receiver | None = None
-        self._when_told: Callable[[], None] | None = None
+        self._when_resignation_acknowledged: Callable[[], None] | None = None
 
     def connect(self, receiver: Receiver) -> None:
-        """Tell `receiver` what comes back."""
+        """Pass all replies to `receiver`."""
         self._receiver = receiver
 
     def send(self, message: m.Send) -> None:
-        """See `RaftNetwork`."""
+        """Send a message to a voter; without a valid response, an Unreachable comes back."""
         self._lane(message).send(message.message)
 
-    def when_told(self, done: Callable[[], None]) -> None:
-        """`done()` once no EndQuorumEpoch waits for its answer."""
-        self._when_told = done
-        self._check_told()
+    def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
+        """Call `done()` after every EndQuorumEpoch has its response."""
+        self._when_resignation_acknowledged = done
+        self._check_resignation()
 
     def close(self) -> None:
-        """Close all connections; nothing is told of what was under way."""
+        """Close all connections; requests in flight get no reply."""
         self._receiver = None
         for lane in self._lanes.values():
             lane.close()
@@ -106,26 +106,26 @@ class QuorumNetwork:
         return lane
 
     def request(self, to: int, message: m.Message) -> Any:
-        """The request that carries `message` (for a lane)."""
+        """Return the request that carries `message`. Called by lanes."""
         assert self._receiver is not None
         return self._requests.request(to, message, self._receiver.high_watermark)
 
     def check(self, answer: m.Message) -> None:
-        """Raise UselessAnswer where it names a leader that cannot be (for a lane)."""
+        """Raise UnusableResponse if the reply names an impossible leader. Called by lanes."""
         assert isinstance(answer, m.VoteReply | m.EpochReply | m.FetchReply | m.SnapshotReply)
         assert self._receiver is not None
         leader_id, epoch = answer.leader_id, answer.epoch
         if leader_id is not None and not self._receiver.can_lead(leader_id, epoch):
-            raise UselessAnswer(f"node {leader_id} does not lead epoch {epoch}")
+            raise UnusableResponse(f"node {leader_id} does not lead epoch {epoch}")
 
-    def tell(self, event: m.Received | m.Unreachable) -> None:
-        """What came back (from a lane)."""
+    def deliver(self, event: m.Received | m.Unreachable) -> None:
+        """Pass a reply, or the lack of one, to the receiver. Called by lanes."""
         if self._receiver is not None:
             self._receiver.receive(event)
-            self._check_told()
+            self._check_resignation()
 
     def failed(self, node: int, failure: ChannelFailure) -> None:
-        """There was no answer (from a lane)."""
+        """Log that a request got no response. Called by lanes."""
         host, port = self._settings.voter_endpoints[node]
         if failure is ChannelFailure.REFUSED:
             reason = "connection refused"
@@ -136,14 +136,14 @@ class QuorumNetwork:
         self.no_leader(node, reason)
 
     def answered(self, node: int, answer: m.Message) -> None:
-        """There was an answer (from a lane)."""
+        """Note that a voter sent a valid response. Called by lanes."""
         if isinstance(answer, m.FetchReply | m.SnapshotReply):
             self._silence.ended()
         elif isinstance(answer, m.EpochReply) and answer.leader_id is None:
             self.no_leader(node, "it knows of no leader")
 
     def no_leader(self, node: int, reason: str) -> None:
-        """A voter is of no use, for this reason (from a lane)."""
+        """Note why a voter does not lead to a leader. Called by lanes."""
         if self._receiver is not None and self._receiver.is_leader:
             self._silence.ended()
         else:
@@ -151,16 +151,16 @@ class QuorumNetwork:
             shown_host = f"[{host}]" if ":" in host else host
             self._silence.failed(f"{node}@{shown_host}:{port}", reason)
 
-    def _check_told(self) -> None:
-        if self._when_told is None:
+    def _check_resignation(self) -> None:
+        if self._when_resignation_acknowledged is None:
             return
         if not any(lane.carries(m.EndQuorumEpoch) for lane in self._lanes.values()):
-            done, self._when_told = self._when_told, None
+            done, self._when_resignation_acknowledged = self._when_resignation_acknowledged, None
             done()
 
 
 class _Lane:
-    """Requests to one voter, one at a time."""
+    """The requests to one voter over one connection, one at a time."""
 
     def __init__(
         self,
@@ -179,16 +179,16 @@ class _Lane:
         self._backoff_min_ms = settings.quorum_retry_backoff_ms
         self._backoff_ms = 0.0
         self._waiting: dict[type, m.Message] = {}
-        self._under_way: m.Message | None = None
+        self._in_flight: m.Message | None = None
         self._timer: Timer | None = None
         self._closed = False
 
     def carries(self, kind: type) -> bool:
-        """Whether a message of `kind` waits here, or for its answer."""
-        return kind in self._waiting or isinstance(self._under_way, kind)
+        """Return whether a message of `kind` waits here, or is in flight."""
+        return kind in self._waiting or isinstance(self._in_flight, kind)
 
     def send(self, message: m.Message) -> None:
-        """Send `message` when its turn comes; one of its kind that still waits is forgotten."""
+        """Send `message` in its turn, in place of a waiting one of the same kind."""
         self._waiting[type(message)] = message
         self._next()
 
@@ -200,71 +200,71 @@ class _Lane:
         self._channel.close()
 
     def _next(self) -> None:
-        if self._closed or self._under_way is not None or self._timer is not None:
+        if self._closed or self._in_flight is not None or self._timer is not None:
             return
         if self._waiting:
             message = self._waiting.pop(next(iter(self._waiting)))
-            self._under_way = message
+            self._in_flight = message
             request = self._network.request(self._node, message)
             self._channel.send(request, self._answered, self._timeout_ms)
 
-    def _hold_back(self, grows: bool) -> None:
+    def _back_off(self, grows: bool) -> None:
         low = float(self._backoff_min_ms)
         if grows:
             self._backoff_ms = min(max(self._backoff_ms * 2, low), BACKOFF_MAX_MS)
         wait_ms = max(self._backoff_ms, low)
-        self._timer = self._scheduler.call_later(wait_ms, self._go_on)
+        self._timer = self._scheduler.call_later(wait_ms, self._backoff_over)
 
-    def _go_on(self) -> None:
+    def _backoff_over(self) -> None:
         self._timer = None
         self._next()
 
     def _answered(self, response: Any, failure: ChannelFailure | None) -> None:
-        message, self._under_way = self._under_way, None
+        message, self._in_flight = self._in_flight, None
         if self._closed:
             return
         assert message is not None
         event: m.Received | m.Unreachable
         if failure is not None:
-            self._hold_back(grows=True)
+            self._back_off(grows=True)
             self._network.failed(self._node, failure)
             event = m.Unreachable(self._node, failure is ChannelFailure.REFUSED)
         else:
-            event = self._heard(message, response)
-        self._network.tell(event)
+            event = self._reply_event(message, response)
+        self._network.deliver(event)
         self._next()
 
-    def _heard(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
+    def _reply_event(self, message: m.Message, response: Any) -> m.Received | m.Unreachable:
         kind = type(message).__name__
         try:
-            answer = answer_of(message, response)
+            answer = message_of(message, response)
             self._network.check(answer)
-        except PeerLeaves:
-            return self._useless("it stops", refused=True)
+        except PeerStopping:
+            return self._failed("it stops", refused=True)
         except NotAllowed:
             self._refused_by(self._node, kind)
-            return self._useless("it lets this node take no part")
+            return self._failed("it lets this node take no part")
         except OtherCluster as error:
-            return self._useless(str(error))
-        except UselessAnswer as error:
+            return self._failed(str(error))
+        except UnusableResponse as error:
             logger.warning("voter %d answered %s with nonsense: %s", self._node, kind, error)
-            return self._useless(f"it answered {kind} with nonsense: {error}")
+            return self._failed(f"it answered {kind} with nonsense: {error}")
         self._network.answered(self._node, answer)
-        if isinstance(message, m.Fetch | m.FetchSnapshot) and _sends_away(answer):
-            self._hold_back(grows=False)
+        if isinstance(message, m.Fetch | m.FetchSnapshot) and _brings_nothing(answer):
+            self._back_off(grows=False)
         else:
             self._backoff_ms = 0.0
         return m.Received(self._node, answer)
 
-    def _useless(self, reason: str, *, refused: bool = False) -> m.Unreachable:
-        """An answer that counts as none."""
+    def _failed(self, reason: str, *, refused: bool = False) -> m.Unreachable:
+        """Treat an unusable response like none."""
         self._network.no_leader(self._node, reason)
-        self._hold_back(grows=True)
+        self._back_off(grows=True)
         return m.Unreachable(self._node, refused)
 
 
-def _sends_away(answer: m.Message) -> bool:
-    """Whether an answer to a Fetch brings nothing, so that asking again at once is of no use."""
+def _brings_nothing(answer: m.Message) -> bool:
+    """Return whether a reply to a Fetch has no data, so that the next Fetch should wait."""
     if isinstance(answer, m.SnapshotReply):
         return answer.data is None
     return isinstance(answer, m.EpochReply)

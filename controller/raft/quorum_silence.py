@@ -1,13 +1,13 @@
-"""Says that no leader of the quorum can be reached, and what came of each try.
+"""The log lines that say that no leader of the quorum can be reached, and why.
 
-A node that hears of no leader waits for as long as it takes: a broker does not serve, a controller
-decides nothing. A person has to learn why. Once that has lasted for `FIRST_TOLD_MS`, a line at
-WARNING names each address with what went wrong there, and again every `TOLD_AGAIN_MS`; when a
-leader answers after that, a last one says so. An election is over before the first.
+Without a leader, a node waits for any time: a broker does not serve, a controller decides nothing.
+After `FIRST_LOG_MS` without one, a WARNING lists the failure at each address, and again every
+`LOG_INTERVAL_MS`. When a leader answers after such a line, a last one says so. An election takes
+less time than `FIRST_LOG_MS`.
 
-Owns: since when there is no leader, and the latest failure of each address, of which there are as
-many as `controller.quorum.voters` or `controller.quorum.bootstrap.servers` names. Never: tries
-anything itself, so it needs no timer: whoever tries does so many times a minute.
+Owns: the time since when there is no leader, and the latest failure of each address in
+`controller.quorum.voters` or `controller.quorum.bootstrap.servers`. Never: connects itself. It
+needs no timer, because its callers report failures many times a minute.
 """
 
 from __future__ import annotations
@@ -17,32 +17,33 @@ from collections.abc import Callable
 
 logger = logging.getLogger(f"ottla.{__name__}")
 
-FIRST_TOLD_MS = 3_000
-TOLD_AGAIN_MS = 60_000
+FIRST_LOG_MS = 3_000
+LOG_INTERVAL_MS = 60_000
 
 
 class QuorumSilence:
-    """The time for which one node has reached no leader of the quorum, and what it has logged."""
+    """The time without a reachable leader, and the failures of the addresses."""
 
     def __init__(self, addresses_key: str, monotonic_ms: Callable[[], float]) -> None:
-        """`addresses_key`: the key of the configuration that names the addresses."""
+        """`addresses_key` is the key of the configuration that has the addresses."""
         self._addresses_key = addresses_key
         self._monotonic_ms = monotonic_ms
         self._failures: dict[str, str] = {}
         self._began_ms: float | None = None
-        self._told_ms: float | None = None
+        self._logged_ms: float | None = None
 
     def failed(self, address: str, reason: str) -> None:
-        """A try at `address` (`ID@HOST:PORT`, `HOST:PORT`) led to no leader, for this reason."""
+        """Note that `address` (`ID@HOST:PORT` or `HOST:PORT`) led to no leader, and log it if a
+        line is due."""
         now_ms = self._monotonic_ms()
         if self._began_ms is None:
             self._began_ms = now_ms
         self._failures[address] = reason
         silent_ms = now_ms - self._began_ms
-        is_due = self._told_ms is None or now_ms - self._told_ms >= TOLD_AGAIN_MS
-        if silent_ms < FIRST_TOLD_MS or not is_due:
+        is_due = self._logged_ms is None or now_ms - self._logged_ms >= LOG_INTERVAL_MS
+        if silent_ms < FIRST_LOG_MS or not is_due:
             return
-        self._told_ms = now_ms
+        self._logged_ms = now_ms
         logger.warning(
             "no leader of the quorum could be reached for %d s: %s. This node tries on; check that "
             "these controllers run and can be reached from here, and that %s has their addresses",
@@ -52,8 +53,8 @@ class QuorumSilence:
         )
 
     def ended(self) -> None:
-        """A leader has answered, or this node leads."""
-        if self._told_ms is not None:
+        """Note that a leader has answered, or that this node leads."""
+        if self._logged_ms is not None:
             logger.warning("a leader of the quorum is reached again")
         self._failures.clear()
-        self._began_ms = self._told_ms = None
+        self._began_ms = self._logged_ms = None

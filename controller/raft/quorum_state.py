@@ -1,25 +1,25 @@
-"""What a node of the quorum is at the moment, and what of that it never forgets.
+"""The election state and the role of a node of the quorum.
 
-The durable part is `ElectionState`: the epoch, whom this node voted for in it, and who leads it. It
-is in the file `quorum-state`, fsynced before anything that follows from it is sent. The other part
+The durable part is `ElectionState`: the epoch, the vote of this node in it, and its leader. The
+file `quorum-state` has it, fsynced before anything that follows from it is sent. The other part
 is the role:
 
     UNATTACHED   knows an epoch but no leader; may have voted in it
-                 action: grants votes, waits   → FOLLOWER (hears of a leader), PROSPECTIVE (time-out
-                 of a voter), UNATTACHED (a later epoch, a vote)
+                 action: grants votes, waits   → FOLLOWER (learns of a leader), PROSPECTIVE
+                 (time-out of a voter), UNATTACHED (a later epoch, a vote)
     PROSPECTIVE  asks, without raising the epoch, whether it would be elected (pre-vote, KIP-996)
                  → CANDIDATE (a majority would), UNATTACHED (a majority would not, a later epoch),
-                 FOLLOWER (hears from a leader; a majority would not, or time-out, and it knows of a
-                 leader), PROSPECTIVE (time-out, and it knows of none)
+                 FOLLOWER (a leader's message; a majority would not, or time-out, and it knows a
+                 leader), PROSPECTIVE (time-out, and it knows none)
     CANDIDATE    raised the epoch, voted for itself, asks for votes
-                 → LEADER (a majority), PROSPECTIVE (time-out, or refused by a majority),
-                 UNATTACHED (a later epoch), FOLLOWER (hears of a leader)
-    LEADER       the one of its epoch: appends, answers fetches, commits
-                 → RESIGNED (gives up, or lost a majority), UNATTACHED and FOLLOWER (later epoch)
+                 → LEADER (a majority), PROSPECTIVE (time-out, or rejected by a majority),
+                 UNATTACHED (a later epoch), FOLLOWER (learns of a leader)
+    LEADER       the only one of its epoch: appends, answers fetches, commits
+                 → RESIGNED (resigns, or lost a majority), UNATTACHED and FOLLOWER (later epoch)
     FOLLOWER     fetches from a leader
-                 → PROSPECTIVE (no answer within the fetch time-out), UNATTACHED and FOLLOWER (later
-                 epoch; an observer also when the leader is gone)
-    RESIGNED     led its epoch, in this life or the last one, and leads it no more
+                 → PROSPECTIVE (no response within the fetch time-out), UNATTACHED and FOLLOWER
+                 (later epoch; an observer also when the leader is gone)
+    RESIGNED     led its epoch, before or after its latest start, and does not lead it any more
                  → PROSPECTIVE (time-out), UNATTACHED and FOLLOWER (later epoch)
 
 A node that is no voter is an observer: it is UNATTACHED or FOLLOWER, never anything else.
@@ -42,7 +42,7 @@ NO_ID = -1
 
 
 class Role(Enum):
-    """See the module."""
+    """The roles of a node, with Kafka's names of their states."""
 
     UNATTACHED = "Unattached"
     PROSPECTIVE = "Prospective"
@@ -64,11 +64,11 @@ OBSERVER_ROLES = (Role.UNATTACHED, Role.FOLLOWER)
 
 
 class QuorumStateError(Exception):
-    """`quorum-state` cannot be read. A node that forgot its vote must not take part."""
+    """A `quorum-state` that cannot be read. A node that forgot its vote must not take part."""
 
 
 class ElectionState(NamedTuple):
-    """The durable part. In one epoch a vote is given once, and a leader never changes."""
+    """The durable state: in an epoch a node votes once, and the leader never changes."""
 
     epoch: int = 0
     leader_id: int | None = None
@@ -77,7 +77,7 @@ class ElectionState(NamedTuple):
 
 
 def check_transition(before: Role, after: Role, is_voter: bool) -> None:
-    """Stop where a role would follow that must not."""
+    """Raise AssertionError if a node may not change from role `before` to `after`."""
     if after not in LEGAL[before] or (not is_voter and after not in OBSERVER_ROLES):
         kind = "voter" if is_voter else "observer"
         raise AssertionError(f"a {kind} cannot go from {before.value} to {after.value}")
@@ -86,7 +86,8 @@ def check_transition(before: Role, after: Role, is_voter: bool) -> None:
 def encode_quorum_state(
     state: ElectionState, voters: tuple[int, ...], kraft_version: int = 0
 ) -> bytes:
-    """The file, as Kafka writes it: version 0 with static voters, 1 with those of the log."""
+    """Return the content of the file, as Kafka writes it: version 0 with static voters, version 1
+    with voters in the log."""
     leader = NO_ID if state.leader_id is None else state.leader_id
     voted = NO_ID if state.voted_id is None else state.voted_id
     content: dict[str, object]
@@ -112,7 +113,8 @@ def encode_quorum_state(
 
 
 def decode_quorum_state(data: bytes) -> ElectionState:
-    """Raises QuorumStateError, also for a version that is not known (KAFKA-15412)."""
+    """Return the state in a file's content. Raises QuorumStateError, also for an unknown version
+    (KAFKA-15412)."""
     try:
         content = json.loads(data)
         version = content["data_version"]
@@ -133,10 +135,10 @@ def decode_quorum_state(data: bytes) -> ElectionState:
 
 
 def decode_static_voters(data: bytes) -> list[int]:
-    """The voters that a file of a static quorum names; nothing in a dynamic one. Raises
+    """Return the voters in the file of a static quorum; none for a dynamic quorum. Raises
     QuorumStateError."""
     try:
-        return [int(one["voterId"]) for one in json.loads(data).get("currentVoters") or ()]
+        return [int(voter["voterId"]) for voter in json.loads(data).get("currentVoters") or ()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise QuorumStateError("quorum-state is damaged") from error
 

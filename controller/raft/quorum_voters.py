@@ -1,16 +1,16 @@
-"""Who votes where the quorum is dynamic: kraft.version 1, with the voters in the log (KIP-853).
+"""The voters of a dynamic quorum: kraft.version 1, with the voters in the log (KIP-853).
 
 `kafka-storage format --standalone` and `--initial-controllers` begin a metadata log with a snapshot
-`00000000000000000000-0000000000.checkpoint` of two control records: KRaftVersion and Voters. They
-stand in each later snapshot too, and in the log wherever the voters changed. A quorum without them
-is static: its voters are those of `controller.quorum.voters`.
+`00000000000000000000-0000000000.checkpoint` of two control records: KRaftVersion and Voters. Each
+later snapshot has them too, and the log wherever the voters changed. A quorum without them is
+static: its voters are those of `controller.quorum.voters`.
 
-A change of voters is not served. So the voters that the log names must be those of the
-configuration, which says where they are; where they differ, the node does not run, and the error
-says what to set. Their directory ids come from the log alone: who has another one is no voter.
+Ottla does not support a change of voters. So the voters in the log must be those of the
+configuration, which has their addresses. If they differ, the node does not run, and the error says
+what to set. Their directory ids are only in the log: a node with another one is not a voter.
 
-Owns: the newest of these records, uncommitted ones included, as KIP-853 wants it. Never: changes
-them, and never decides who leads (`controller.raft.raft`).
+Owns: the newest of these records, also uncommitted ones, as KIP-853 requires. Never: changes them,
+and never decides who leads (`controller.raft.raft`).
 
 Follows KIP-853 and Kafka's `KRaftControlRecordStateMachine`, `VoterSet`.
 """
@@ -48,37 +48,38 @@ METADATA_FOLDER = "__cluster_metadata-0"
 def voters_on_disk(
     filesystem: Filesystem, metadata_log_dir: str, listener_name: str
 ) -> list[tuple[int, str, int]]:
-    """Id, host and port of each voter that the metadata log of a stopped node names, from its
-    latest snapshot and what is behind it; nothing where it names none. Raises OSError.
+    """Return id, host and port of each voter in the metadata log of a stopped node, from its latest
+    snapshot and the log after it; an empty list if the log has none. Raises OSError.
 
-    A damaged file tells what it has before the damage: to open the log is to judge it.
+    Of a damaged file, only the records before the damage count; opening the log reports the damage.
     """
     folder = f"{metadata_log_dir}/{METADATA_FOLDER}"
     if not filesystem.exists(folder):
         return []
     names = sorted(filesystem.list_dir(folder))
     snapshots = [name for name in names if snapshot_id_of(name) is not None]
-    newest: VotersRecord | None = None
-    for name in [*snapshots[-1:], *(one for one in names if one.endswith(".log"))]:
+    latest: VotersRecord | None = None
+    for name in [*snapshots[-1:], *(entry for entry in names if entry.endswith(".log"))]:
         data = memoryview(filesystem.read(f"{folder}/{name}"))
         with suppress(CorruptBatch, MetadataRecordError):
             for position, header in iterate_batches(data):
                 for record in iterate_records(data, position) if header.is_control else ():
                     kind, message = decode_control_record(record)
                     if kind is ControlRecordType.KRAFT_VOTERS:
-                        newest = message
-    found = []
-    for voter in newest.voters if newest is not None else ():
+                        latest = message
+    voters = []
+    for voter in latest.voters if latest is not None else ():
         endpoint = _endpoint_of(voter, listener_name)
         if endpoint is not None:
-            found.append((voter.voter_id, endpoint.host, endpoint.port))
-    return found
+            voters.append((voter.voter_id, endpoint.host, endpoint.port))
+    return voters
 
 
 def standalone_voter(
     node_id: int, directory_id: bytes, listener_name: str, host: str, port: int
 ) -> ControlRecords:
-    """What the log of a dynamic quorum of one begins with (`kafka-storage format --standalone`)."""
+    """Return the first records of a dynamic quorum with one voter (`kafka-storage format
+    --standalone`)."""
     endpoints = [Endpoint(listener_name, host, port)]
     levels = KRaftVersionFeature(0, KNOWN_KRAFT_VERSION)
     voter = VotersRecordVoter(node_id, directory_id, endpoints, levels)
@@ -89,7 +90,7 @@ def standalone_voter(
 
 
 class QuorumVoters:
-    """What the log says of the voters; nothing where the quorum is static."""
+    """The voters in the log; those of the configuration if the quorum is static."""
 
     def __init__(self, settings: ControllerSettings) -> None:
         self._settings = settings
@@ -105,19 +106,21 @@ class QuorumVoters:
         return tuple(voter.voter_id for voter in self._record.voters)
 
     def directory_of(self, node_id: int) -> bytes:
-        """The directory id of a voter; zero where the quorum is static, and for other nodes."""
+        """Return the directory id of a voter; zero if the quorum is static, or for other nodes."""
         for voter in self._record.voters if self._record is not None else ():
             if voter.voter_id == node_id:
                 return voter.voter_directory_id
         return ZERO_UUID
 
     def is_stranger(self, node_id: int, directory_id: bytes) -> bool:
-        """Whether a node has a voter's id, but not its disk: its log is not that voter's."""
-        wanted = self.directory_of(node_id)
-        return wanted != ZERO_UUID and directory_id not in (wanted, ZERO_UUID)
+        """Return whether a node has a voter's id but another directory id, so its log is not the
+        voter's."""
+        own = self.directory_of(node_id)
+        return own != ZERO_UUID and directory_id not in (own, ZERO_UUID)
 
     def control_records(self) -> ControlRecords:
-        """What a snapshot of this log begins with, after its header."""
+        """Return the records that a snapshot of this log has after its header; none if the quorum
+        is static."""
         if self._record is None:
             return []
         version = KRaftVersionRecord(0, self.kraft_version)
@@ -127,7 +130,7 @@ class QuorumVoters:
         ]
 
     def encode_election(self, election: ElectionState) -> bytes:
-        """The file `quorum-state`, in the form that belongs to this quorum."""
+        """Return the content of `quorum-state`, in the version for this quorum."""
         if election.voted_id is not None:
             directory_id = self.directory_of(election.voted_id)
             election = election._replace(voted_directory_id=directory_id)
@@ -136,8 +139,8 @@ class QuorumVoters:
     # --- from the log --------------------------------------------------------------------------
 
     def read(self, snapshot: ControlRecords, log: Iterable[memoryview]) -> None:
-        """Begin with what the latest snapshot and the batches after it say. Raises
-        MetadataRecordError where this node cannot run with it."""
+        """Read the voters from the latest snapshot and the batches after it. Raises
+        MetadataRecordError if this node cannot run with them."""
         for kind, message in snapshot:
             self._note(kind, message)
         try:
@@ -147,8 +150,9 @@ class QuorumVoters:
             raise MetadataRecordError(f"the metadata log is damaged: {error}") from error
         self._check()
 
-    def take_in(self, data: memoryview) -> None:
-        """Batches that are appended to the log. Raises as `read`."""
+    def read_appended(self, data: memoryview) -> None:
+        """Read the voters in batches that are appended to the log. Raises MetadataRecordError like
+        `read`."""
         before = (self._record, self.kraft_version)
         self._read_batches(data)
         if (self._record, self.kraft_version) != before:
@@ -189,7 +193,7 @@ class QuorumVoters:
             )
 
     def _setting(self) -> str:
-        """These voters as the configuration names them."""
+        """Return these voters as `controller.quorum.voters` has them."""
         assert self._record is not None
         voters = []
         for voter in self._record.voters:
@@ -200,8 +204,10 @@ class QuorumVoters:
 
 
 def _endpoint_of(voter: VotersRecordVoter, listener_name: str) -> Endpoint | None:
-    ours = [one for one in voter.endpoints if one.name == listener_name] or voter.endpoints
-    return ours[0] if ours else None
+    named = [
+        endpoint for endpoint in voter.endpoints if endpoint.name == listener_name
+    ] or voter.endpoints
+    return named[0] if named else None
 
 
 def _shown(ids: Sequence[int]) -> str:

@@ -1,16 +1,16 @@
 """Raft as Kafka does it: leaders are elected by votes, followers fetch. No I/O, no clock.
 
-`step(event, now_ms)` takes what happened and returns a `Ready`: what to persist, append, send and
+`step(event, now_ms)` takes an event and returns a `Ready`: what to persist, append, send and
 commit, and when to call again. The duties of the caller are in `controller.raft.raft_messages`, the
 roles and their transitions in `controller.raft.quorum_state`.
 
-Owns: what each event and each message of another node leads to, and what a node does when it
-becomes something: what it persists, whom it asks, how long it waits. Never: reads or writes the log
-(`controller.raft.epoch_index` is what it knows of it), and never waits.
+Owns: the effects of each event and of each message of another node, and of each change of role:
+what the node persists, whom it asks, how long it waits. Never: reads or writes the log
+(`controller.raft.epoch_index` has what Raft needs of it), and never sleeps.
 
-How long a voter waits before it asks others is where this differs from Kafka: the first try comes
-within `FIRST_TRY_MS` where no leader is known, or where the known one is found to be gone. That is
-a pre-vote: it changes nothing on any node, and nobody who hears from a leader grants it.
+A voter's wait before it asks others differs from Kafka: the first attempt comes within
+`FIRST_TRY_MS` if no leader is known, or if the known one is found to be gone. That is a pre-vote:
+it changes nothing on other nodes, and no node grants it while it hears from a leader.
 
 Follows KIP-595 (Raft by Fetch), KIP-630 (snapshots), KIP-996 (pre-vote), KAFKA-15489
 (check-quorum), and Kafka's `KafkaRaftClient`, `QuorumState` and `EpochElection`. Raft: Ongaro and
@@ -30,14 +30,14 @@ from controller.raft.quorum_state import ElectionState, Role, check_transition
 Draw = Callable[[int], int]
 
 FIRST_TRY_MS = 150
-"""A voter that knows of no living leader asks for pre-votes within this time."""
+"""The time in which a voter that knows of no live leader asks for pre-votes."""
 BACKOFF_MIN_MS = 50
 BACKOFF_BASE_MS = 100
-"""After the n-th lost election in a row the wait is up to this times 2^n."""
+"""The wait after the n-th lost election in a row is up to this times 2^n."""
 
 
 class RaftConfig(NamedTuple):
-    """Who is in the quorum, and its time-outs in milliseconds."""
+    """The members of the quorum, and its time-outs in milliseconds."""
 
     node_id: int
     voters: tuple[int, ...]
@@ -47,33 +47,33 @@ class RaftConfig(NamedTuple):
 
 
 class Raft:
-    """One node of the quorum, or an observer of it."""
+    """The state machine of a voter or an observer of the quorum."""
 
     def __init__(
         self, config: RaftConfig, election: ElectionState, log: EpochIndex, draw: Draw
     ) -> None:
-        """`election` and `log` as they were found on disk; `draw(n)` gives 0 to n-1."""
+        """Start with `election` and `log` as read from disk; `draw(n)` returns 0 to n-1."""
         self.config = config
         self.log = log
         self.election = election
         self.role = Role.UNATTACHED
         self.high_watermark: int | None = None
-        self.told_committed: int | None = None
-        """What is committed by the word of a leader, this node's own too; it may be more than the
-        log has here."""
+        self.announced_high_watermark: int | None = None
+        """The high watermark that a leader, or this node as leader, has announced; it may be beyond
+        this node's log."""
         self.leading: LeaderState | None = None
         self._draw = draw
         self._deadline_ms: float | None = None
         self._granted: dict[int, bool] = {}
         self._heard_from_leader = False
         self._tries = 0
-        """Elections lost, and leaders found gone, since one was last heard of."""
+        """The number of lost elections and failed leaders since the latest reply of a leader."""
         self._missing = False
-        """The leader is gone, and the wait before the pre-vote runs."""
+        """Whether the leader is found to be gone, and the wait before a pre-vote runs."""
         self._durable = 0
         self._fetch_held: bool | None = None
         self._fetching: tuple[int, int] | None = None
-        """The snapshot that is being fetched."""
+        """The snapshot that this node fetches, as (end offset, epoch)."""
         self._ready = m.Ready()
         self._handlers: dict[type, Callable[..., None]] = {
             m.Vote: self._on_vote,
@@ -89,28 +89,28 @@ class Raft:
 
     @property
     def is_voter(self) -> bool:
-        """Whether this node has a vote."""
+        """Whether this node is a voter."""
         return self.config.node_id in self.config.voters
 
     @property
     def epoch(self) -> int:
-        """The latest epoch this node knows."""
+        """The latest epoch that this node knows."""
         return self.election.epoch
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads this epoch, as far as this node knows."""
+        """The leader of this epoch as far as this node knows; None: not known, or it resigned."""
         leader_id = self.election.leader_id
         has_resigned = leader_id == self.config.node_id and self.role is not Role.LEADER
         return None if has_resigned else leader_id
 
-    # --- the one way in ------------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------------------
 
     def start(self, now_ms: float) -> m.Ready:
-        """Take up where the last life ended."""
+        """Continue after a restart, from the state on disk."""
         leader_id = self.election.leader_id
         if leader_id == self.config.node_id:
-            # Nobody leads an epoch twice: it goes on only by being elected anew.
+            # No node leads an epoch twice: it has to be elected again, in a later epoch.
             self.role = Role.RESIGNED
         if self.config.voters == (self.config.node_id,):
             self._become_prospective(now_ms)
@@ -126,7 +126,7 @@ class Raft:
         return self._finish()
 
     def step(self, event: m.Event, now_ms: float) -> m.Ready:
-        """What has to be done now that `event` has happened."""
+        """Process `event`, and return what the caller has to do."""
         if isinstance(event, m.Received):
             self._handlers[type(event.message)](event, event.message, now_ms)
         elif isinstance(event, m.Flushed):
@@ -162,14 +162,14 @@ class Raft:
         if self.role is Role.LEADER:
             self._step_down(now_ms)
         elif self.role is Role.PROSPECTIVE and self._misses_leader():
-            # Nobody else misses it: try to fetch again before the next attempt.
+            # The other voters still hear from the leader: fetch again before the next attempt.
             self._become_follower(self.epoch, self.election.leader_id or 0, now_ms)
         elif self.is_voter:
             self._become_prospective(now_ms)
         else:
-            # An observer whose leader does not answer asks any voter who leads now.
+            # An observer whose leader does not answer asks a random voter for the leader.
             self._deadline_ms = now_ms + self.config.fetch_timeout_ms
-            self._fetch(anybody=True)
+            self._fetch(any_voter=True)
 
     def _on_propose(self, event: m.Propose) -> None:
         assert self.role is Role.LEADER and event.epoch == self.epoch, "only a leader proposes"
@@ -181,7 +181,7 @@ class Raft:
             self._commit(self.leading.high_watermark)
         self._durable = max(self._durable, min(end_offset, self.log.end_offset))
         if self._fetch_held is not None:
-            self._fetch(anybody=self._fetch_held)
+            self._fetch(any_voter=self._fetch_held)
 
     def _on_resign(self, event: m.Resign, now_ms: float) -> None:
         if self.role is Role.LEADER and event.epoch == self.epoch:
@@ -195,16 +195,16 @@ class Raft:
         for voter in successors:
             self._ready.send.append(m.Send(voter, end))
         self._arm_election(now_ms)
-        self._tell_leader()
+        self._announce_leader()
 
     def _on_unreachable(self, event: m.Unreachable, now_ms: float) -> None:
-        """Try again: the caller holds back what goes to a node that was unreachable."""
+        """Send again; the caller delays what goes to a node that was unreachable."""
         node = event.node
         if self.role is Role.FOLLOWER and node == self.election.leader_id:
             if self.is_voter and (event.refused or not self._heard_from_leader):
                 self._miss_leader(now_ms)
             self._fetching = None
-            self._fetch(anybody=not self.is_voter)
+            self._fetch(any_voter=not self.is_voter)
         elif self.leading is not None:
             if node in self.leading.unacknowledged():
                 begin = m.BeginQuorumEpoch(self.epoch, self.config.node_id)
@@ -213,7 +213,7 @@ class Raft:
             if node in self.config.voters and node not in self._granted:
                 self._ask_for_vote(node, self.role is Role.PROSPECTIVE)
         elif not self.is_voter:
-            self._fetch(anybody=True)
+            self._fetch(any_voter=True)
 
     # --- messages of other nodes ---------------------------------------------------------------
 
@@ -225,8 +225,8 @@ class Raft:
     ) -> None:
         """Follow what another node says about the epoch and its leader.
 
-        A prospective knows whom it misses: only that leader itself brings it back, not others
-        who name it.
+        A prospective node knows the leader that it cannot reach: only a message of that leader
+        makes it a follower again, not one of a node that names it.
         """
         if epoch < self.epoch or leader_id == self.config.node_id:
             return
@@ -236,10 +236,10 @@ class Raft:
             else:
                 self._become_follower(epoch, leader_id, now_ms)
         elif leader_id is not None and self.role is not Role.FOLLOWER:
-            known = self.election.leader_id
+            known_leader = self.election.leader_id
             assert self.role is not Role.LEADER, f"two leaders in epoch {epoch}"
-            assert known in (None, leader_id), f"two leaders in epoch {epoch}"
-            if known is None or from_leader:
+            assert known_leader in (None, leader_id), f"two leaders in epoch {epoch}"
+            if known_leader is None or from_leader:
                 self._become_follower(epoch, leader_id, now_ms)
 
     def _on_vote(self, event: m.Received, vote: m.Vote, now_ms: float) -> None:
@@ -254,7 +254,8 @@ class Raft:
         if not self.log.is_up_to_date(vote.last_epoch, vote.end_offset):
             return False
         if self.role is Role.FOLLOWER:
-            # Only who never heard from the leader of this epoch lets another try (KIP-996).
+            # Only a follower that has never heard from this epoch's leader grants a pre-vote
+            # (KIP-996).
             return vote.pre_vote and not self._heard_from_leader
         if vote.pre_vote:
             return self.role in (Role.UNATTACHED, Role.PROSPECTIVE, Role.CANDIDATE, Role.RESIGNED)
@@ -272,8 +273,8 @@ class Raft:
 
     def _on_vote_reply(self, event: m.Received, reply: m.VoteReply, now_ms: float) -> None:
         self._learn(reply.epoch, reply.leader_id, now_ms)
-        asked = Role.PROSPECTIVE if reply.pre_vote else Role.CANDIDATE
-        if self.role is asked and reply.epoch == self.epoch:
+        voting_role = Role.PROSPECTIVE if reply.pre_vote else Role.CANDIDATE
+        if self.role is voting_role and reply.epoch == self.epoch:
             self._count_vote(event.source, reply.granted, now_ms)
 
     def _on_begin_epoch(self, event: m.Received, begin: m.BeginQuorumEpoch, now_ms: float) -> None:
@@ -283,8 +284,8 @@ class Raft:
     def _on_end_epoch(self, event: m.Received, end: m.EndQuorumEpoch, now_ms: float) -> None:
         self._learn(end.epoch, end.leader_id, now_ms)
         if self.role is Role.FOLLOWER and end.epoch == self.epoch and self.is_voter:
-            # The leader itself says that it is gone, so others may be let through (KIP-996), and
-            # the further back in its list, the longer the wait, so that the first has a start.
+            # The leader itself says that it is gone, so pre-votes may be granted (KIP-996). The
+            # later in its list, the longer the wait, so that the first successor has a head start.
             self._heard_from_leader = False
             successors = (*end.successors, self.config.node_id)
             place = successors.index(self.config.node_id)
@@ -297,22 +298,22 @@ class Raft:
         if self.leading is not None and reply.epoch == self.epoch:
             self.leading.acknowledged(event.source)
         elif was_following and self.role is Role.FOLLOWER and not self._ready.send:
-            # Who we asked does not lead (any more): ask again, the caller holds it back a while.
-            said_so = event.source == self.election.leader_id and reply.leader_id is None
-            if self.is_voter and said_so and reply.epoch == self.epoch:
+            # The node does not lead (any more): fetch again, which the caller delays.
+            resigned = event.source == self.election.leader_id and reply.leader_id is None
+            if self.is_voter and resigned and reply.epoch == self.epoch:
                 self._miss_leader(now_ms)
             self._fetching = None
-            self._fetch(anybody=not self.is_voter)
+            self._fetch(any_voter=not self.is_voter)
         elif not self.is_voter and self.role is Role.UNATTACHED:
-            self._fetch(anybody=True)
+            self._fetch(any_voter=True)
 
     def _on_fetch(self, event: m.Received, fetch: m.Fetch, now_ms: float) -> None:
-        # An epoch that only a Fetch speaks of is not followed, as in Kafka: anybody may fetch.
+        # As in Kafka, a Fetch does not make this node follow a later epoch: any node may fetch.
         if self.leading is None or fetch.epoch != self.epoch:
             self._answer(event, m.EpochReply(self.epoch, self.leader_id))
             return
-        asked = (fetch.offset, fetch.last_fetched_epoch)
-        reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark, asked)
+        position = (fetch.offset, fetch.last_fetched_epoch)
+        reply = m.FetchReply(self.epoch, self.config.node_id, self.high_watermark, position)
         if self.log.needs_snapshot(fetch.offset, fetch.last_fetched_epoch):
             reply = reply._replace(snapshot=self.log.snapshot)
         elif diverging := self.log.diverging(fetch.offset, fetch.last_fetched_epoch):
@@ -329,7 +330,7 @@ class Raft:
         self._learn(reply.epoch, reply.leader_id, now_ms)
         if self.role is not Role.FOLLOWER or reply.epoch != self.epoch:
             return
-        if reply.asked != (self.log.end_offset, self.log.last_epoch):
+        if reply.fetch_position != (self.log.end_offset, self.log.last_epoch):
             return
         self._hear_leader(now_ms)
         if reply.diverging is not None:
@@ -353,7 +354,9 @@ class Raft:
                 m.Append(last.epoch, first.base_offset, last.next_offset, reply.records, True)
             )
         if reply.high_watermark is not None:
-            self.told_committed = max(reply.high_watermark, self.told_committed or 0)
+            self.announced_high_watermark = max(
+                reply.high_watermark, self.announced_high_watermark or 0
+            )
             self._commit(min(reply.high_watermark, self.log.end_offset))
         self._fetch()
 
@@ -363,7 +366,7 @@ class Raft:
         if self.leading is None or fetch.epoch != self.epoch:
             self._answer(event, m.EpochReply(self.epoch, self.leader_id))
             return
-        self.leading.heard(fetch.replica_id, now_ms)
+        self.leading.fetched_snapshot(fetch.replica_id, now_ms)
         node_id = self.config.node_id
         self._answer(event, m.SnapshotReply(self.epoch, node_id, fetch.snapshot, fetch.position))
 
@@ -381,7 +384,7 @@ class Raft:
             return
         self._hear_leader(now_ms)
         if reply.data is None:
-            # The leader has a newer one by now: its answer to a Fetch names it.
+            # The leader has a newer snapshot by now, which its reply to a Fetch names.
             self._fetching = None
             self._fetch()
             return
@@ -407,8 +410,8 @@ class Raft:
             self._fetch()
 
     def _load(self, snapshot: tuple[int, int]) -> None:
-        """What a leader has in a snapshot is committed, whoever leads now. A node that has more of
-        it by now, as any leader has, goes on with its log."""
+        """Replace the log by a fetched snapshot, which is committed, whatever node leads now. Do
+        nothing if this node's log has more, as that of any leader has."""
         end_offset, epoch = snapshot
         is_ahead = (self.log.last_epoch, self.log.end_offset) >= (epoch, end_offset)
         if is_ahead or end_offset <= (self.high_watermark or 0):
@@ -420,7 +423,7 @@ class Raft:
         self._ready.load_snapshot = snapshot
         self._commit(end_offset)
 
-    # --- roles: how it becomes one --------------------------------------------------------------
+    # --- changes of role -----------------------------------------------------------------------
 
     def _become(self, role: Role) -> None:
         check_transition(self.role, role, self.is_voter)
@@ -438,16 +441,17 @@ class Raft:
             self.election = election
             self._ready.persist = election
 
-    def _tell_leader(self) -> None:
+    def _announce_leader(self) -> None:
         self._ready.leader = m.Leader(self.leader_id, self.epoch)
 
     def _arm_election(self, now_ms: float) -> None:
-        """Voters try after a time that differs between them; observers then look for a leader."""
+        """Set the next election after a random time; observers then look for a leader."""
         timeout = self.config.election_timeout_ms
         self._deadline_ms = now_ms + timeout + (self._draw(timeout) if self.is_voter else 0)
 
     def _arm_first_try(self, now_ms: float) -> None:
-        """Nobody leads, as far as this voter can know: ask others soon, but not all at once."""
+        """Set the first election soon, because no leader is known, at a random time of each
+        voter."""
         limit = min(FIRST_TRY_MS << min(self._tries, 8), self.config.election_timeout_ms)
         deadline = now_ms + self._draw(limit)
         self._deadline_ms = (
@@ -455,8 +459,8 @@ class Raft:
         )
 
     def _miss_leader(self, now_ms: float) -> None:
-        """The leader of this epoch is found gone: let others try (KIP-996), and try soon. In vain
-        where others hear from it; then the next wait is longer."""
+        """Note that the leader of this epoch is gone: grant pre-votes (KIP-996), and try soon. If
+        others still hear from it, the attempt fails and the next wait is longer."""
         self._heard_from_leader = False
         if not self._missing:
             self._missing = True
@@ -464,20 +468,20 @@ class Raft:
             self._tries += 1
 
     def _hear_leader(self, now_ms: float) -> None:
-        """The leader answered."""
+        """Note that the leader replied."""
         self._deadline_ms = now_ms + self.config.fetch_timeout_ms
         self._heard_from_leader = True
         self._missing = False
         self._tries = 0
 
     def _become_unattached(self, epoch: int, now_ms: float) -> None:
-        """A later epoch is known, but nobody who leads it."""
-        told = self.election.leader_id is not None or self.role is Role.LEADER
+        """Enter a later epoch whose leader is not known."""
+        had_leader = self.election.leader_id is not None or self.role is Role.LEADER
         self._become(Role.UNATTACHED)
         self._persist(ElectionState(epoch))
         self._arm_election(now_ms)
-        if told:
-            self._tell_leader()
+        if had_leader:
+            self._announce_leader()
         if not self.is_voter:
             self._fetch()
 
@@ -486,7 +490,7 @@ class Raft:
         voted = self.election if self.election.epoch == epoch else ElectionState(epoch)
         self._persist(voted._replace(leader_id=leader_id))
         self._deadline_ms = now_ms + self.config.fetch_timeout_ms
-        self._tell_leader()
+        self._announce_leader()
         self._fetch()
 
     def _become_prospective(self, now_ms: float) -> None:
@@ -526,7 +530,7 @@ class Raft:
             self._lost_election(now_ms)
 
     def _lost_election(self, now_ms: float) -> None:
-        """A majority said no. Wait before the next try: less than a time-out, and not all alike."""
+        """Wait before the next attempt, less than a time-out and for a random time."""
         self._tries += 1
         if self.role is Role.PROSPECTIVE:
             if self._misses_leader():
@@ -537,21 +541,21 @@ class Raft:
         self._deadline_ms = now_ms + BACKOFF_MIN_MS + self._draw(max(backoff, 1))
 
     def _misses_leader(self) -> bool:
-        """Whether somebody else leads this epoch, as far as is known."""
+        """Return whether another node leads this epoch, as far as this node knows."""
         return self.election.leader_id not in (None, self.config.node_id)
 
     def _become_leader(self, granting: tuple[int, ...], now_ms: float) -> None:
         self._become(Role.LEADER)
         self._tries = 0
         node_id, epoch = self.config.node_id, self.epoch
-        # The vote was for ourselves and the epoch cannot be led by another: the file needs the
-        # leader only, as Kafka writes it.
+        # The node voted for itself, and no other node can lead the epoch, so the file needs only
+        # the leader, as Kafka writes it.
         self._persist(ElectionState(epoch, node_id))
         start = self.log.end_offset
         self.leading = LeaderState(node_id, epoch, start, self.config.voters, now_ms)
         change = m.LeaderChange(node_id, tuple(sorted(self.config.voters)), granting)
         self._append(m.Append(epoch, start, start + 1, change))
-        self._tell_leader()
+        self._announce_leader()
         for voter in self.leading.unacknowledged():
             self._ready.send.append(m.Send(voter, m.BeginQuorumEpoch(epoch, node_id)))
 
@@ -565,21 +569,21 @@ class Raft:
         if high_watermark is None:
             return
         if self.leading is not None:
-            self.told_committed = high_watermark
+            self.announced_high_watermark = high_watermark
         if self.high_watermark is None or high_watermark > self.high_watermark:
             self.high_watermark = high_watermark
             self._ready.high_watermark = high_watermark
 
-    def _fetch(self, anybody: bool = False) -> None:
-        """Ask for what follows. The offset asked for tells the leader what is durable here, so this
-        waits for the fsync of what there is."""
+    def _fetch(self, any_voter: bool = False) -> None:
+        """Ask for the next records. The offset tells the leader what is durable here, so a Fetch
+        waits until the present log is fsynced."""
         self._fetch_held = None
         if self._durable < self.log.end_offset:
-            self._fetch_held = anybody
+            self._fetch_held = any_voter
             return
         node_id = self.config.node_id
         target = self.election.leader_id
-        if target is None or anybody:
+        if target is None or any_voter:
             others = [voter for voter in self.config.voters if voter != node_id]
             if not others:
                 return

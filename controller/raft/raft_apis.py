@@ -1,16 +1,16 @@
-"""What the nodes of the quorum ask each other, and DescribeQuorum.
+"""The APIs between the nodes of the quorum, and DescribeQuorum.
 
     Vote 0-2   BeginQuorumEpoch 0-1   EndQuorumEpoch 0-1   FetchSnapshot 0-1
     Fetch 4-18, of the metadata partition   DescribeQuorum 0-2
 
 Rights: ClusterAction on the cluster; Describe on it for DescribeQuorum.
 
-Owns: the checks of such a request, and the form of its answer. What it means is Raft's business: a
-request that passes goes to `RaftClient.receive`, and the message that answers it comes back to the
-callback that went with it. Never: reads or changes the quorum's state itself.
+Owns: the checks of such a request, and the form of its response. Raft processes what it means: a
+valid request goes to `RaftClient.receive`, and the reply comes back to the callback that went with
+it. Never: reads or changes the quorum's state itself.
 
-Differs from Kafka in three points: a Vote or BeginQuorumEpoch that is meant for another voter, a
-Vote of a node that is no voter, and a request whose epoch is out of reach (`EPOCHS_AHEAD`) change
+Differs from Kafka in three points: a Vote or BeginQuorumEpoch for another voter, a Vote of a node
+that is not a voter, and a request with an epoch that is too far ahead (`EPOCHS_AHEAD`) change
 nothing here, where Kafka follows their epoch first.
 
 Follows KIP-595, KIP-630, KIP-836, KIP-853, KIP-996 and Kafka's `KafkaRaftClient`.
@@ -48,9 +48,9 @@ _TOPIC = METADATA_PARTITION.topic
 LAST_EPOCH = 2**31 - 1
 """The largest int32: a quorum that has reached this epoch can never elect a leader again."""
 EPOCHS_AHEAD = 1_000_000
-"""How far ahead of its own epoch a node follows a request: more elections than a quorum holds in
-weeks. A node that lags by more learns the epoch from the answers to its own requests, which come
-from the voters' addresses; the first bytes that reach an open listener must not use up all epochs.
+"""The number of epochs by which a request may be ahead: more elections than a quorum has in weeks.
+A node that is further behind learns the epoch from the responses to its own requests, which come
+from the voters' addresses. So a client of an open listener cannot use up all epochs.
 """
 
 _MESSAGES = {
@@ -67,23 +67,23 @@ API_KEYS = (
     snapshots.FetchSnapshotRequest.API_KEY,
     describe.DescribeQuorumRequest.API_KEY,
 )
-"""What `RaftApis.handle` takes, each in its whole range of Kafka 4.3."""
+"""The APIs of `RaftApis.handle`, each with all versions of Kafka 4.3."""
 
 
-class RequestContext(Protocol):
-    """What a handler needs to know of the connection."""
+class RaftRequestContext(Protocol):
+    """The version of a request, and the rights of its sender."""
 
     @property
     def api_version(self) -> int:
-        """Version of the request."""
+        """The version of the request."""
 
     @property
     def rights(self) -> Rights:
-        """What its sender may do."""
+        """The rights of its sender."""
 
 
 class RaftApis:
-    """Handlers by API key."""
+    """The request handlers by API key."""
 
     def __init__(
         self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
@@ -93,7 +93,7 @@ class RaftApis:
         self._log = log
         self._scheduler = scheduler
         self._fetches = RaftFetches(settings, raft, log, scheduler)
-        self._handlers: dict[int, Callable[[RequestContext, Any, Respond], None]] = {
+        self._handlers: dict[int, Callable[[RaftRequestContext, Any, Respond], None]] = {
             voting.VoteRequest.API_KEY: self._vote,
             begin.BeginQuorumEpochRequest.API_KEY: self._begin,
             end.EndQuorumEpochRequest.API_KEY: self._end,
@@ -102,12 +102,12 @@ class RaftApis:
             describe.DescribeQuorumRequest.API_KEY: self._describe,
         }
 
-    def handle(self, context: RequestContext, request: Any, respond: Respond) -> None:
-        """Answer, now or later, through `respond`."""
+    def handle(self, context: RaftRequestContext, request: Any, respond: Respond) -> None:
+        """Answer a request, now or later, through `respond`."""
         key = request.API_KEY
         describes = key == describe.DescribeQuorumRequest.API_KEY
-        needed = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
-        if context.rights.allows_on_cluster(needed):
+        operation = Operation.DESCRIBE if describes else Operation.CLUSTER_ACTION
+        if context.rights.allows_on_cluster(operation):
             self._handlers[key](context, request, respond)
         elif isinstance(request, FetchRequest):
             respond(denied_fetch(request, context.api_version))
@@ -117,7 +117,7 @@ class RaftApis:
     # --- votes and epochs ----------------------------------------------------------------------
 
     def _refusal(self, request: Any) -> ErrorCode:
-        """What is wrong with the whole of a request."""
+        """Return the error that rejects a whole request; NONE if it is valid."""
         if request.cluster_id not in (None, self._settings.cluster_id):
             return ErrorCode.INCONSISTENT_CLUSTER_ID
         if not _is_metadata_partition(request.topics):
@@ -133,13 +133,13 @@ class RaftApis:
         return voter_id != self._settings.node_id or directory_id not in own
 
     def _vote(
-        self, _context: RequestContext, request: voting.VoteRequest, respond: Respond
+        self, _context: RaftRequestContext, request: voting.VoteRequest, respond: Respond
     ) -> None:
         refusal = self._refusal(request)
         if refusal is not ErrorCode.NONE:
             respond(voting.VoteResponse(refusal))
             return
-        asked = request.topics[0].partitions[0]
+        requested = request.topics[0].partitions[0]
 
         def answer(error: ErrorCode, reply: m.VoteReply) -> None:
             partition = voting.VoteResponsePartitionData(
@@ -150,57 +150,61 @@ class RaftApis:
             respond(voting.VoteResponse(ErrorCode.NONE, topics, nodes))
 
         def answered(reply: m.VoteReply) -> None:
-            fenced = asked.replica_epoch < reply.epoch
+            fenced = requested.replica_epoch < reply.epoch
             answer(ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE, reply)
 
-        error = self._vote_fault(request, asked)
-        if error is not ErrorCode.NONE or self._can_never_lead(asked):
-            answer(error, m.VoteReply(*self._raft.known, False, asked.pre_vote))
+        error = self._vote_fault(request, requested)
+        if error is not ErrorCode.NONE or self._can_never_lead(requested):
+            answer(
+                error, m.VoteReply(*self._raft.durable_leader_and_epoch, False, requested.pre_vote)
+            )
             return
         vote = m.Vote(
-            asked.replica_epoch,
-            asked.replica_id,
-            asked.last_offset_epoch,
-            asked.last_offset,
-            asked.pre_vote,
+            requested.replica_epoch,
+            requested.replica_id,
+            requested.last_offset_epoch,
+            requested.last_offset,
+            requested.pre_vote,
         )
-        self._raft.receive(m.Received(asked.replica_id, vote, answered))
+        self._raft.receive(m.Received(requested.replica_id, vote, answered))
 
     def _vote_fault(
-        self, request: voting.VoteRequest, asked: voting.VoteRequestPartitionData
+        self, request: voting.VoteRequest, requested: voting.VoteRequestPartitionData
     ) -> ErrorCode:
-        if asked.last_offset < 0 or asked.last_offset_epoch < 0:
+        if requested.last_offset < 0 or requested.last_offset_epoch < 0:
             return ErrorCode.INVALID_REQUEST
         # A candidate has raised its epoch above all that its log has; a prospective has not.
-        latest = asked.replica_epoch if asked.pre_vote else asked.replica_epoch - 1
-        if asked.last_offset_epoch > latest:
+        latest = requested.replica_epoch if requested.pre_vote else requested.replica_epoch - 1
+        if requested.last_offset_epoch > latest:
             return ErrorCode.INVALID_REQUEST
-        if asked.replica_epoch < self._raft.epoch:
-            return ErrorCode.NONE  # Raft itself fences it, once its own epoch is durable
-        if asked.replica_id < 0:
+        if requested.replica_epoch < self._raft.epoch:
+            return ErrorCode.NONE  # Raft itself fences it, after its own epoch is durable
+        if requested.replica_id < 0:
             return ErrorCode.INVALID_REQUEST
-        if self._is_for_another(request.voter_id, asked.voter_directory_id):
+        if self._is_for_another(request.voter_id, requested.voter_directory_id):
             return ErrorCode.INVALID_VOTER_KEY
         return ErrorCode.NONE
 
-    def _can_never_lead(self, asked: voting.VoteRequestPartitionData) -> bool:
-        """Whether a later epoch comes from no voter, or in this node's own name: to follow it would
-        let any node that may ask depose the leader, and use up the epochs of an only voter.
+    def _can_never_lead(self, requested: voting.VoteRequestPartitionData) -> bool:
+        """Return whether a later epoch comes from a node that is not a voter, or in this node's own
+        name. Following it would let any node depose the leader, and use up the epochs of a quorum
+        of one.
 
-        Every voter knows all the others, as long as voters are not added (KIP-853).
+        Every voter knows all the others, because Ottla does not add voters (KIP-853).
         """
-        if asked.replica_epoch <= self._raft.epoch:
+        if requested.replica_epoch <= self._raft.epoch:
             return False
-        return not self._may_lead(asked.replica_id, asked.replica_epoch)
+        return not self._may_lead(requested.replica_id, requested.replica_epoch)
 
     def _may_lead(self, node_id: int, epoch: int) -> bool:
-        """Whether another node, which says so itself, may lead an epoch from this one's on."""
+        """Return whether `node_id`, which names itself, may lead `epoch`, which is not an earlier
+        one."""
         if epoch >= LAST_EPOCH or epoch - self._raft.epoch > EPOCHS_AHEAD:
             return False
         return node_id != self._settings.node_id and self._raft.can_lead(node_id, epoch)
 
     def _begin(
-        self, _context: RequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
+        self, _context: RaftRequestContext, request: begin.BeginQuorumEpochRequest, respond: Respond
     ) -> None:
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
             if code is not ErrorCode.NONE:
@@ -215,13 +219,13 @@ class RaftApis:
         if refusal is not ErrorCode.NONE:
             answer(refusal, ErrorCode.NONE, 0, None)
             return
-        asked = request.topics[0].partitions[0]
-        is_stranger = self._is_for_another(request.voter_id, asked.voter_directory_id)
-        message = m.BeginQuorumEpoch(asked.leader_epoch, asked.leader_id)
+        requested = request.topics[0].partitions[0]
+        is_stranger = self._is_for_another(request.voter_id, requested.voter_directory_id)
+        message = m.BeginQuorumEpoch(requested.leader_epoch, requested.leader_id)
         self._epoch_request(message, is_stranger, answer)
 
     def _end(
-        self, context: RequestContext, request: end.EndQuorumEpochRequest, respond: Respond
+        self, context: RaftRequestContext, request: end.EndQuorumEpochRequest, respond: Respond
     ) -> None:
         def answer(code: ErrorCode, error: ErrorCode, epoch: int, leader_id: int | None) -> None:
             if code is not ErrorCode.NONE:
@@ -236,13 +240,13 @@ class RaftApis:
         if refusal is not ErrorCode.NONE:
             answer(refusal, ErrorCode.NONE, 0, None)
             return
-        asked = request.topics[0].partitions[0]
+        requested = request.topics[0].partitions[0]
         # Version 1 has the candidates with their directories, version 0 only their ids.
         if context.api_version >= 1:
-            successors = tuple(c.candidate_id for c in asked.preferred_candidates)
+            successors = tuple(c.candidate_id for c in requested.preferred_candidates)
         else:
-            successors = tuple(asked.preferred_successors)
-        message = m.EndQuorumEpoch(asked.leader_epoch, asked.leader_id, successors)
+            successors = tuple(requested.preferred_successors)
+        message = m.EndQuorumEpoch(requested.leader_epoch, requested.leader_id, successors)
         self._epoch_request(message, False, answer)
 
     def _epoch_request(
@@ -253,14 +257,14 @@ class RaftApis:
     ) -> None:
         raft = self._raft
         error = ErrorCode.NONE
-        # An earlier epoch is fenced by Raft itself, once its own epoch is durable.
+        # An earlier epoch is fenced by Raft itself, after its own epoch is durable.
         if message.epoch >= raft.epoch:
             if not self._may_lead(message.leader_id, message.epoch):
                 error = ErrorCode.INVALID_REQUEST
             elif is_for_another:
                 error = ErrorCode.INVALID_VOTER_KEY
         if error is not ErrorCode.NONE:
-            answer(ErrorCode.NONE, error, *raft.known)
+            answer(ErrorCode.NONE, error, *raft.durable_leader_and_epoch)
             return
 
         def answered(reply: m.EpochReply) -> None:
@@ -280,7 +284,7 @@ class RaftApis:
 
     def _fetch_snapshot(
         self,
-        _context: RequestContext,
+        _context: RaftRequestContext,
         request: snapshots.FetchSnapshotRequest,
         respond: Respond,
     ) -> None:
@@ -290,17 +294,17 @@ class RaftApis:
         if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
             respond(snapshots.FetchSnapshotResponse(0, ErrorCode.INVALID_REQUEST))
             return
-        topic, asked = request.topics[0], request.topics[0].partitions[0]
+        topic, requested = request.topics[0], request.topics[0].partitions[0]
         if not _is_metadata_partition(request.topics):
             unknown = snapshots.FetchSnapshotResponsePartitionSnapshot(
-                asked.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                requested.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
             topics = [snapshots.FetchSnapshotResponseTopicSnapshot(topic.name, [unknown])]
             respond(snapshots.FetchSnapshotResponse(0, ErrorCode.NONE, topics))
             return
-        snapshot = (asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
+        snapshot = (requested.snapshot_id.end_offset, requested.snapshot_id.epoch)
         message = m.FetchSnapshot(
-            asked.current_leader_epoch, request.replica_id, snapshot, asked.position
+            requested.current_leader_epoch, request.replica_id, snapshot, requested.position
         )
 
         def answered(reply: m.SnapshotReply | m.EpochReply) -> None:
@@ -326,7 +330,7 @@ class RaftApis:
 
         def read(part: tuple[int, bytes] | None, error: Exception | None) -> None:
             if error is not None or part is None:
-                refuse(ErrorCode.SNAPSHOT_NOT_FOUND)  # removed since it was looked up
+                refuse(ErrorCode.SNAPSHOT_NOT_FOUND)  # removed since the check above
             elif reply.position >= part[0]:
                 refuse(ErrorCode.POSITION_OUT_OF_RANGE)
             else:
@@ -358,7 +362,10 @@ class RaftApis:
     # --- DescribeQuorum ------------------------------------------------------------------------
 
     def _describe(
-        self, _context: RequestContext, request: describe.DescribeQuorumRequest, respond: Respond
+        self,
+        _context: RaftRequestContext,
+        request: describe.DescribeQuorumRequest,
+        respond: Respond,
     ) -> None:
         topics = request.topics
         leading = self._raft.leading
@@ -411,11 +418,12 @@ class RaftApis:
         return self._scheduler.wall_ms() - round(ago_ms)
 
 
-def epoch_error(asked_epoch: int, epoch: int) -> ErrorCode:
-    """Why a node of `epoch` that does not lead it refuses what only a leader answers."""
-    if asked_epoch < epoch:
+def epoch_error(requested_epoch: int, epoch: int) -> ErrorCode:
+    """Return the error of a request that only a leader answers, on a node of `epoch` that does not
+    lead it."""
+    if requested_epoch < epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    if asked_epoch > epoch:
+    if requested_epoch > epoch:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
     return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -425,7 +433,7 @@ def _id(leader_id: int | None) -> int:
 
 
 def _denied(api_key: int) -> object:
-    """The answer to one who is let into nothing of the quorum."""
+    """Return the response to a sender without the right that the API needs."""
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     if api_key == describe.DescribeQuorumRequest.API_KEY:
         return describe.DescribeQuorumResponse(code, _MESSAGES[code])

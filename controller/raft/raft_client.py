@@ -1,9 +1,9 @@
-"""Carries out what Raft decides: disk, network, timers, and the listeners of committed records.
+"""The execution of what Raft decides: disk, network, timers, and listeners of committed records.
 
-Readys are carried out in order; one that persists a vote holds back what follows until that is on
-stable storage. Committed batches reach the listener once, in order: on the leader out of memory.
+Readys are executed in order; one that persists a vote delays the later ones until it is on stable
+storage. Committed batches reach the listener once, in order; on the leader they come from memory.
 
-Owns: the order of these effects, and the records that are appended and not committed yet. Never:
+Owns: the order of these effects, and the records that are appended but not committed yet. Never:
 decides who leads or what is committed (`controller.raft.raft`).
 
 Follows Kafka's `KafkaRaftClient` and `KafkaRaftClientDriver`.
@@ -33,41 +33,42 @@ from ground.sliced_work import Steps, in_one_go
 from protocol.record_batch import CorruptBatch
 from storage.log.log_dir_failure import LogDirFailure, is_lack_of_descriptors
 
-LACK_RETRY_MS = 100  # without a descriptor for what has to be durable
+LACK_RETRY_MS = 100  # the wait before a file that must be durable is opened again
 
 
 class NotLeader(Exception):
-    """An append came to a node that does not lead that epoch (any more)."""
+    """An append to a node that does not lead the epoch, or no longer does."""
 
 
 class RaftListener(Protocol):
-    """Who follows the quorum on this node."""
+    """The listener on this node that receives committed records and changes of the leader."""
 
     def handle_commit(self, batch: CommittedBatch) -> None:
-        """Committed records, each once, in the order of their offsets."""
+        """Process committed records, each once, in the order of their offsets."""
 
     def handle_load_snapshot(self, image: MetadataImage) -> None:
-        """Go on from `image`, which stands for all that is committed before its end."""
+        """Continue from `image`, which replaces all that is committed before its end."""
 
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
-        """Another leader, or none. For this node itself: after the commit of its first record."""
+        """Process a new leader; None: no leader is known. For this node itself, the call comes
+        after the commit of the first record of its epoch."""
 
 
 class RaftNetwork(Protocol):
-    """Requests to other nodes of the quorum. A quorum of one has none."""
+    """The requests to other nodes of the quorum; a quorum of one has no network."""
 
     def send(self, message: m.Send) -> None:
-        """Send; what gets no answer comes back as Unreachable."""
+        """Send a message; without a valid response, an Unreachable comes back."""
 
-    def when_told(self, done: Callable[[], None]) -> None:
-        """`done()` once no EndQuorumEpoch waits for its answer."""
+    def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
+        """Call `done()` after every EndQuorumEpoch has its response."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
 class RaftClient:
-    """One node's part in the quorum."""
+    """A node's part in the quorum: its Raft, its log and its network."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class RaftClient:
         on_failure: Callable[[Exception], None],
         network: RaftNetwork | None = None,
     ) -> None:
-        """`on_failure(error)` runs once when the metadata log fails: the process is to end.
+        """`on_failure(error)` runs once if the metadata log fails; the process has to end then.
 
         Raises OSError and QuorumStateError.
         """
@@ -98,7 +99,7 @@ class RaftClient:
         self._listener: RaftListener | None = None
         self._readys: deque[m.Ready] = deque()
         self._persisting = False
-        self._carrying_out = False
+        self._executing = False
         self._flushing = False
         self._flushed_to = 0
         self._batches: CommittedBatches | None = None
@@ -109,21 +110,21 @@ class RaftClient:
         self._leaving = False
         self._stopped = False
 
-    # --- what others see -----------------------------------------------------------------------
+    # --- the public state ----------------------------------------------------------------------
 
     @property
     def is_leader(self) -> bool:
-        """Whether this node leads, though its first record may not be committed yet."""
+        """Whether this node leads; its first record may not be committed yet."""
         return self._raft.role is Role.LEADER and not self._stopped
 
     @property
     def is_running(self) -> bool:
-        """Whether this node takes part: not closed, not failed, not on its way out."""
+        """Whether this node takes part: not closed, not failed, not shutting down."""
         return not self._stopped and not self._leaving
 
     @property
-    def known(self) -> m.EpochReply:
-        """What others may be told of the epoch and its leader: only what is durable."""
+    def durable_leader_and_epoch(self) -> m.EpochReply:
+        """The durable epoch and its leader, which other nodes may be told."""
         epoch, leader_id, *_ = self._durable
         is_me = leader_id == self._raft.config.node_id
         return m.EpochReply(epoch, None if is_me and not self._leads(epoch) else leader_id)
@@ -133,34 +134,34 @@ class RaftClient:
 
     @property
     def elected_id(self) -> int | None:
-        """Who was elected for this epoch, though it may have given up since."""
+        """The node that was elected for this epoch, even if it has resigned; None: not known."""
         return self._raft.election.leader_id
 
     @property
     def voted_id(self) -> int | None:
-        """For whom this node has voted in this epoch."""
+        """The node that this node has voted for in this epoch; None: it has not voted."""
         return self._raft.election.voted_id
 
     @property
     def role(self) -> Role:
-        """What this node is in this epoch."""
+        """The role of this node in this epoch."""
         return self._raft.role
 
     def can_lead(self, leader_id: int, epoch: int) -> bool:
-        """Whether it can be true that this node leads that epoch: what a peer says is no reason to
-        die, however many leaders of one epoch it speaks of."""
+        """Return whether `leader_id` may be the leader of `epoch`. A peer's message that
+        contradicts what this node knows is ignored, because it must not stop this node."""
         if leader_id not in self._raft.config.voters:
             return False
         return epoch != self._raft.epoch or self.elected_id in (None, leader_id)
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads, as far as this node knows."""
+        """The leader as far as this node knows; None: not known."""
         return self._raft.leader_id
 
     @property
     def epoch(self) -> int:
-        """The latest epoch this node knows."""
+        """The latest epoch that this node knows."""
         return self._raft.epoch
 
     @property
@@ -170,48 +171,47 @@ class RaftClient:
 
     @property
     def high_watermark(self) -> int | None:
-        """Records below it are committed; None while that is not known."""
+        """The offset below which records are committed; None while it is not known."""
         return self._raft.high_watermark
 
     @property
-    def told_committed(self) -> int | None:
-        """Records below it are committed by the word of a leader; they may not be here yet."""
-        return self._raft.told_committed
+    def announced_high_watermark(self) -> int | None:
+        """The high watermark that a leader announced; this node may lack records below it."""
+        return self._raft.announced_high_watermark
 
     @property
     def leading(self) -> LeaderState | None:
-        """What a leader knows of the others; None on all other nodes."""
+        """The leader's state of the other nodes; None if this node does not lead."""
         return self._raft.leading if self.is_leader else None
 
     @property
     def is_followed(self) -> bool:
-        """Whether this node leads, and others fetch from it or are to."""
+        """Whether this node leads and has other voters, or observers that fetch."""
         leading = self.leading
         return leading is not None and leading.is_followed(self._scheduler.monotonic_ms())
 
     def start(self, listener: RaftListener, from_offset: int) -> None:
-        """Take part from now on; `listener` has everything before `from_offset` already."""
+        """Take part from now on; `listener` already has everything before `from_offset`."""
         self._listener = listener
         self._batches = CommittedBatches(self._log, from_offset, listener.handle_commit)
         self._take(self._raft.start(self._scheduler.monotonic_ms()))
         if self._log.end_offset and not self.is_leader:
-            self._flush()  # a leader's first append brings the fsync of all before it
+            self._flush()  # on a leader, the first append does this fsync
 
     def append(self, epoch: int, records: Sequence[MetadataRecord], level: int) -> int:
-        """Append `records` as one batch; the offset of the last one.
+        """Append `records` as one batch, and return the offset of the last one.
 
-        Raises NotLeader, and StringTooLong where they cannot be written: then nothing has happened.
-
-        They are committed when the listener gets them, and only then.
+        They are committed when the listener gets them. Raises NotLeader, and StringTooLong if they
+        cannot be written; then nothing was appended.
         """
         return self.propose(epoch, in_one_go(self.prepare(records, level)))
 
     def prepare(self, records: Sequence[MetadataRecord], level: int) -> Steps[Proposal]:
-        """`records` as they are to be proposed. Raises StringTooLong."""
+        """Encode `records` for `propose`. Raises StringTooLong."""
         return proposal(records, level, self._scheduler.wall_ms())
 
     def propose(self, epoch: int, proposed: Proposal) -> int:
-        """As `append`, of what is prepared. Raises NotLeader: then nothing has happened."""
+        """Append prepared records, like `append`. Raises NotLeader; then nothing was appended."""
         if not self.is_leader or epoch != self._raft.epoch:
             raise NotLeader
         assert proposed.records, "an empty batch has no offset"
@@ -219,41 +219,42 @@ class RaftClient:
         return self._raft.log.end_offset - 1
 
     def resign(self, epoch: int) -> None:
-        """Give up the leadership of `epoch`."""
+        """Resign as the leader of `epoch`."""
         self._step(m.Resign(epoch))
 
     def hand_over(self, done: Callable[[], None], limit_ms: float) -> None:
-        """Give up any leadership for good and tell the others, so that they elect at once.
+        """Resign for good and announce it to the others, so that they elect at once.
 
-        `done()` when they know, or `limit_ms` later. To be called once, before `close`.
+        Call `done()` when they have answered, or `limit_ms` milliseconds later. Call this once,
+        before `close`.
         """
         self._leaving = True
         self._arm(None)
         if self._network is None or not self.is_leader:
             self._scheduler.call_soon(done)
             return
-        pending = [done]
+        callbacks = [done]
 
-        def told() -> None:
-            if pending:
+        def announced() -> None:
+            if callbacks:
                 timer.cancel()
-                pending.pop()()
+                callbacks.pop()()
 
-        timer = self._scheduler.call_later(limit_ms, told)
+        timer = self._scheduler.call_later(limit_ms, announced)
         self.resign(self.epoch)
-        self._network.when_told(told)
+        self._network.when_resignation_acknowledged(announced)
 
     def receive(self, event: m.Received | m.Unreachable) -> None:
-        """A message of another node, or the lack of one. The correlation of a request is called
-        with the message that answers it."""
+        """Process a message of another node, or the lack of one. The correlation of a request is
+        called with the reply."""
         self._step(event)
 
     def snapshot_taken(self, snapshot: tuple[int, int], start_offset: int) -> None:
-        """There is a newer snapshot of this node's own; the log begins at `start_offset`."""
+        """Use a newer snapshot that this node wrote; the log begins at `start_offset`."""
         self._step(m.SnapshotTaken(snapshot, start_offset))
 
     def watch(self, changed: Callable[[], None]) -> None:
-        """Call `changed()` when the log has grown, more is committed, or the leader is another."""
+        """Call `changed()` when the log grows, more is committed, or the leader changes."""
         self._watchers.append(changed)
 
     def close(self) -> None:
@@ -265,7 +266,7 @@ class RaftClient:
             self._network.close()
         self._log.close()
 
-    # --- carrying out --------------------------------------------------------------------------
+    # --- execution -----------------------------------------------------------------------------
 
     def _step(self, event: m.Event) -> None:
         if not self._stopped:
@@ -274,13 +275,13 @@ class RaftClient:
     def _take(self, ready: m.Ready) -> None:
         self._readys.append(ready)
         self._arm(ready.deadline_ms)
-        if not self._carrying_out:
-            self._carry_out_all()
+        if not self._executing:
+            self._execute_all()
 
-    def _carry_out_all(self) -> None:
-        """All Readys up to one that has to be persisted first. A Ready that is added meanwhile, by
-        a listener that appends, is carried out after the present one."""
-        self._carrying_out = True
+    def _execute_all(self) -> None:
+        """Execute all Readys up to one that has to be persisted first. A Ready that is added
+        meanwhile, because a listener appends, is executed after the present one."""
+        self._executing = True
         try:
             while self._readys and not self._persisting and not self._stopped:
                 ready = self._readys[0]
@@ -289,19 +290,19 @@ class RaftClient:
                     self._log.persist_election(ready.persist, self._persisted)
                     return
                 self._readys.popleft()
-                self._carry_out(ready)
+                self._execute(ready)
         except (MetadataLogFailure, LogDirFailure, MetadataRecordError, CorruptBatch) as error:
-            # A committed record that cannot be read cannot be left out either (KAFKA-14644).
+            # A committed record that cannot be read cannot be skipped either (KAFKA-14644).
             self.fail(error)
         finally:
-            self._carrying_out = False
+            self._executing = False
 
     def _persisted(self, error: Exception | None) -> None:
         self._persisting = False
         if self._stopped:
             return
         if is_lack_of_descriptors(error):
-            self._scheduler.call_later(LACK_RETRY_MS, self._carry_out_all)
+            self._scheduler.call_later(LACK_RETRY_MS, self._execute_all)
             return
         if error is not None:
             self.fail(error)
@@ -309,9 +310,9 @@ class RaftClient:
         persisted = self._readys[0].persist
         assert persisted is not None
         self._durable = persisted
-        self._carry_out_all()
+        self._execute_all()
 
-    def _carry_out(self, ready: m.Ready) -> None:
+    def _execute(self, ready: m.Ready) -> None:
         self._change_log(ready)
         for message in ready.send:
             self._send(message)
@@ -349,7 +350,7 @@ class RaftClient:
         payload = append.payload
         if append.fetched:
             assert isinstance(payload, bytes | bytearray | memoryview)
-            self._log.voters.take_in(memoryview(payload))
+            self._log.voters.read_appended(memoryview(payload))
             self._log.append(memoryview(payload), append.epoch)
             return
         data, batch = leader_batch(append, self._scheduler.wall_ms())
@@ -358,7 +359,7 @@ class RaftClient:
         self._batches.appended(batch)
 
     def _flush(self) -> None:
-        """One fsync at a time; what is appended meanwhile shares the next one."""
+        """Fsync the log, one fsync at a time; what is appended meanwhile shares the next one."""
         if self._flushing:
             return
         self._flushing = True
@@ -382,7 +383,7 @@ class RaftClient:
         self._step(m.Flushed(end_offset))
 
     def fail(self, error: Exception) -> None:
-        """Take no further part: the log, or what is in it, cannot be worked with."""
+        """Stop taking part, because the log cannot be written or read, and report `error`."""
         if self._stopped:
             return
         self._stopped = True
@@ -411,7 +412,7 @@ class RaftClient:
         self._log.committed(high_watermark)
         self._batches.deliver(high_watermark)
         if self.is_leader and self._claimed_epoch != self._raft.epoch:
-            # Committing anything in its own epoch is the proof that a leader needs.
+            # A leader may act after it has committed a record of its own epoch.
             self._claimed_epoch = self._raft.epoch
             self._listener.handle_leader_change(self._raft.config.node_id, self._raft.epoch)
 

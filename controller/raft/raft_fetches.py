@@ -1,11 +1,12 @@
 """Fetch of the metadata partition: answered at once, or held until there is something new.
 
-A Fetch that finds nothing waits up to its max_wait_ms for a longer log, for a high watermark that
-its sender does not know of yet (KIP-1166), or for the end of the epoch. Records that are not
-committed yet are sent, too: that is how they come to be. One that has waited is judged again.
+A Fetch without new records waits up to its max_wait_ms for a longer log, for a high watermark that
+its sender does not know yet (KIP-1166), or for the end of the epoch. Uncommitted records are sent
+too, because they are committed only after replicas have them. The rights of a Fetch that has waited
+are checked again.
 
-Owns: the requests that wait, one for each replica and `MAX_WAITING` in all; more than that are
-answered with nothing. Never: decides what a replica may have (`controller.raft.raft`).
+Owns: the requests that wait, one for each replica and `MAX_WAITING` in all; further ones get an
+empty response at once. Never: decides what a replica may have (`controller.raft.raft`).
 
 Follows KIP-595 and Kafka's `KafkaRaftClient.handleFetchRequest` and `ThresholdPurgatory`.
 """
@@ -41,27 +42,27 @@ VERSION_WITH_LEADER_ENDPOINT = 17
 Respond = Callable[[fetching.FetchResponse], None]
 
 
-class RequestContext(Protocol):
-    """What a handler needs to know of the connection."""
+class FetchContext(Protocol):
+    """The version of a request, and the rights of its sender."""
 
     @property
     def api_version(self) -> int:
-        """Version of the request."""
+        """The version of the request."""
 
     @property
     def rights(self) -> Rights:
-        """What its sender may do."""
+        """The rights of its sender."""
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
-    """A Fetch that is being answered."""
+class _PendingFetch:
+    """A Fetch that has no response yet."""
 
     message: m.Fetch
     max_bytes: int
     max_wait_ms: int
     high_watermark: int
-    """What its sender knows to be committed."""
+    """The high watermark that its sender knows; -1: none."""
     respond: Respond
     version: int
     request: fetching.FetchRequest
@@ -70,7 +71,7 @@ class _Asked:
 
 
 class RaftFetches:
-    """Handler of Fetch."""
+    """The handler of Fetch."""
 
     def __init__(
         self, settings: ControllerSettings, raft: RaftClient, log: RaftLog, scheduler: Scheduler
@@ -79,21 +80,21 @@ class RaftFetches:
         self._raft = raft
         self._log = log
         self._scheduler = scheduler
-        self._waiting: dict[_Asked, None] = {}
+        self._waiting: dict[_PendingFetch, None] = {}
         self._directories: dict[int, bytes] = {}
-        raft.watch(self._something_changed)
+        raft.watch(self._answer_ready)
 
     def directory_of(self, replica_id: int) -> bytes:
-        """The directory id that an observer fetches with; of a voter, that of the log: zero where
-        voters are static."""
+        """Return the directory id that an observer fetches with; for a voter that in the log, which
+        is zero in a static quorum."""
         if replica_id in self._settings.voters:
             return self._log.voters.directory_of(replica_id)
         return self._directories.get(replica_id, bytes(16))
 
     def handle(
-        self, context: RequestContext, request: fetching.FetchRequest, respond: Respond
+        self, context: FetchContext, request: fetching.FetchRequest, respond: Respond
     ) -> None:
-        """Answer, now or later, through `respond`."""
+        """Answer a request, now or later, through `respond`."""
         version = context.api_version
         if request.cluster_id not in (None, self._settings.cluster_id):
             respond(fetching.FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
@@ -107,7 +108,7 @@ class RaftFetches:
         partition = request.topics[0].partitions[0]
         replica_id = request.replica_id
         if version >= VERSION_WITH_REPLICA_STATE:
-            state = request.replica_state  # None: what is left out has its default, no replica
+            state = request.replica_state  # None: an omitted field has its default, no replica
             replica_id = -1 if state is None else state.replica_id
         if (
             request.max_wait_ms < 0
@@ -115,18 +116,22 @@ class RaftFetches:
             or not 0 <= partition.last_fetched_epoch <= partition.current_leader_epoch
             or replica_id == self._settings.node_id
         ):
-            respond(self._refusal(ErrorCode.INVALID_REQUEST, self._raft.known, version))
+            respond(
+                self._refusal(
+                    ErrorCode.INVALID_REQUEST, self._raft.durable_leader_and_epoch, version
+                )
+            )
             return
         is_stranger = self._log.voters.is_stranger(replica_id, partition.replica_directory_id)
         message = m.Fetch(
             partition.current_leader_epoch,
-            -1 if is_stranger else replica_id,  # what it has is no voter's copy
+            -1 if is_stranger else replica_id,  # its log is not the voter's copy
             partition.fetch_offset,
             partition.last_fetched_epoch,
         )
         limit = self._settings.quorum_fetch_max_bytes
         max_bytes = max(0, min(limit, request.max_bytes, partition.partition_max_bytes))
-        asked = _Asked(
+        pending = _PendingFetch(
             message,
             max_bytes,
             request.max_wait_ms,
@@ -138,7 +143,7 @@ class RaftFetches:
         )
         self._note_directory(replica_id, partition.replica_directory_id)
         self._raft.receive(
-            m.Received(replica_id, message, lambda reply: self._answered(asked, reply))
+            m.Received(replica_id, message, lambda reply: self._answered(pending, reply))
         )
 
     def _note_directory(self, replica_id: int, directory_id: bytes) -> None:
@@ -149,87 +154,96 @@ class RaftFetches:
 
     # --- answers -------------------------------------------------------------------------------
 
-    def _answered(self, asked: _Asked, reply: m.FetchReply | m.EpochReply) -> None:
-        """What Raft says to it."""
+    def _answered(self, pending: _PendingFetch, reply: m.FetchReply | m.EpochReply) -> None:
+        """Process Raft's reply to a Fetch: respond, or hold the Fetch."""
         if isinstance(reply, m.EpochReply):
-            self._send_away(asked, reply)
+            self._reject(pending, reply)
         elif reply.read_from is None:
-            asked.respond(self._response(reply, b"", asked.version))
-        elif asked.max_wait_ms == 0 or self._has_news(asked) or len(self._waiting) >= MAX_WAITING:
-            self._answer(asked)
+            pending.respond(self._response(reply, b"", pending.version))
+        elif (
+            pending.max_wait_ms == 0 or self._has_news(pending) or len(self._waiting) >= MAX_WAITING
+        ):
+            self._answer(pending)
         else:
-            self._hold(asked)
+            self._hold(pending)
 
-    def _hold(self, asked: _Asked) -> None:
-        replica_id = asked.message.replica_id
-        for other in [one for one in self._waiting if one.message.replica_id == replica_id >= 0]:
-            self._release(other)  # it comes again on another connection: nobody waits there
+    def _hold(self, pending: _PendingFetch) -> None:
+        replica_id = pending.message.replica_id
+        for other in [
+            fetch for fetch in self._waiting if fetch.message.replica_id == replica_id >= 0
+        ]:
+            self._release(other)  # the replica fetches on a new connection, so nothing reads this
             self._answer_late(other)
-        asked.timer = self._scheduler.call_later(asked.max_wait_ms, lambda: self._time_is_up(asked))
-        self._waiting[asked] = None
+        pending.timer = self._scheduler.call_later(
+            pending.max_wait_ms, lambda: self._timed_out(pending)
+        )
+        self._waiting[pending] = None
 
-    def _release(self, asked: _Asked) -> None:
-        self._waiting.pop(asked, None)
-        if asked.timer is not None:
-            asked.timer.cancel()
+    def _release(self, pending: _PendingFetch) -> None:
+        self._waiting.pop(pending, None)
+        if pending.timer is not None:
+            pending.timer.cancel()
 
-    def _time_is_up(self, asked: _Asked) -> None:
-        self._release(asked)
-        self._answer_late(asked)
+    def _timed_out(self, pending: _PendingFetch) -> None:
+        self._release(pending)
+        self._answer_late(pending)
 
-    def _something_changed(self) -> None:
-        for asked in list(self._waiting):
-            if asked in self._waiting and (not self._leads(asked) or self._has_news(asked)):
-                self._release(asked)
-                self._answer_late(asked)
+    def _answer_ready(self) -> None:
+        for pending in list(self._waiting):
+            if pending in self._waiting and (not self._leads(pending) or self._has_news(pending)):
+                self._release(pending)
+                self._answer_late(pending)
 
-    def _answer_late(self, asked: _Asked) -> None:
-        """It has waited: its sender may have lost the right since."""
-        if asked.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
-            self._answer(asked)
+    def _answer_late(self, pending: _PendingFetch) -> None:
+        """Answer a Fetch that has waited; its sender may have lost the right meanwhile."""
+        if pending.rights.allows_on_cluster(Operation.CLUSTER_ACTION):
+            self._answer(pending)
         else:
-            asked.respond(denied_fetch(asked.request, asked.version))
+            pending.respond(denied_fetch(pending.request, pending.version))
 
-    def _leads(self, asked: _Asked) -> bool:
-        return self._raft.is_leader and self._raft.epoch == asked.message.epoch
+    def _leads(self, pending: _PendingFetch) -> bool:
+        return self._raft.is_leader and self._raft.epoch == pending.message.epoch
 
-    def _has_news(self, asked: _Asked) -> bool:
-        if self._log.end_offset > asked.message.offset:
+    def _has_news(self, pending: _PendingFetch) -> bool:
+        if self._log.end_offset > pending.message.offset:
             return True
-        return self._known_high_watermark() > asked.high_watermark
+        return self._known_high_watermark() > pending.high_watermark
 
     def _known_high_watermark(self) -> int:
         high_watermark = self._raft.high_watermark
         return -1 if high_watermark is None else high_watermark
 
-    def _send_away(self, asked: _Asked, reply: m.EpochReply) -> None:
-        epoch = asked.message.epoch
+    def _reject(self, pending: _PendingFetch, reply: m.EpochReply) -> None:
+        epoch = pending.message.epoch
         code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if epoch != reply.epoch:
             fenced = epoch < reply.epoch
             code = ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.UNKNOWN_LEADER_EPOCH
-        asked.respond(self._refusal(code, reply, asked.version))
+        pending.respond(self._refusal(code, reply, pending.version))
 
-    def _answer(self, asked: _Asked) -> None:
-        """With what there is now: Raft has found that its log is a part of this one."""
-        raft, message = self._raft, asked.message
-        if not self._leads(asked):
-            self._send_away(asked, self._raft.known)
+    def _answer(self, pending: _PendingFetch) -> None:
+        """Respond with the present records. Raft has checked that the sender's log does not
+        diverge."""
+        raft, message = self._raft, pending.message
+        if not self._leads(pending):
+            self._reject(pending, self._raft.durable_leader_and_epoch)
             return
         offset, end = message.offset, self._log.end_offset
         records = b""
         try:
-            # Before the log's start, since a snapshot was taken meanwhile: its next Fetch is told.
+            # If a snapshot moved the log's start past the offset, the next Fetch learns of it.
             if self._log.start_offset <= offset < end:
-                records = self._log.read_slice(offset, end, asked.max_bytes)
+                records = self._log.read_slice(offset, end, pending.max_bytes)
         except MetadataLogFailure:
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            asked.respond(self._refusal(code, self._raft.known, asked.version))
+            pending.respond(
+                self._refusal(code, self._raft.durable_leader_and_epoch, pending.version)
+            )
             return
         fetched = (offset, message.last_fetched_epoch)
         high_watermark = raft.high_watermark
         reply = m.FetchReply(message.epoch, self._settings.node_id, high_watermark, fetched)
-        asked.respond(self._response(reply, records, asked.version))
+        pending.respond(self._response(reply, records, pending.version))
 
     def _response(
         self, reply: m.FetchReply, records: bytes, version: int
@@ -277,13 +291,14 @@ class RaftFetches:
 
 
 def denied_fetch(request: fetching.FetchRequest, version: int) -> fetching.FetchResponse:
-    """The answer to one who may not fetch. Old versions are told of each partition, since the
-    oldest have no other place for it."""
+    """Return the response to a sender without the right. Old versions get the error in each
+    partition, because the oldest have no top-level error."""
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     response = fetching.FetchResponse(error_code=code)
     for topic in request.topics if version < VERSION_WITH_IDS else ():
         partitions = [
-            fetching.PartitionData(one.partition, code, -1, records=b"") for one in topic.partitions
+            fetching.PartitionData(partition.partition, code, -1, records=b"")
+            for partition in topic.partitions
         ]
         response.responses.append(
             fetching.FetchableTopicResponse(topic.topic, partitions=partitions)
@@ -295,7 +310,7 @@ def _is_metadata_partition(topics: list[fetching.FetchTopic], version: int) -> b
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         return False
     if version >= VERSION_WITH_IDS:
-        right = topics[0].topic_id == METADATA_TOPIC_ID
+        is_metadata = topics[0].topic_id == METADATA_TOPIC_ID
     else:
-        right = topics[0].topic == METADATA_PARTITION.topic
-    return right and topics[0].partitions[0].partition == METADATA_PARTITION.partition
+        is_metadata = topics[0].topic == METADATA_PARTITION.topic
+    return is_metadata and topics[0].partitions[0].partition == METADATA_PARTITION.partition

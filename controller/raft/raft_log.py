@@ -1,10 +1,10 @@
 """The metadata log on disk: `__cluster_metadata-0` with its batches, snapshots and quorum-state.
 
-Owns: the folder, what it is opened with, and the cleaning of what snapshots have made superfluous.
+Owns: the folder, its state when it is opened, and the removal of what snapshots have replaced.
 Never: decides what is appended or committed (`controller.raft.raft`), nor when a snapshot is taken.
 
-A failure of the disk goes the way of every log directory (`storage.log.log_dir_failure`); since
-this one is the metadata directory, the process ends.
+A disk failure is treated like that of every log directory (`storage.log.log_dir_failure`); since
+this is the metadata directory, the process ends.
 
 Follows KIP-630 and Kafka's `KafkaRaftLog` and `FileQuorumStateStore`.
 """
@@ -48,22 +48,22 @@ _QUORUM_STATE = "quorum-state"
 
 
 class MetadataLogFailure(Exception):
-    """The metadata log could not be written or read: the node cannot go on."""
+    """A metadata log that could not be written or read; the node has to stop."""
 
 
 class RawBatch(NamedTuple):
-    """One batch as it is in the log."""
+    """A batch as it is in the log."""
 
     header: RecordBatchHeader
     data: memoryview
 
 
 class RaftLog:
-    """One node's copy of the metadata log. All calls come from one thread."""
+    """A node's copy of the metadata log. All calls come from one thread."""
 
     def __init__(self, settings: ControllerSettings, environment: LogEnvironment) -> None:
-        """Open the log, made when missing. Raises OSError, and MetadataRecordError where its
-        beginning is missing, or a quorum of one would lose what it has decided."""
+        """Open the log, or create it. Raises OSError, and MetadataRecordError if its beginning is
+        missing, or if a quorum of one would lose records."""
         self._filesystem, self._environment = environment.filesystem, environment
         self.voters = QuorumVoters(settings)
         self._alone = settings.voters == (settings.node_id,)
@@ -86,7 +86,7 @@ class RaftLog:
             METADATA_PARTITION,
             config,
             topic_id=METADATA_TOPIC_ID,
-            clean=False,  # read to its end in any case, so it is checked to its end as well
+            clean=False,  # the log is read to its end in any case, so all of it is checked
             recovery_point=latest,
             log_start_offset=0,
         )
@@ -94,16 +94,18 @@ class RaftLog:
         if line:
             logger.warning("%s: %s", METADATA_PARTITION, line)
         if self.snapshots and self._is_behind(self.snapshots[-1]):
-            # The snapshot came from the leader and the log did not follow before the end.
+            # The leader's snapshot was stored, but the process ended before the log was restarted.
             self._begin_at(self.snapshots[-1])
         else:
             self._begin_at_a_snapshot()
 
     def _begin_at_a_snapshot(self) -> None:
-        """Finish a `clean` that a crash cut short: its files go one by one."""
+        """Finish a `clean` that a crash interrupted, because files are removed one by one."""
         start = self._log.log_start_offset
-        self._drop_snapshots([kept for kept in self.snapshots if kept.end_offset < start])
-        self.snapshots = [kept for kept in self.snapshots if kept.end_offset >= start]
+        self._remove_snapshots(
+            [snapshot for snapshot in self.snapshots if snapshot.end_offset < start]
+        )
+        self.snapshots = [snapshot for snapshot in self.snapshots if snapshot.end_offset >= start]
         if self.snapshots:
             oldest = self.snapshots[0].end_offset
             self._log.update_high_watermark(oldest)
@@ -115,7 +117,7 @@ class RaftLog:
             )
 
     def _is_behind(self, snapshot: SnapshotId) -> bool:
-        """Whether the log lacks what is in `snapshot`, or has something else in its place."""
+        """Return whether the log lacks records of `snapshot`, or has other ones in their place."""
         end = self._log.log_end_offset
         if self._log.log_start_offset == end == snapshot.end_offset:
             return False
@@ -124,8 +126,8 @@ class RaftLog:
     def _begin_at(self, snapshot: SnapshotId) -> None:
         self._log.truncate_fully_and_start_at(snapshot.end_offset)
         self._log.update_high_watermark(snapshot.end_offset)
-        self._drop_snapshots([kept for kept in self.snapshots if kept < snapshot])
-        self.snapshots = [kept for kept in self.snapshots if kept >= snapshot]
+        self._remove_snapshots([other for other in self.snapshots if other < snapshot])
+        self.snapshots = [other for other in self.snapshots if other >= snapshot]
 
     def _make_directory(self, log_dir: str) -> None:
         if self._filesystem.exists(self.directory):
@@ -151,11 +153,11 @@ class RaftLog:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of batches on disk."""
+        """The size of all batches on disk, in bytes."""
         return self._log.segments.size_bytes
 
     def epoch_index(self) -> EpochIndex:
-        """The log as Raft needs it."""
+        """Return the index of epochs and offsets that Raft needs."""
         snapshot = self.snapshots[-1] if self.snapshots else None
         return EpochIndex(
             self.start_offset,
@@ -168,25 +170,25 @@ class RaftLog:
     # --- batches -------------------------------------------------------------------------------
 
     def append(self, batches: bytearray | memoryview, epoch: int) -> None:
-        """Append batches whose offsets and epochs are set. Raises MetadataLogFailure."""
+        """Append batches that have their offsets and epochs. Raises MetadataLogFailure."""
         info: LogAppendInfo = self._log.append_as_follower(memoryview(batches), epoch)
         if info.error is not ErrorCode.NONE:
             raise MetadataLogFailure(f"append to the metadata log failed: {info.error_message}")
 
     def truncate_to(self, offset: int) -> None:
-        """Cut the log from `offset` on. Raises LogDirFailure."""
+        """Remove the records from `offset` on. Raises LogDirFailure."""
         self._log.truncate_to(offset)
 
     def flush(self, done: Callable[[Exception | None], None]) -> None:
-        """Make the present log durable, then `done(error)`."""
+        """Make the present log durable, then call `done(error)`."""
         self._log.flush(done)
 
     def committed(self, high_watermark: int) -> None:
-        """Everything below `high_watermark` is committed."""
+        """Set the high watermark: all records below it are committed."""
         self._log.update_high_watermark(high_watermark)
 
     def read(self, start_offset: int, end_offset: int) -> Iterator[RawBatch]:
-        """The batches from `start_offset` to `end_offset`. Raises MetadataLogFailure."""
+        """Yield the batches from `start_offset` to `end_offset`. Raises MetadataLogFailure."""
         while start_offset < end_offset:
             data = self.read_slice(start_offset, end_offset)
             if not len(data):
@@ -197,12 +199,12 @@ class RaftLog:
                 yield RawBatch(header, view[position : position + header.size_in_bytes])
 
     def read_voters(self, snapshot: ControlRecords) -> None:
-        """Learn who votes (`voters`) from the latest snapshot and the log after it."""
+        """Read `voters` from the latest snapshot and the log after it."""
         start = self.snapshots[-1].end_offset if self.snapshots else self.start_offset
         self.voters.read(snapshot, (batch.data for batch in self.read(start, self.end_offset)))
 
     def read_slice(self, start_offset: int, end_offset: int, max_bytes: int = READ_BYTES) -> bytes:
-        """Bytes of batches from `start_offset` on, one at least where there is one."""
+        """Return the bytes of batches from `start_offset` on: at least one, if there is one."""
         info: FetchDataInfo = self._log.read(start_offset, max_bytes, end_offset)
         if info.error is not ErrorCode.NONE:
             raise MetadataLogFailure(
@@ -214,9 +216,9 @@ class RaftLog:
     # --- quorum-state --------------------------------------------------------------------------
 
     def read_election(self) -> ElectionState:
-        """The epoch, vote and leader as last persisted. Raises OSError, QuorumStateError.
+        """Return the persisted epoch, vote and leader. Raises OSError and QuorumStateError.
 
-        A file that is missing or older than the log gives way to the log's epoch, as in Kafka.
+        If the file is missing or older than the log, return the log's latest epoch, as Kafka does.
         """
         path, election = f"{self.directory}/{_QUORUM_STATE}", ElectionState()
         if self._filesystem.exists(path):
@@ -234,7 +236,7 @@ class RaftLog:
     def persist_election(
         self, election: ElectionState, done: Callable[[Exception | None], None]
     ) -> None:
-        """Write and fsync the file, then `done(error)`."""
+        """Write and fsync the file, then call `done(error)`."""
         path, filesystem = f"{self.directory}/{_QUORUM_STATE}", self._filesystem
         data = self.voters.encode_election(election)
         self._environment.blocking.submit(
@@ -244,17 +246,17 @@ class RaftLog:
     # --- snapshots -----------------------------------------------------------------------------
 
     def _find_snapshots(self) -> list[SnapshotId]:
-        found = []
+        snapshots = []
         for name in self._filesystem.list_dir(self.directory):
             snapshot_id = snapshot_id_of(name)
             if snapshot_id is not None:
-                found.append(snapshot_id)
+                snapshots.append(snapshot_id)
             elif ".checkpoint." in name:
-                self._filesystem.remove(f"{self.directory}/{name}")  # not whole
-        return sorted(found)
+                self._filesystem.remove(f"{self.directory}/{name}")  # incomplete
+        return sorted(snapshots)
 
     def read_snapshot(self, snapshot_id: SnapshotId) -> bytes:
-        """The whole file. Raises OSError."""
+        """Return the content of a snapshot file. Raises OSError."""
         return self._filesystem.read(f"{self.directory}/{snapshot_id.file_name}")
 
     def write_snapshot(
@@ -263,24 +265,25 @@ class RaftLog:
         encode: Callable[[], bytes],
         done: Callable[[Exception | None], None],
     ) -> None:
-        """Write a snapshot elsewhere, then `done(error)`; `encode` gets nothing that changes."""
+        """Write a snapshot in a thread, then call `done(error)`. The thread calls `encode`, whose
+        data must not change."""
         path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
 
         def written(_: object, error: Exception | None) -> None:
             if error is None:
-                self._stored(snapshot_id)
+                self._add_snapshot(snapshot_id)
             done(error)
 
         self._environment.blocking.submit(
             lambda: filesystem.replace_atomically(path, encode()), written
         )
 
-    def _stored(self, snapshot_id: SnapshotId) -> None:
+    def _add_snapshot(self, snapshot_id: SnapshotId) -> None:
         if snapshot_id.end_offset < self.start_offset:
-            self._drop_snapshots([snapshot_id])  # a newer one was loaded meanwhile
+            self._remove_snapshots([snapshot_id])  # a newer one was loaded meanwhile
             return
-        known = [kept for kept in self.snapshots if kept != snapshot_id]
-        self.snapshots = sorted([*known, snapshot_id])
+        others = [other for other in self.snapshots if other != snapshot_id]
+        self.snapshots = sorted([*others, snapshot_id])
 
     def read_snapshot_part(
         self,
@@ -289,7 +292,8 @@ class RaftLog:
         max_bytes: int,
         done: Callable[[tuple[int, bytes] | None, Exception | None], None],
     ) -> None:
-        """Read elsewhere up to `max_bytes` from `position` on, then `done((size, data), error)`."""
+        """Read up to `max_bytes` from `position` in a thread, then call `done((size, data),
+        error)`; `size` is that of the file."""
         path, filesystem = f"{self.directory}/{snapshot_id.file_name}", self._filesystem
 
         def read() -> tuple[int, bytes]:
@@ -308,9 +312,10 @@ class RaftLog:
         data: bytes | memoryview,
         done: Callable[[bool | None, Exception | None], None],
     ) -> None:
-        """Append to the part file of a snapshot that is being fetched, begun anew at position 0.
+        """Append to the part file of a snapshot that is being fetched; position 0 empties it.
 
-        `done(False, None)`: the file does not end at `position`, and is as it was.
+        Call `done(True, None)` if the data was appended, `done(False, None)` if the file does not
+        end at `position` and is unchanged.
         """
         path, filesystem = self._part_path(snapshot_id), self._filesystem
 
@@ -334,9 +339,10 @@ class RaftLog:
         check: Callable[[bytes], T],
         done: Callable[[T | None, Exception | None], None],
     ) -> None:
-        """Make a snapshot of its part file, durably, then `done(what check made of it, error)`.
+        """Make a fetched snapshot durable, rename its part file, then call `done(result of check,
+        error)`.
 
-        What `check` raises goes to `done`, and the part file is removed.
+        If `check` raises MetadataRecordError, `done` gets it and the part file is removed.
         """
         part, filesystem = self._part_path(snapshot_id), self._filesystem
         path = f"{self.directory}/{snapshot_id.file_name}"
@@ -358,35 +364,35 @@ class RaftLog:
 
         def stored(checked: T | None, error: Exception | None) -> None:
             if error is None:
-                self._stored(snapshot_id)
+                self._add_snapshot(snapshot_id)
             done(checked, error)
 
         self._environment.blocking.submit(store, stored)
 
     def load_snapshot(self, snapshot_id: SnapshotId) -> None:
-        """Let the log begin anew at the end of a stored snapshot. Raises LogDirFailure."""
+        """Restart the log at the end of a stored snapshot. Raises LogDirFailure."""
         self._begin_at(snapshot_id)
 
     def _part_path(self, snapshot_id: SnapshotId) -> str:
         return f"{self.directory}/{snapshot_id.file_name}.part"
 
     def clean(self) -> int:
-        """Drop all but the latest snapshots, and the log before them; gives the new log start.
+        """Remove all but the latest snapshots, and the log before them. Return the new log start.
 
-        The log always begins at 0 or at the end of a snapshot, so that whoever misses its
-        beginning finds it there.
+        The log always begins at 0 or at the end of a snapshot, so that a replica without the
+        removed records can fetch the snapshot.
         """
-        doomed = self.snapshots[:-SNAPSHOTS_KEPT]
+        unwanted = self.snapshots[:-SNAPSHOTS_KEPT]
         self.snapshots = self.snapshots[-SNAPSHOTS_KEPT:]
         if self.snapshots:
             self._log.roll()
             self._log.increment_log_start_offset(self.snapshots[0].end_offset)
             delete_segments_before_log_start(self._log)
-        self._drop_snapshots(doomed)
+        self._remove_snapshots(unwanted)
         return self.start_offset
 
-    def _drop_snapshots(self, doomed: list[SnapshotId]) -> None:
-        paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in doomed]
+    def _remove_snapshots(self, unwanted: list[SnapshotId]) -> None:
+        paths = [f"{self.directory}/{snapshot.file_name}" for snapshot in unwanted]
         filesystem = self._filesystem
 
         def remove() -> None:
@@ -397,5 +403,5 @@ class RaftLog:
             self._environment.blocking.submit(remove, lambda _, error: None)
 
     def close(self) -> None:
-        """A clean end. Raises LogDirFailure."""
+        """Close the log cleanly. Raises LogDirFailure."""
         self._log.close()

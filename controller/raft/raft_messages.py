@@ -1,23 +1,22 @@
-"""What goes into `Raft.step` and what comes out of it: plain values, no behaviour.
+"""The input and output of `Raft.step`: plain values, no behaviour.
 
-Events are what happened to this node; messages are what nodes say to each other, in the words of
+Events are what happens to this node; messages are what nodes send each other, with the names of
 Kafka's Vote, BeginQuorumEpoch, EndQuorumEpoch and Fetch. `Ready` is what the caller has to do.
 
 Duties of the caller for each Ready, in this order (etcd's contract, with Kafka's names):
 
 1. `persist`: write quorum-state and fsync it, before anything of this Ready or a later one is sent.
-2. `load_snapshot`: let the log begin anew, empty, at the end of that stored snapshot, and the
-   listeners go on from it. `truncate_to`, then `append`: change the log; then fsync it and
-   step(Flushed). What is in the log at the start has to be fsynced once, too: nobody knows whether
-   it was.
+2. `load_snapshot`: restart the log, empty, at the end of that stored snapshot, and the listeners
+   from its image. `truncate_to`, then `append`: change the log; then fsync it and step(Flushed).
+   The log found at a start has to be fsynced once too, because it may not be durable yet.
 3. `send`: send the messages and replies.
 4. `snapshot_part`: write it, then step(SnapshotWritten); after the last part make the snapshot
    durable, check it, and step(SnapshotStored), or SnapshotUnusable.
-5. `high_watermark`: records below it are committed; hand them to the listeners, once.
-6. `leader`: tell the listeners who leads.
+5. `high_watermark`: records below it are committed; pass them to the listeners, once.
+6. `leader`: tell the listeners the new leader.
 
-The caller steps again with Tick at `deadline_ms` at the latest. Readys are carried out in the order
-in which they came.
+The caller steps again with Tick at `deadline_ms` at the latest. Readys are executed in the order in
+which Raft returned them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from controller.raft.quorum_state import ElectionState
 
 
 class Vote(NamedTuple):
-    """A candidate, or with `pre_vote` a prospective, asks for a vote."""
+    """A request for a vote, by a candidate, or by a prospective node with `pre_vote`."""
 
     epoch: int
     candidate_id: int
@@ -48,14 +47,14 @@ class VoteReply(NamedTuple):
 
 
 class BeginQuorumEpoch(NamedTuple):
-    """A new leader says so."""
+    """The announcement of a new leader."""
 
     epoch: int
     leader_id: int
 
 
 class EndQuorumEpoch(NamedTuple):
-    """A leader resigns; whoever stands first in `successors` tries at once."""
+    """The resignation of a leader; the first node in `successors` tries at once."""
 
     epoch: int
     leader_id: int
@@ -63,14 +62,14 @@ class EndQuorumEpoch(NamedTuple):
 
 
 class EpochReply(NamedTuple):
-    """The answer to Begin and EndQuorumEpoch; also to a Fetch that a non-leader got."""
+    """The reply to Begin and EndQuorumEpoch, and of a node that does not lead to a Fetch."""
 
     epoch: int
     leader_id: int | None
 
 
 class Fetch(NamedTuple):
-    """A follower or observer asks for records from `offset` on; it has all before it on disk."""
+    """A replica's request for records from `offset` on; it has all earlier ones on disk."""
 
     epoch: int
     replica_id: int
@@ -79,7 +78,7 @@ class Fetch(NamedTuple):
 
 
 class AppendedBatch(NamedTuple):
-    """Where a batch of the log lies, and the epoch that wrote it."""
+    """The offsets of a batch in the log, and its epoch."""
 
     epoch: int
     base_offset: int
@@ -87,19 +86,19 @@ class AppendedBatch(NamedTuple):
 
 
 class FetchReply(NamedTuple):
-    """A leader's answer. The caller fills the records in, from `read_from`, when it sends it; the
-    receiver's caller says in `batches` what `records` holds.
+    """A leader's reply to a Fetch. The leader's caller reads the records at `read_from` when it
+    sends the reply; the receiver's caller describes `records` in `batches`.
 
-    `asked` is (offset, last fetched epoch) of the Fetch it answers: an answer that comes late, to a
-    log that has changed since, says nothing.
-    `diverging` is (epoch, end offset): the asker's log is not a part of the leader's.
-    `snapshot` is (end offset, epoch): what was asked for is only in that snapshot.
+    `fetch_position` is (offset, last fetched epoch) of the Fetch: a reply that comes after the log
+    has changed is ignored.
+    `diverging` is (epoch, end offset), if the replica's log diverges from the leader's.
+    `snapshot` is (end offset, epoch), if the records are only in that snapshot.
     """
 
     epoch: int
     leader_id: int
     high_watermark: int | None
-    asked: tuple[int, int]
+    fetch_position: tuple[int, int]
     read_from: int | None = None
     diverging: tuple[int, int] | None = None
     snapshot: tuple[int, int] | None = None
@@ -108,7 +107,7 @@ class FetchReply(NamedTuple):
 
 
 class FetchSnapshot(NamedTuple):
-    """A follower or observer asks for a part of `snapshot`, (end offset, epoch)."""
+    """A replica's request for a part of `snapshot`, which is (end offset, epoch)."""
 
     epoch: int
     replica_id: int
@@ -117,8 +116,8 @@ class FetchSnapshot(NamedTuple):
 
 
 class SnapshotReply(NamedTuple):
-    """A leader's answer. The caller fills `size` (of the whole) and `data` in when it sends it;
-    `data` None: there is no such snapshot, or no such position in it."""
+    """A leader's reply to FetchSnapshot. The caller fills in `size` (of the whole snapshot) and
+    `data` when it sends the reply; `data` None: no such snapshot, or no such position in it."""
 
     epoch: int
     leader_id: int
@@ -144,11 +143,11 @@ Message: TypeAlias = (
 
 
 class Tick(NamedTuple):
-    """Time has passed."""
+    """The passing of time up to the deadline."""
 
 
 class Propose(NamedTuple):
-    """The leader's own records; `payload` comes back in the Ready's append."""
+    """Records that the leader proposes; `payload` comes back in the Ready's append."""
 
     epoch: int
     record_count: int
@@ -156,19 +155,19 @@ class Propose(NamedTuple):
 
 
 class Flushed(NamedTuple):
-    """All of the log before `end_offset` is on stable storage."""
+    """The completion of an fsync: the log before `end_offset` is on stable storage."""
 
     end_offset: int
 
 
 class Resign(NamedTuple):
-    """Give up the leadership of `epoch`."""
+    """A request to this node to resign as leader of `epoch`."""
 
     epoch: int
 
 
 class Received(NamedTuple):
-    """A message from another node. `correlation` goes back with the reply to a request."""
+    """A message from another node. The reply to a request has its `correlation`."""
 
     source: int
     message: Message
@@ -176,35 +175,36 @@ class Received(NamedTuple):
 
 
 class Unreachable(NamedTuple):
-    """A request to `node` got no answer, or none that makes sense."""
+    """A request to `node` that got no response, or an invalid one."""
 
     node: int
     refused: bool = False
-    """Nobody listens at its address: its process is gone."""
+    """Whether the connection was refused, so the node's process is gone."""
 
 
 class SnapshotTaken(NamedTuple):
-    """There is a newer snapshot of this node's own, and the log begins at `start_offset` now."""
+    """A newer snapshot that this node wrote; the log now begins at `start_offset`."""
 
     snapshot: tuple[int, int]
     start_offset: int
 
 
 class SnapshotWritten(NamedTuple):
-    """All of a fetched snapshot before `position` is written, and more is to come."""
+    """The completion of a write: the fetched snapshot is on disk before `position`, and more
+    follows."""
 
     snapshot: tuple[int, int]
     position: int
 
 
 class SnapshotStored(NamedTuple):
-    """A fetched snapshot is whole and durable."""
+    """The completion of a fetched snapshot, which is durable and valid."""
 
     snapshot: tuple[int, int]
 
 
 class SnapshotUnusable(NamedTuple):
-    """A fetched snapshot is damaged."""
+    """The failure of a fetched snapshot, which is damaged."""
 
     snapshot: tuple[int, int]
 
@@ -226,7 +226,7 @@ Event: TypeAlias = (
 
 
 class LeaderChange(NamedTuple):
-    """The control record that opens an epoch: who leads, who may vote, who voted for it."""
+    """The first control record of an epoch: its leader, the voters, and those that voted for it."""
 
     leader_id: int
     voters: tuple[int, ...]
@@ -234,14 +234,14 @@ class LeaderChange(NamedTuple):
 
 
 class Append(NamedTuple):
-    """Records to append at `base_offset`: a LeaderChange, proposed ones, or fetched ones."""
+    """Records to append at `base_offset`: a LeaderChange, proposed or fetched records."""
 
     epoch: int
     base_offset: int
     next_offset: int
     payload: object
     fetched: bool = False
-    """The payload is whole batches, offsets and all."""
+    """Whether the payload is complete batches with their offsets, fetched from the leader."""
 
 
 class Send(NamedTuple):
@@ -252,7 +252,7 @@ class Send(NamedTuple):
 
 
 class SendReply(NamedTuple):
-    """The answer to a request that was `Received` with `correlation`."""
+    """The reply to a request that was `Received` with `correlation`."""
 
     to: int
     message: Message
@@ -260,7 +260,7 @@ class SendReply(NamedTuple):
 
 
 class SnapshotPart(NamedTuple):
-    """Bytes of a snapshot of `size` bytes; the part at position 0 begins it anew."""
+    """Bytes of a snapshot of `size` bytes; the part at position 0 starts it again."""
 
     snapshot: tuple[int, int]
     position: int
@@ -269,7 +269,7 @@ class SnapshotPart(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """Who leads `epoch`; None while nobody does."""
+    """The leader of `epoch`; None: it is not known."""
 
     leader_id: int | None
     epoch: int
@@ -277,7 +277,7 @@ class Leader(NamedTuple):
 
 @dataclass(slots=True)
 class Ready:
-    """See the module for the caller's duties."""
+    """The caller's work after a step, in the order that the module describes."""
 
     persist: ElectionState | None = None
     load_snapshot: tuple[int, int] | None = None

@@ -1,10 +1,10 @@
 """Raft's messages as Kafka's requests, and Kafka's responses as Raft's messages.
 
-Owns: which field carries what, and the checks of a peer's answer: one topic, one partition, records
-that are whole, undamaged, and follow the offset that was asked for. Never: sends.
+Owns: the field of each value, and the checks of a peer's response: one topic, one partition, and
+records that are complete, undamaged, and follow the requested offset. Never: sends.
 
-A static quorum (kraft.version 0) knows no directory ids of voters, so those fields are zero; a
-node tells its own all the same, as Kafka does. In a dynamic one they are those of the log.
+A static quorum (kraft.version 0) has no directory ids of voters, so those fields are zero; a node
+sends its own id all the same, as Kafka does. In a dynamic quorum they are those in the log.
 
 Follows KIP-595, KIP-630, KIP-853, KIP-996, KIP-1166 and Kafka's `RaftUtil` and `KafkaRaftClient`.
 """
@@ -38,26 +38,26 @@ Response = Elections | fetching.FetchResponse | snapshots.FetchSnapshotResponse
 T = TypeVar("T")
 
 MAX_WAIT_MS = 500
-"""How long a leader may hold a Fetch that finds nothing new."""
+"""The time in milliseconds for which a leader may hold a Fetch without new records."""
 
 _TOPIC = METADATA_PARTITION.topic
-_SAYS_WHO_LEADS = (
+_LEADER_ERRORS = (
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.UNKNOWN_LEADER_EPOCH,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
 )
 
 
-class UselessAnswer(Exception):
-    """A peer's answer says nothing that can be worked with."""
+class UnusableResponse(Exception):
+    """A peer's response that is invalid or of no use."""
 
 
 class NotAllowed(Exception):
-    """The peer lets this node take no part."""
+    """A peer's response that this node lacks the right to take part."""
 
 
 class OtherCluster(Exception):
-    """The peer is a node of another cluster."""
+    """A response from a node of another cluster."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -66,19 +66,19 @@ class OtherCluster(Exception):
         )
 
 
-class PeerLeaves(Exception):
-    """The peer is on its way out and takes no part any more."""
+class PeerStopping(Exception):
+    """A response of a peer that shuts down and no longer takes part."""
 
 
 class RaftRequests:
-    """Requests of one node."""
+    """The requests of a node to the other voters."""
 
     def __init__(self, settings: ControllerSettings, voters: QuorumVoters | None = None) -> None:
         self._settings = settings
         self._voters = voters or QuorumVoters(settings)
 
     def request(self, to: int, message: m.Message, high_watermark: int | None) -> Request:
-        """The request that carries `message` to voter `to`."""
+        """Return the request that carries `message` to voter `to`."""
         if isinstance(message, m.Fetch):
             return self._fetch(message, high_watermark)
         if isinstance(message, m.FetchSnapshot):
@@ -166,13 +166,13 @@ class RaftRequests:
         )
 
 
-# --- answers -------------------------------------------------------------------------------------
+# --- responses -----------------------------------------------------------------------------------
 
 
-def answer_of(message: m.Message, response: Response) -> m.Message:
-    """Return the message in `response`, the answer to `message`.
+def message_of(message: m.Message, response: Response) -> m.Message:
+    """Return the message in `response` to the request with `message`.
 
-    Raises UselessAnswer, NotAllowed, OtherCluster and PeerLeaves.
+    Raises UnusableResponse, NotAllowed, OtherCluster and PeerStopping.
     """
     try:
         if isinstance(response, fetching.FetchResponse):
@@ -183,12 +183,12 @@ def answer_of(message: m.Message, response: Response) -> m.Message:
             return _snapshot_reply(message, response)
         return _election_reply(message, response)
     except CorruptBatch as error:
-        raise UselessAnswer(str(error)) from error
+        raise UnusableResponse(str(error)) from error
 
 
 def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.EpochReply:
     _check(response.error_code)
-    topics: Sequence[Any] = response.topics  # their partitions say alike who leads
+    topics: Sequence[Any] = response.topics  # all three have the same fields for the leader
     partition = _only(_only(topics).partitions)
     leader_id = _optional(partition.leader_id)
     if isinstance(message, m.Vote):
@@ -196,7 +196,7 @@ def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.
             _check(partition.error_code)
         granted = partition.vote_granted and partition.error_code == ErrorCode.NONE
         return m.VoteReply(partition.leader_epoch, leader_id, granted, message.pre_vote)
-    if partition.error_code not in _SAYS_WHO_LEADS:
+    if partition.error_code not in _LEADER_ERRORS:
         _check(partition.error_code)
     return m.EpochReply(partition.leader_epoch, leader_id)
 
@@ -204,28 +204,28 @@ def _election_reply(message: m.Message, response: Elections) -> m.VoteReply | m.
 def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Message:
     _check(response.error_code)
     partition = _only(_only(response.responses).partitions)
-    # What a response leaves out of these tagged fields has its default.
+    # An omitted tagged field has its default.
     current = partition.current_leader or fetching.LeaderIdAndEpoch()
     epoch, leader_id = current.leader_epoch, _optional(current.leader_id)
-    if partition.error_code in _SAYS_WHO_LEADS:
+    if partition.error_code in _LEADER_ERRORS:
         return m.EpochReply(epoch, leader_id)
     _check(partition.error_code)
     if leader_id is None:
-        raise UselessAnswer("records without a leader")
+        raise UnusableResponse("records without a leader")
     high_watermark = _optional(partition.high_watermark)
-    asked = (message.offset, message.last_fetched_epoch)
-    reply = m.FetchReply(epoch, leader_id, high_watermark, asked)
+    position = (message.offset, message.last_fetched_epoch)
+    reply = m.FetchReply(epoch, leader_id, high_watermark, position)
     diverging = partition.diverging_epoch or fetching.EpochEndOffset()
     snapshot = partition.snapshot_id or fetching.SnapshotId()
     if diverging.epoch >= 0:
         return reply._replace(diverging=(diverging.epoch, diverging.end_offset))
     if snapshot.end_offset >= 0 or snapshot.epoch >= 0:
         if snapshot.end_offset < 0 or snapshot.epoch < 0:
-            raise UselessAnswer(f"half a snapshot id: {snapshot.end_offset}, {snapshot.epoch}")
+            raise UnusableResponse(f"half a snapshot id: {snapshot.end_offset}, {snapshot.epoch}")
         return reply._replace(snapshot=(snapshot.end_offset, snapshot.epoch))
     if partition.records:
         records = memoryview(partition.records)  # type: ignore[arg-type]
-        batches, size = followers_batches(records, *asked, epoch)
+        batches, size = followers_batches(records, *position, epoch)
         reply = reply._replace(batches=batches, records=records[:size])
     return reply
 
@@ -233,8 +233,8 @@ def _fetch_reply(message: m.Fetch, response: fetching.FetchResponse) -> m.Messag
 def followers_batches(
     records: memoryview, offset: int, last_epoch: int, leader_epoch: int
 ) -> tuple[tuple[m.AppendedBatch, ...], int]:
-    """The whole batches in `records` and their size in bytes. Raises CorruptBatch where one is
-    damaged or does not follow what a log has that ends at `offset` in `last_epoch`."""
+    """Return the complete batches in `records` and their size in bytes. Raises CorruptBatch if one
+    is damaged, or does not follow a log that ends at `offset` in `last_epoch`."""
     batches: list[m.AppendedBatch] = []
     size = 0
     for position, header in iterate_batches(records, allow_partial_tail=True):
@@ -259,38 +259,38 @@ def _snapshot_reply(
     partition = _only(_only(response.topics).partitions)
     current = partition.current_leader or snapshots.LeaderIdAndEpoch()
     epoch, leader_id = current.leader_epoch, _optional(current.leader_id)
-    if partition.error_code in _SAYS_WHO_LEADS:
+    if partition.error_code in _LEADER_ERRORS:
         return m.EpochReply(epoch, leader_id)
     if leader_id is None:
-        raise UselessAnswer("a part of a snapshot without a leader")
+        raise UnusableResponse("a part of a snapshot without a leader")
     reply = m.SnapshotReply(epoch, leader_id, message.snapshot, message.position)
-    gone = (ErrorCode.SNAPSHOT_NOT_FOUND, ErrorCode.POSITION_OUT_OF_RANGE)
-    if partition.error_code in gone:
+    not_found = (ErrorCode.SNAPSHOT_NOT_FOUND, ErrorCode.POSITION_OUT_OF_RANGE)
+    if partition.error_code in not_found:
         return reply
     _check(partition.error_code)
     data = memoryview(partition.unaligned_records or b"")  # type: ignore[arg-type]
     snapshot = (partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
     if snapshot != message.snapshot or partition.position != message.position:
-        raise UselessAnswer(f"not the part of the snapshot that was asked for: {snapshot}")
+        raise UnusableResponse(f"not the part of the snapshot that was asked for: {snapshot}")
     if not data or partition.position + len(data) > partition.size:
-        raise UselessAnswer(f"{len(data)} bytes at {partition.position} of {partition.size}")
+        raise UnusableResponse(f"{len(data)} bytes at {partition.position} of {partition.size}")
     return reply._replace(size=partition.size, data=data)
 
 
 def _check(error_code: int) -> None:
     if error_code == ErrorCode.BROKER_NOT_AVAILABLE:
-        raise PeerLeaves
+        raise PeerStopping
     if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         raise NotAllowed
     if error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
         raise OtherCluster
     if error_code != ErrorCode.NONE:
-        raise UselessAnswer(ErrorCode(error_code).name)
+        raise UnusableResponse(ErrorCode(error_code).name)
 
 
 def _only(values: Sequence[T]) -> T:
     if len(values) != 1:
-        raise UselessAnswer(f"{len(values)} topics or partitions in place of one")
+        raise UnusableResponse(f"{len(values)} topics or partitions in place of one")
     return values[0]
 
 

@@ -1,10 +1,10 @@
-"""A snapshot on its way from the leader to this node's disk.
+"""The download of a snapshot from the leader to this node's disk.
 
-Parts are appended to `<id>.checkpoint.part`; the whole is read back, checked and made an image,
-fsynced and renamed. Only then may the log be cut (`RaftLog.load_snapshot`). A part file that a
-crash leaves behind is removed at the next start.
+Parts are appended to `<id>.checkpoint.part`. The complete file is read, checked and turned into an
+image, fsynced and renamed. Only then may the log be cut (`RaftLog.load_snapshot`). A part file that
+a crash leaves behind is removed at the next start.
 
-Owns: the order of these writes, one at a time. Never: asks for a part (`controller.raft.raft`).
+Owns: the order of these writes, one at a time. Never: requests a part (`controller.raft.raft`).
 
 Follows KIP-630 and Kafka's `KafkaRaftClient.handleFetchSnapshotResponse`.
 """
@@ -27,13 +27,13 @@ from storage.log.log_dir_failure import is_lack_of_descriptors
 logger = logging.getLogger(f"ottla.{__name__}")
 
 AGAIN_AFTER_MS = 1_000
-"""Before a snapshot that came damaged is asked for again."""
+"""The wait in milliseconds before a damaged snapshot is fetched again."""
 
 
 class _Loaded(NamedTuple):
     image: MetadataImage
     control: ControlRecords
-    """Who votes, where the quorum is dynamic."""
+    """The voters, if the quorum is dynamic."""
 
 
 class SnapshotDownload:
@@ -55,19 +55,19 @@ class SnapshotDownload:
         self._loaded: dict[tuple[int, int], _Loaded] = {}
 
     def write(self, part: m.SnapshotPart) -> None:
-        """Write `part`; Raft hears of it when that is done."""
+        """Write `part`, then pass the result to Raft."""
         if self._writing:
             self._next = part
             return
         self._writing = True
         snapshot_id = SnapshotId(*part.snapshot)
 
-        def written(whole: bool | None, error: Exception | None) -> None:
+        def written(is_appended: bool | None, error: Exception | None) -> None:
             if is_lack_of_descriptors(error):
                 self._unusable(snapshot_id, str(error))
             elif error is not None:
                 self._fail(error)
-            elif not whole:
+            elif not is_appended:
                 self._unusable(snapshot_id, "a part does not follow the one before")
             elif part.position + len(part.data) < part.size:
                 self._done(m.SnapshotWritten(part.snapshot, part.position + len(part.data)))
@@ -88,8 +88,8 @@ class SnapshotDownload:
         self._log.write_snapshot_part(snapshot_id, part.position, part.data, written)
 
     def image(self, snapshot: tuple[int, int]) -> MetadataImage:
-        """What is in `snapshot`, which was just stored. Raises MetadataRecordError where it names
-        other voters than this node's."""
+        """Return the image of `snapshot`, which was just stored. Raises MetadataRecordError if it
+        has other voters than this node's configuration."""
         image, control = self._loaded.pop(snapshot)
         self._log.voters.read(control, [])
         return image

@@ -1,8 +1,8 @@
-"""When a snapshot of the metadata is taken.
+"""The decision when to write a snapshot of the metadata.
 
 Owns: the two triggers, bytes of log since the last one (`metadata.log.max.record.bytes.between.
-snapshots`) and its age (`metadata.log.max.snapshot.interval.ms`). Images do not change, so one is
-written elsewhere while the node goes on. Never: touches a file (`controller.raft.raft_log`).
+snapshots`) and its age (`metadata.log.max.snapshot.interval.ms`). Images do not change, so a thread
+writes one while the node goes on. Never: touches a file (`controller.raft.raft_log`).
 
 Follows KIP-630, KIP-876 and Kafka's `SnapshotGenerator`.
 """
@@ -22,7 +22,7 @@ logger = logging.getLogger(f"ottla.{__name__}")
 
 
 class SnapshotGenerator:
-    """Looks, after each commit, whether it is time."""
+    """The snapshots of a node: after each commit, check whether one is due."""
 
     def __init__(
         self,
@@ -32,7 +32,8 @@ class SnapshotGenerator:
         scheduler: Scheduler,
         on_taken: Callable[[tuple[int, int], int], None],
     ) -> None:
-        """`on_taken(snapshot, start_offset)`: it is written, and the log begins there now."""
+        """`on_taken(snapshot, start_offset)` is called after a snapshot is written and the log was
+        cut to begin at `start_offset`."""
         self._max_bytes = settings.metadata_log_max_record_bytes_between_snapshots
         self._max_age_ms = settings.metadata_log_max_snapshot_interval_ms
         self._log = log
@@ -44,7 +45,7 @@ class SnapshotGenerator:
         self._writing = False
 
     def maybe_generate(self) -> None:
-        """Begin a snapshot if one is due and none is being written."""
+        """Start to write a snapshot if one is due and none is being written."""
         if self._writing or self._loader.in_transaction:
             return
         grown = self._log.size_bytes - self._at_bytes
@@ -53,7 +54,7 @@ class SnapshotGenerator:
             self._generate()
 
     def snapshot_loaded(self) -> None:
-        """The log begins anew at the end of a snapshot that the leader made."""
+        """Restart both triggers, because the log was replaced by the leader's snapshot."""
         self._at_bytes = self._log.size_bytes
         self._at_ms = self._scheduler.monotonic_ms()
 
@@ -67,7 +68,7 @@ class SnapshotGenerator:
         def written(error: Exception | None) -> None:
             self._writing = False
             if error is not None:
-                # The log is whole without it: the next trigger tries again.
+                # The log still has all records; the next trigger tries again.
                 logger.error("snapshot %s failed: %s", snapshot_id.file_name, error)
                 return
             start_offset = self._log.clean()

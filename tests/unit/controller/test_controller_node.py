@@ -116,7 +116,7 @@ def test_a_node_is_loaded_when_it_has_what_its_leader_said_and_stays_so(
 ) -> None:
     node = OneNode().node
     told: list[int | None] = [None]
-    monkeypatch.setattr(type(node.raft), "told_committed", property(lambda _: told[0]))
+    monkeypatch.setattr(type(node.raft), "announced_high_watermark", property(lambda _: told[0]))
     batch = CommittedBatch(0, 2, 1, 0, ())
     assert not node.is_loaded
     told[0] = 4

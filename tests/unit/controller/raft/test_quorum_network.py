@@ -254,7 +254,7 @@ def test_all_is_told_when_no_end_of_epoch_waits() -> None:
     done: list[bool] = []
     wire.send(m.EndQuorumEpoch(3, 1, (3, 2)), to=2)
     wire.send(m.EndQuorumEpoch(3, 1, (3, 2)), to=3)
-    wire.network.when_told(lambda: done.append(True))
+    wire.network.when_resignation_acknowledged(lambda: done.append(True))
     for _, _, answered in wire.sent:
         assert not done
         answered(None, ChannelFailure.REFUSED)

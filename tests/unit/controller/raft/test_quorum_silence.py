@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.raft.quorum_silence import FIRST_TOLD_MS, TOLD_AGAIN_MS, QuorumSilence
+from controller.raft.quorum_silence import FIRST_LOG_MS, LOG_INTERVAL_MS, QuorumSilence
 
 BACK = "a leader of the quorum is reached again"
 
@@ -39,21 +39,21 @@ def node(caplog: pytest.LogCaptureFixture) -> Silence:
 
 def test_an_election_is_no_silence(node: Silence) -> None:
     for _ in range(5):
-        assert node.try_for(FIRST_TOLD_MS) == []
+        assert node.try_for(FIRST_LOG_MS) == []
         assert node.end() == []
 
 
 def test_it_is_said_once_a_minute_for_how_long_and_when_it_is_over(node: Silence) -> None:
-    (line,) = node.try_for(TOLD_AGAIN_MS)
+    (line,) = node.try_for(LOG_INTERVAL_MS)
     assert "for 3 s: 1@a:9: connection refused." in line and "that the.key has" in line
-    (line,) = node.try_for(TOLD_AGAIN_MS)
+    (line,) = node.try_for(LOG_INTERVAL_MS)
     assert "for 63 s: 1@a:9: connection refused." in line
     assert node.end() == [BACK]
     assert node.end() == []
 
 
 def test_addresses_of_an_earlier_silence_are_forgotten(node: Silence) -> None:
-    assert len(node.try_for(2 * FIRST_TOLD_MS, "1@a:9")) == 1
+    assert len(node.try_for(2 * FIRST_LOG_MS, "1@a:9")) == 1
     node.end()
-    (line,) = node.try_for(2 * FIRST_TOLD_MS, "2@b:9")
+    (line,) = node.try_for(2 * FIRST_LOG_MS, "2@b:9")
     assert "for 3 s: 2@b:9: connection refused." in line and "1@a:9" not in line

@@ -107,10 +107,10 @@ def test_what_this_node_cannot_run_with(
 
 def test_a_change_of_voters_while_it_runs_stops_the_node() -> None:
     voters = QuorumVoters(settings())
-    voters.take_in(batch(voter()))
+    voters.read_appended(batch(voter()))
     assert voters.kraft_version == 1
     with pytest.raises(MetadataRecordError):
-        voters.take_in(batch(voter(), voter(2, OTHER)))
+        voters.read_appended(batch(voter(), voter(2, OTHER)))
 
 
 # --- a whole node --------------------------------------------------------------------------------

@@ -41,20 +41,20 @@ def test_what_a_leader_says_is_committed_can_be_more_than_is_here() -> None:
     node = raft(1, 2, 3, election=ElectionState(1, 2))
     node.start(0)
     batch = m.AppendedBatch(1, 0, 3)
-    assert node.told_committed is None
+    assert node.announced_high_watermark is None
     node.step(m.Received(2, m.FetchReply(1, 2, None, (0, 0), 0)), 1)
-    assert node.told_committed is None
+    assert node.announced_high_watermark is None
     reply = m.FetchReply(1, 2, 7, (0, 0), 0, batches=(batch,), records=b"x")
     assert node.step(m.Received(2, reply), 2).high_watermark == 3
-    assert (node.high_watermark, node.told_committed) == (3, 7)
+    assert (node.high_watermark, node.announced_high_watermark) == (3, 7)
 
 
 def test_a_leader_knows_what_is_committed_with_the_first_record_of_its_epoch() -> None:
     node = raft(1)
     node.start(0)
-    assert node.told_committed is None
+    assert node.announced_high_watermark is None
     node.step(m.Flushed(1), 1)
-    assert node.told_committed == 1
+    assert node.announced_high_watermark == 1
 
 
 def test_only_a_leader_proposes() -> None:

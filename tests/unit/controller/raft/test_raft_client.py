@@ -32,7 +32,7 @@ class Network:
     def send(self, message: m.Send) -> None:
         self.note(message.message)
 
-    def when_told(self, done: Callable[[], None]) -> None:
+    def when_resignation_acknowledged(self, done: Callable[[], None]) -> None:
         done()
 
     def close(self) -> None:

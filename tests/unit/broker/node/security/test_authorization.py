@@ -78,7 +78,7 @@ def test_until_the_metadata_is_loaded_only_super_users_pass(tmp_path: Path) -> N
     assert may_alter(ANONYMOUS)
     running.node.controller._loaded = False
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(running.node.controller.raft), "told_committed", None)
+        patch.setattr(type(running.node.controller.raft), "announced_high_watermark", None)
         assert not may_alter(ANONYMOUS)
         assert may_alter("User:admin")
     assert may_alter(ANONYMOUS)
