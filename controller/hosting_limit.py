@@ -27,11 +27,11 @@ class HostingLimit:
 
     node_id: int = -1
     replicas_max: Callable[[], int] = lambda: UNLIMITED
-    """Returns the number of replicas that the node can hold now."""
+    """The number of replicas that the node can hold now."""
     descriptors_max: int = UNLIMITED
     """The number of files that the process may open (`ulimit -n`)."""
     descriptors_for: Callable[[int], int] = lambda replicas: replicas
-    """Returns the `ulimit -n` that a number of replicas needs."""
+    """The `ulimit -n` that a number of replicas needs."""
 
 
 class HostingRoom:

@@ -133,11 +133,11 @@ class Policies:
     ) -> None:
         for index, job in questions:
             if index not in refused:
-                self._ask(job, partial(self._answered, index, questions, refused, done))
+                self._ask(job, partial(self._on_result, index, questions, refused, done))
                 return
         done(refused)
 
-    def _answered(
+    def _on_result(
         self,
         index: int,
         questions: Iterator[tuple[int, Callable[[], None]]],

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from controller.policies import Policies
 
 BrokerConfigCheck = Callable[[str, Mapping[str, str]], ApiError | None]
-"""Takes the broker id as text, or "" for the cluster's default, and all configs that the resource
-would then have. Returns the error, None if they are valid."""
+"""A check of a broker's configs. It takes the broker id as text, or "" for the cluster's default,
+and all configs that the resource would then have; it returns the error, None if valid."""
 GroupConfigCheck = Callable[[Mapping[str, str]], ApiError | None]
-"""Takes all configs that a group would then have. Returns the error, None if they are valid."""
+"""A check of all configs that a group would then have. It returns the error, None if valid."""
 
 DEFAULT_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (MINIMUM_LEVEL, LATEST_LEVEL),
@@ -73,9 +73,9 @@ class ControllerSettings:
     controller_listener_name: str = "CONTROLLER"
     """The listener of those addresses: the first of `controller.listener.names`."""
     refused_by: Callable[[int, str], None] = _ignore_refusal
-    """Called with the voter's id and the request's name if a voter rejects this node's request."""
+    """A callback for a voter that rejects a request of this node: its id and the request's name."""
     why_no_connection: Callable[[str, int], str] = _no_reason
-    """Takes host and port. Returns why the latest connection failed; "" if not known."""
+    """The reason why the latest connection to a host and port failed; "" if not known."""
     supported_features: Mapping[str, tuple[int, int]] = field(
         default_factory=lambda: dict(DEFAULT_FEATURES)
     )

@@ -82,7 +82,7 @@ def alter_client_quotas(
                 yield None
             ops[op.key] = QuotaOp(op.key, None if op.remove else op.value)
         if entity in outcome or len(ops) < len(entry.ops):
-            outcome[entity] = _invalid(f"Ignoring duplicate entity {_shown(entity)}")
+            outcome[entity] = _invalid(f"Ignoring duplicate entity {_entity_text(entity)}")
             continue
         outcome[entity] = error = _entity_fault(entity) or _value_fault(entity, ops.values())
         if error is None:
@@ -174,7 +174,7 @@ def _invalid(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REQUEST, text)
 
 
-def _shown(entity: QuotaEntity) -> str:
+def _entity_text(entity: QuotaEntity) -> str:
     """Return the entity as Kafka's `ClientQuotaEntity.toString` shows it."""
     parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{parts}}})"

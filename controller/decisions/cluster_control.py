@@ -123,7 +123,7 @@ class ClusterControl:
         return Decision(epoch, [record, *records], atomic=False)
 
     def unregister(self, view: View, broker_id: int) -> Decision[None]:
-        """Unregister a broker. As in Kafka, its session is not checked."""
+        """Unregister a broker, which must have stopped; this is not checked here."""
         broker = view.image.brokers.get(broker_id)
         if broker is None:
             text = f"Broker ID {broker_id} is not currently registered"

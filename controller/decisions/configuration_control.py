@@ -173,7 +173,7 @@ class ConfigurationControl:
             if operation == ConfigOperation.APPEND:
                 parts += _others(pieces, parts)
             else:
-                parts = _left(parts, pieces)
+                parts = _without_pieces(parts, pieces)
             after[name] = ",".join(parts)
             if len(after[name]) > _MOST_VALUE:
                 return _VALUE_TOO_LONG
@@ -323,7 +323,7 @@ def _others(pieces: Iterable[str], parts: Iterable[str]) -> list[str]:
     return [piece for piece in pieces if piece not in present]
 
 
-def _left(parts: Iterable[str], pieces: Counter[str]) -> list[str]:
+def _without_pieces(parts: Iterable[str], pieces: Counter[str]) -> list[str]:
     """Return the parts, without the first one that equals each piece."""
     remaining: list[str] = []
     for part in parts:

@@ -37,7 +37,7 @@ class ChangeRules(NamedTuple):
     """The conditions of one decision, common to all partitions of a topic."""
 
     is_active: Callable[[int], bool]
-    """Returns whether a broker is registered, not fenced and not shutting down."""
+    """Whether a broker is registered, not fenced and not shutting down."""
     elr_enabled: bool = False
     min_insync_replicas: int = 1
     """The topic's minimum, at most its replication factor; only used if ELR are kept."""

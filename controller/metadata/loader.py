@@ -34,7 +34,7 @@ from protocol.messages.metadata_records import (
 logger = logging.getLogger(f"ottla.{__name__}")
 
 MetadataListener = Callable[[MetadataDelta, MetadataImage], Steps[None] | None]
-"""Called with each change; returns the steps of its remaining work, or None."""
+"""A callback for each change; it returns the steps of its remaining work, or None."""
 
 
 class CommittedBatch(NamedTuple):

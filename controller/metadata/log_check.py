@@ -2,9 +2,9 @@
 
 A damaged log is truncated where it can be read no further. In a larger quorum the leader has the
 lost records. With one node no other copy exists: topics, configs and producer ids would be gone,
-with a single warning. The effect of a crash is told apart: nothing complete follows a torn append,
-and the `.snapshot` files, whose names are offsets, show how far the log reached at a roll or a
-clean stop.
+with a single warning. A crash leaves other traces than damage: nothing complete follows a torn
+append, and the `.snapshot` files, whose names are offsets, show how far the log reached at a roll
+or a clean stop.
 
 Owns the text of the error. Never: writes, so that the next start finds the same log.
 
@@ -78,19 +78,19 @@ def _offsets(names: list[str], suffix: str) -> list[int]:
 def _valid_until(file: File, base: int) -> tuple[int, int]:
     """Return the offset and the position after the last of the batches readable without a gap."""
     end, position = base, 0
-    for at, header in valid_batches(file, 0):
+    for batch_position, header in valid_batches(file, 0):
         if header.base_offset != end:  # not covered by the CRC; a Raft log has no gaps
             break
-        end, position = header.next_offset, at + header.size_in_bytes
+        end, position = header.next_offset, batch_position + header.size_in_bytes
     return end, position
 
 
 def _has_whole_batch(file: File, position: int, end: int) -> bool:
     """Return whether a complete batch from offset `end` on begins anywhere after `position`."""
     data = file.pread(file.size - position, position)
-    at = data.find(_MAGIC, _MAGIC_AT)
-    while at >= 0:
-        start = at - _MAGIC_AT
+    magic_position = data.find(_MAGIC, _MAGIC_AT)
+    while magic_position >= 0:
+        start = magic_position - _MAGIC_AT
         try:
             if len(data) - start >= HEADER_SIZE:
                 header = read_header(data, start, len(data) - start)
@@ -98,5 +98,5 @@ def _has_whole_batch(file: File, position: int, end: int) -> bool:
                     return True
         except CorruptBatch:
             pass
-        at = data.find(_MAGIC, at + 1)
+        magic_position = data.find(_MAGIC, magic_position + 1)
     return False

@@ -243,7 +243,7 @@ def decode_snapshot(data: bytes) -> SnapshotContent:
     """Return the records of a snapshot file. Raises MetadataRecordError if it is damaged or
     incomplete."""
     content = SnapshotContent()
-    seen: list[ControlRecordType] = []
+    kinds: list[ControlRecordType] = []
     try:
         for position, header in iterate_batches(data):
             if not crc_is_valid(data, position, header):
@@ -253,16 +253,16 @@ def decode_snapshot(data: bytes) -> SnapshotContent:
                     content.records.append(decode_record(record.value or b""))
                     continue
                 kind, message = decode_control_record(record)
-                seen.append(kind)
+                kinds.append(kind)
                 if kind is ControlRecordType.SNAPSHOT_HEADER:
                     content.last_contained_timestamp_ms = message.last_contained_log_timestamp
                 elif kind is not ControlRecordType.SNAPSHOT_FOOTER:
                     content.control.append((kind, message))
     except CorruptBatch as error:
         raise MetadataRecordError(f"snapshot is damaged: {error}") from error
-    if not seen or seen[0] is not ControlRecordType.SNAPSHOT_HEADER:
+    if not kinds or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER:
         raise MetadataRecordError("snapshot has no header")
-    if seen[-1] is not ControlRecordType.SNAPSHOT_FOOTER:
+    if kinds[-1] is not ControlRecordType.SNAPSHOT_FOOTER:
         raise MetadataRecordError("snapshot has no footer: it is not whole")
     return content
 

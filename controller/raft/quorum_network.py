@@ -135,7 +135,7 @@ class QuorumNetwork:
             reason = self._settings.why_no_connection(host, port) or "the connection was lost"
         self.no_leader(node, reason)
 
-    def answered(self, node: int, answer: m.Message) -> None:
+    def response_received(self, node: int, answer: m.Message) -> None:
         """Note that a voter sent a valid response. Called by lanes."""
         if isinstance(answer, m.FetchReply | m.SnapshotReply):
             self._silence.ended()
@@ -206,7 +206,7 @@ class _Lane:
             message = self._waiting.pop(next(iter(self._waiting)))
             self._in_flight = message
             request = self._network.request(self._node, message)
-            self._channel.send(request, self._answered, self._timeout_ms)
+            self._channel.send(request, self._on_response, self._timeout_ms)
 
     def _back_off(self, grows: bool) -> None:
         low = float(self._backoff_min_ms)
@@ -219,7 +219,7 @@ class _Lane:
         self._timer = None
         self._next()
 
-    def _answered(self, response: Any, failure: ChannelFailure | None) -> None:
+    def _on_response(self, response: Any, failure: ChannelFailure | None) -> None:
         message, self._in_flight = self._in_flight, None
         if self._closed:
             return
@@ -249,7 +249,7 @@ class _Lane:
         except UnusableResponse as error:
             logger.warning("voter %d answered %s with nonsense: %s", self._node, kind, error)
             return self._failed(f"it answered {kind} with nonsense: {error}")
-        self._network.answered(self._node, answer)
+        self._network.response_received(self._node, answer)
         if isinstance(message, m.Fetch | m.FetchSnapshot) and _brings_nothing(answer):
             self._back_off(grows=False)
         else:

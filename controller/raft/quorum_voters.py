@@ -185,9 +185,9 @@ class QuorumVoters:
                 f"{_shown(settings.voters)}: set controller.quorum.voters={self._setting()}"
             )
         if self.is_stranger(settings.node_id, settings.directory_id):
-            wanted = uuid_to_string(self.directory_of(settings.node_id))
+            stored = uuid_to_string(self.directory_of(settings.node_id))
             raise MetadataRecordError(
-                f"the metadata names voter {settings.node_id} with the directory id {wanted}, but "
+                f"the metadata names voter {settings.node_id} with the directory id {stored}, but "
                 f"{settings.metadata_log_dir} has {uuid_to_string(settings.directory_id)}: use the "
                 "folder that this voter was formatted with"
             )

@@ -149,7 +149,7 @@ class RaftApis:
             nodes = self._node_endpoints(voting.NodeEndpoint, reply.leader_id)
             respond(voting.VoteResponse(ErrorCode.NONE, topics, nodes))
 
-        def answered(reply: m.VoteReply) -> None:
+        def on_reply(reply: m.VoteReply) -> None:
             fenced = requested.replica_epoch < reply.epoch
             answer(ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE, reply)
 
@@ -166,7 +166,7 @@ class RaftApis:
             requested.last_offset,
             requested.pre_vote,
         )
-        self._raft.receive(m.Received(requested.replica_id, vote, answered))
+        self._raft.receive(m.Received(requested.replica_id, vote, on_reply))
 
     def _vote_fault(
         self, request: voting.VoteRequest, requested: voting.VoteRequestPartitionData
@@ -197,8 +197,8 @@ class RaftApis:
         return not self._may_lead(requested.replica_id, requested.replica_epoch)
 
     def _may_lead(self, node_id: int, epoch: int) -> bool:
-        """Return whether `node_id`, which names itself, may lead `epoch`, which is not an earlier
-        one."""
+        """Return whether `node_id`, the sender of a request, may lead `epoch`, which is this node's
+        or a later one."""
         if epoch >= LAST_EPOCH or epoch - self._raft.epoch > EPOCHS_AHEAD:
             return False
         return node_id != self._settings.node_id and self._raft.can_lead(node_id, epoch)
@@ -267,12 +267,12 @@ class RaftApis:
             answer(ErrorCode.NONE, error, *raft.durable_leader_and_epoch)
             return
 
-        def answered(reply: m.EpochReply) -> None:
+        def on_reply(reply: m.EpochReply) -> None:
             fenced = message.epoch < reply.epoch
             code = ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.NONE
             answer(ErrorCode.NONE, code, reply.epoch, reply.leader_id)
 
-        raft.receive(m.Received(message.leader_id, message, answered))
+        raft.receive(m.Received(message.leader_id, message, on_reply))
 
     def _node_endpoints(
         self, endpoint: Callable[[int, str, int], T], leader_id: int | None
@@ -307,14 +307,14 @@ class RaftApis:
             requested.current_leader_epoch, request.replica_id, snapshot, requested.position
         )
 
-        def answered(reply: m.SnapshotReply | m.EpochReply) -> None:
+        def on_reply(reply: m.SnapshotReply | m.EpochReply) -> None:
             if isinstance(reply, m.EpochReply):
                 code = epoch_error(message.epoch, reply.epoch)
                 respond(self._snapshot_response(code, reply.epoch, reply.leader_id))
             else:
                 self._read_part(reply, request.max_bytes, respond)
 
-        self._raft.receive(m.Received(request.replica_id, message, answered))
+        self._raft.receive(m.Received(request.replica_id, message, on_reply))
 
     def _read_part(self, reply: m.SnapshotReply, max_bytes: int, respond: Respond) -> None:
         def refuse(code: ErrorCode) -> None:

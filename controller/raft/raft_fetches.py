@@ -143,7 +143,7 @@ class RaftFetches:
         )
         self._note_directory(replica_id, partition.replica_directory_id)
         self._raft.receive(
-            m.Received(replica_id, message, lambda reply: self._answered(pending, reply))
+            m.Received(replica_id, message, lambda reply: self._on_reply(pending, reply))
         )
 
     def _note_directory(self, replica_id: int, directory_id: bytes) -> None:
@@ -154,7 +154,7 @@ class RaftFetches:
 
     # --- answers -------------------------------------------------------------------------------
 
-    def _answered(self, pending: _PendingFetch, reply: m.FetchReply | m.EpochReply) -> None:
+    def _on_reply(self, pending: _PendingFetch, reply: m.FetchReply | m.EpochReply) -> None:
         """Process Raft's reply to a Fetch: respond, or hold the Fetch."""
         if isinstance(reply, m.EpochReply):
             self._reject(pending, reply)

@@ -100,7 +100,8 @@ class RaftLog:
             self._begin_at_a_snapshot()
 
     def _begin_at_a_snapshot(self) -> None:
-        """Finish a `clean` that a crash interrupted, because files are removed one by one."""
+        """Finish a `clean` that a crash interrupted, so that the log begins at a snapshot. Raises
+        MetadataRecordError if that snapshot is missing."""
         start = self._log.log_start_offset
         self._remove_snapshots(
             [snapshot for snapshot in self.snapshots if snapshot.end_offset < start]

@@ -50,7 +50,7 @@ ALTERATION = 3
 _MAX_TEXT = MAX_CONFIG_BYTES_PER_OPERATION
 
 _Alter = Callable[[View, Any], Steps[list[MetadataRecord] | ApiError]]
-"""Returns the records of a resource's changes, or the error."""
+"""A function that returns the records of a resource's changes, or the error."""
 _Possible = dict[int, tuple[Any, list[MetadataRecord]]]
 """The resources that a policy has to judge, by index, with the records of their changes."""
 _Row = tuple[ErrorCode, str | None, int, str]

@@ -87,7 +87,7 @@ class LongRequests:
         respond: Respond,
     ) -> None:
         """Respond with what `answer` makes of `outcome`, which needed no decision."""
-        self._make(_answered(name, answer, outcome), respond)
+        self._make(_response(name, answer, outcome), respond)
 
     def run(
         self,
@@ -141,7 +141,7 @@ def _prepared(name: str, before: Steps[None]) -> Steps[bool]:
     return True
 
 
-def _answered(
+def _response(
     name: str, answer: Callable[[T | ApiError], Steps[R]], outcome: T | ApiError
 ) -> Steps[R]:
     """Return the response; UNKNOWN_SERVER_ERROR if `answer` raises, because of a bug or because the

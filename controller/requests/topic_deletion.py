@@ -114,17 +114,17 @@ def sort_out(
     if len(counts) < len(keys):
         both_ways = yield from _named_both_ways(states, keys)
     deletion = Deletion([], [])
-    answered: set[object] = set()
+    answered_keys: set[object] = set()
     pace = Pace()
     for state, key in zip(states, keys, strict=True):
         if pace.is_full():
             yield None
         error = _state_error(state)
         if error is None and counts[key] > 1:
-            if key in answered:
+            if key in answered_keys:
                 continue
             error = _duplicate(state)
-        answered.add(key)
+        answered_keys.add(key)
         topic = _named_topic(topics, state)
         if error is not None and topic is not None and key in both_ways:
             deletion.results.append(DeletableTopicResult(topic.name, topic.id, *_BOTH_WAYS))

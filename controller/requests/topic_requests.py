@@ -77,7 +77,7 @@ class TopicRequests:
     ) -> None:
         """Answer a CreateTopics request."""
         refused: dict[str, ApiError] = {}
-        wanted: list[CreatableTopic] = []
+        valid_topics: list[CreatableTopic] = []
 
         def prepare() -> Steps[None]:
             counts = Counter[str]()
@@ -92,7 +92,7 @@ class TopicRequests:
                 elif counts[topic.name] > 1:
                     refused[topic.name] = _DUPLICATE
                 else:
-                    wanted.append(topic)
+                    valid_topics.append(topic)
             yield from creation.judge_ahead()
 
         def answer(outcome: list[CreatableTopicResult] | ApiError) -> Steps[CreateTopicsResponse]:
@@ -109,7 +109,7 @@ class TopicRequests:
         creation = TopicCreation(
             self._controller,
             context.rights,
-            wanted,
+            valid_topics,
             request.validate_only,
             context.quota,
             context.api_version,
