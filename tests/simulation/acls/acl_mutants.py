@@ -50,11 +50,13 @@ def _prepared_stays(key: ApiKey) -> Iterator[None]:
     """What was prepared for one API goes on, whatever the epoch."""
     real = PreparedRequests._find_of
 
-    def find_of(self: PreparedRequests, identity: Any, api: int, frame: memoryview) -> Any:
+    def find_of(
+        self: PreparedRequests, last: Any, identity: Any, api: int, frame: memoryview
+    ) -> Any:
         if api >> 16 == key:
             for _, _, _, _, entry in identity.entries():
                 entry.epoch = self._admission.epoch
-        return real(self, identity, api, frame)
+        return real(self, last, identity, api, frame)
 
     with patch.object(PreparedRequests, "_find_of", find_of):
         yield
@@ -63,7 +65,7 @@ def _prepared_stays(key: ApiKey) -> Iterator[None]:
 @contextmanager
 def produce_unchecked() -> Iterator[None]:
     """Everybody may write."""
-    with patch.object(produce_rights, "parted", lambda _rights, topics, _name_of: (topics, [])):
+    with patch.object(produce_rights, "split_by_rights", lambda _rights, topics, _name_of: (topics, [])):
         yield
 
 
