@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import reasons
+from pipeline.columns.times import FIRST_DAY, LAST_DAY
 from pipeline.generator import KINDS
 
 # Everything as text first: what does not fit is then a reason, not a null.
@@ -85,7 +86,11 @@ def dead_letters(records: DataFrame, lateness: str) -> DataFrame:
 def _reason(lateness: str) -> Column:
     """The first thing that is wrong."""
     field = F.col("_read")
-    arrived = F.col("timestamp")
+    # Within what Spark can count: an interval is added, and a record may have any time.
+    first_day, last_day = (
+        F.lit(f"{day}T00:00:00Z").cast("timestamp") for day in (FIRST_DAY, LAST_DAY)
+    )
+    arrived = F.greatest(first_day, F.least(F.col("timestamp"), last_day))
     wrong = (
         (F.col("value").isNull(), reasons.NO_VALUE),
         (field.isNull() | field["_corrupt"].isNotNull(), reasons.NOT_JSON),

@@ -40,8 +40,8 @@ _KNOWN = (
     ),
     (
         "No module named 'confluent_kafka'",
-        "the executors' Python has no confluent-kafka, with which replay sends: set PYSPARK_PYTHON "
-        "to one that has it",
+        "the executors' Python has no confluent-kafka, with which replay sends and records "
+        "are read whose times Spark cannot read: set PYSPARK_PYTHON to one that has it",
     ),
     (
         "PYTHON_VERSION_MISMATCH",

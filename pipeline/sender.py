@@ -87,6 +87,11 @@ class Sender:
             raise self._error(self._refused)
 
     def _error(self, error: client.KafkaError) -> PipelineError:
+        if error.code() == client.KafkaError.INVALID_TIMESTAMP:
+            return PipelineError(
+                f"{self._topic} does not take the time of a record: raise its "
+                "message.timestamp.after.max.ms (or before.max.ms) and send again"
+            )
         return PipelineError(
             f"a record was not stored in {self._topic} ({error.str()}): see ottla status "
             f"--bootstrap-server {self._servers}"

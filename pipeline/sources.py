@@ -23,7 +23,6 @@ from pipeline.topics import Cluster, Offsets
 
 UNKNOWN_CLUSTER = "unknown"
 """Of folders without the `meta.properties` of their broker."""
-_ISOLATION = "kafka.isolation.level"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,11 @@ class Source(Protocol):
         """The id of the topic now; of folders, which nobody writes, at the last `state`."""
         ...
 
-    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
-        """Records from `starts` to before `ends`, the same partitions in both."""
+    def batch(
+        self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
+    ) -> DataFrame:
+        """Records from `starts` to before `ends`, the same partitions in both; `any_time` as in
+        `kafka_source.batch`."""
         ...
 
 
@@ -94,7 +96,7 @@ def source_of(spark: SparkSession, options: argparse.Namespace) -> Source:
 def reading(options: argparse.Namespace) -> Connection:
     """The cluster as these jobs read it: what transactions took back is in no table."""
     there = connection.connection_of(options)
-    return Connection(there.servers, {_ISOLATION: "read_committed", **there.options})
+    return Connection(there.servers, {kafka_source.ISOLATION: "read_committed", **there.options})
 
 
 def _folder_options(options: argparse.Namespace) -> dict[str, str]:
@@ -117,8 +119,12 @@ class _OfCluster:
     def topic_id(self) -> str | None:
         return self._cluster.topic_id(self._topic)
 
-    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
-        return kafka_source.batch(self._spark, self._connection, self._topic, starts, ends)
+    def batch(
+        self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
+    ) -> DataFrame:
+        return kafka_source.batch(
+            self._spark, self._connection, self._topic, starts, ends, any_time=any_time
+        )
 
 
 class _OfFolder:
@@ -147,8 +153,10 @@ class _OfFolder:
     def topic_id(self) -> str | None:
         return self._topic_id
 
-    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
-        return folder_source.batch(
+    def batch(
+        self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
+    ) -> DataFrame:
+        return folder_source.batch(  # it has every time
             self._spark, self._path, self._topic, starts, ends, self._options
         )
 

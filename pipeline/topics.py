@@ -148,6 +148,21 @@ class Cluster:
         """One past the last readable record of each partition."""
         return {partition: found.end for partition, found in self.offsets(topic).items()}
 
+    def first_from(self, topic: str, time_ms: int) -> dict[int, int]:
+        """The first offset with this time or a later one, of each partition that has some."""
+        asked = [TopicPartition(topic, one, time_ms) for one in self.partitions(topic)]
+        consumer = Consumer({**self._quiet, "group.id": "ottla-pipeline-looks-only"})
+        try:
+            found = consumer.offsets_for_times(asked, self._timeout_s)
+        except KafkaException as error:
+            raise PipelineError(
+                f"no broker says when the records of {topic} were written "
+                f"({error.args[0].str()}): see ottla status --bootstrap-server {self.servers}"
+            ) from error
+        finally:
+            consumer.close()
+        return {one.partition: one.offset for one in found if one.offset >= 0 and not one.error}
+
     def _offsets(self, consumer: Consumer, topic: str, partition: int, deadline: float) -> Offsets:
         while True:
             try:

@@ -11,7 +11,8 @@ settings are environment variables:
     CHECKPOINT          a folder where the job remembers what it has read
     ONCE                set: take what is there, then end
 
-`ottla-pipeline table` can do more: columns from JSON and Avro, dead letters, other formats. It also
+`ottla-pipeline table` can do more: columns from JSON and Avro, dead letters, other formats, records
+whose times Spark's source cannot read (nanoseconds end this job with "long overflow"). It also
 knows topics by their ids, which Spark's source does not tell. Here, name another TABLE and
 CHECKPOINT for a topic that was deleted and made again, or its first records are left out.
 """

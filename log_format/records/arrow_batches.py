@@ -2,6 +2,7 @@
 
 Owns these columns: key and value as bytes, topic, partition, offset, timestamp (in microseconds),
 timestamp type (0 CreateTime, 1 LogAppendTime, KIP-32) and headers, null where a record has none.
+A time beyond those of `record_times` is null, and its number is in a header.
 Keys and values are copied once, by Arrow, out of the piece of the segment that they lie in.
 
 Never: decides which batches a reader may see. Control batches do not come here.
@@ -27,6 +28,7 @@ from log_format.batch_headers import (
 )
 from log_format.damage import DamagedLog
 from log_format.records.record_columns import BadRecords, Records, find_headers, find_records
+from log_format.records.record_times import FIRST_MS, LAST_MS, TIME_HEADER
 from log_format.records.unpacking import BadCompression, unpack
 
 HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -108,6 +110,8 @@ class ArrowDecoder:
             column(headers, "base_timestamp")[of] + records.timestamp_delta,
         )
         rows = np.flatnonzero((offset >= start) & (offset < end))
+        time_ms = timestamp[rows]
+        beyond = (time_ms < FIRST_MS) | (time_ms > LAST_MS)
         parts = _parts(data, records)
         size = len(rows)
         columns = [
@@ -116,9 +120,11 @@ class ArrowDecoder:
             self._topics(size),
             pa.array(np.full(size, self._partition, dtype=np.int32)),
             pa.array(offset[rows]),
-            pa.array(timestamp[rows] * 1000).cast(SCHEMA.field("timestamp").type),
+            pa.array(np.where(beyond, 0, time_ms) * 1000, pa.int64(), mask=beyond).cast(
+                SCHEMA.field("timestamp").type
+            ),
             pa.array(log_time[rows].astype(np.int32)),
-            _headers(data, records, rows),
+            _with_times(_headers(data, records, rows), time_ms, beyond),
         ]
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
@@ -202,6 +208,17 @@ def _headers(data: bytes, records: Records, rows: Ints) -> pa.Array:
     return pa.Array.from_buffers(
         HEADERS_TYPE, len(rows), [pa.py_buffer(valid), pa.py_buffer(ends)], children=[items]
     )
+
+
+def _with_times(headers: pa.Array, time_ms: Ints, beyond: npt.NDArray[np.bool_]) -> pa.Array:
+    """Headers with the number of each time that is beyond the column."""
+    if not beyond.any():
+        return headers
+    found = headers.to_pylist()
+    for row in np.flatnonzero(beyond).tolist():
+        kept = {"key": TIME_HEADER, "value": str(time_ms[row]).encode()}
+        found[row] = [*(found[row] or ()), kept]
+    return pa.array(found, HEADERS_TYPE)
 
 
 def _slices(data: bytes, starts: Ints, lengths: Ints) -> pa.Array:

@@ -188,11 +188,15 @@ def bucket_width(first_ms: int, last_ms: int) -> int:
 
 
 def over_time(records: DataFrame, width_ms: int) -> DataFrame:
-    """Records and lag of each stretch."""
+    """Records and lag of each stretch; without those that have no time."""
     start = F.col("at_ms") - F.pmod(F.col("at_ms"), F.lit(width_ms))
-    return records.groupBy(start.alias("start_ms")).agg(
-        F.count(F.lit(1)).alias("records"),
-        F.percentile_approx("lag_ms", [0.5, 0.95], 1_000).alias("lags"),
+    return (
+        records.where("at_ms IS NOT NULL")
+        .groupBy(start.alias("start_ms"))
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.percentile_approx("lag_ms", [0.5, 0.95], 1_000).alias("lags"),
+        )
     )
 
 

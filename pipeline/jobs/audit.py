@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.auditing import audit_checks, audit_sections, timeline
@@ -35,7 +36,9 @@ from pipeline.jobs import replay
 from pipeline.jobs.generate import add_spec_arguments, spec_of
 from pipeline.jobs.table import needs_of
 from pipeline.options import check_file, check_there, span, span_ms, table_place, topic, word
+from pipeline.record_times.bounded import time_ms
 from pipeline.spark import connection, kafka_source
+from pipeline.spark.kafka_source import with_any_time
 from pipeline.spark.session import Needs
 from pipeline.tables.aggregates import AggregateTable, from_records
 from pipeline.tables.table import FORMATS, form_of
@@ -152,7 +155,7 @@ def run(spark: SparkSession, options: argparse.Namespace) -> int:
     ):
         if wanted:
             _say(f"looking at {what}")
-            look()
+            audit.look(look)
     print(terminal(audit.sections, audit.checks), flush=True)
     report = Path(options.report)
     report.parent.mkdir(parents=True, exist_ok=True)
@@ -175,12 +178,24 @@ class Audit:
         self._topic: Content | None = None
         self._looked_at: AuditedTable | None = None
         self._plotted: RecordsView | None = None
+        self._any_time = False
         self.sections: list[Section] = []
         self.checks: list[Check] = []
         if options.against_seed:
             _say(f"computing from seed {options.seed} what there must be")
             window_ms = span_ms(options.window)
             self._expected = expect(generated(spec_of(options)), window_ms)
+
+    def look(self, at: Callable[[], None]) -> None:
+        """One of the looks below; once more where Spark's source cannot read a record's time."""
+        sections, checks = len(self.sections), len(self.checks)
+
+        def looked(any_time: bool) -> None:
+            self._any_time = any_time
+            del self.sections[sections:], self.checks[checks:]
+            at()
+
+        with_any_time(looked, lambda: _say("once more by confluent-kafka, for a record's time"))
 
     def asked(self) -> str:
         """What was looked at, and where."""
@@ -269,12 +284,12 @@ class Audit:
         of_files = argparse.Namespace(
             **{**vars(options), "as_of_version": None, "as_of_time": None}
         )
-        rows = _comparable(replay.read_records(self._spark, of_files), "timestamp_ms")
+        rows = _comparable(replay.read_records(self._spark, of_files), F.col("timestamp_ms"))
         if options.table:
             there, where = self._look_at_table().records, "table"
         else:
             there, where = self._records(options.topic), options.topic
-        found = _comparable(there, "unix_millis(timestamp)")
+        found = _comparable(there, time_ms())
         if not options.timestamp and options.format not in replay.TABLES:
             rows, found = rows.drop("at_ms"), found.drop("at_ms")
         missing, extra = rows.exceptAll(found).count(), found.exceptAll(rows).count()
@@ -324,7 +339,9 @@ class Audit:
         offsets = self._cluster.offsets(topic)
         starts = {one: there.start for one, there in offsets.items()}
         ends = {one: there.end for one, there in offsets.items()}
-        return kafka_source.batch(self._spark, self._there, topic, starts, ends)
+        return kafka_source.batch(
+            self._spark, self._there, topic, starts, ends, any_time=self._any_time
+        )
 
 
 def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:
@@ -351,9 +368,9 @@ def sums_of(rows: DataFrame) -> dict[AggregateKey, Sums]:
     }
 
 
-def _comparable(records: DataFrame, at_ms: str) -> DataFrame:
+def _comparable(records: DataFrame, at_ms: Column) -> DataFrame:
     """Key, value and timestamp: what a record that is replayed must keep."""
-    return records.selectExpr("key", "value", f"{at_ms} AS at_ms")
+    return records.select("key", "value", at_ms.alias("at_ms"))
 
 
 def _say(text: str) -> None:

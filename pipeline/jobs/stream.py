@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import pipeline
@@ -289,9 +289,15 @@ class StreamJob:
         starts = {one: found.start for one, found in offsets.items()}
         if starts == ends:
             return  # nothing is there yet
-        sample = kafka_source.batch(self._spark, self._there, options.topic, starts, ends)
-        by_reason = cdr.checked(sample, options.lateness).groupBy("reason").count()
-        found = by_reason.orderBy(F.desc("count")).collect()
+
+        def by_reason(any_time: bool) -> list[Row]:
+            sample = kafka_source.batch(
+                self._spark, self._there, options.topic, starts, ends, any_time=any_time
+            )
+            counted = cdr.checked(sample, options.lateness).groupBy("reason").count()
+            return counted.orderBy(F.desc("count")).collect()
+
+        found = kafka_source.with_any_time(by_reason, lambda: None)
         if found and all(row.reason is not None for row in found):
             number = sum(row["count"] for row in found)
             raise PipelineError(
@@ -352,8 +358,21 @@ class StreamJob:
     def _raise_failure(self) -> None:
         for query in self._queries:
             failed = query.exception()
+            if failed is not None and kafka_source.fails_on_time(failed):
+                raise PipelineError(self._told_of_time()) from failed
             if failed is not None:
                 raise PipelineError(f"stream: {told(failed)}") from failed
+
+    def _told_of_time(self) -> str:
+        topic = self._options.topic
+        late = self._cluster.first_from(topic, kafka_source.LAST_READ_MS + 1)
+        places = [f"{topic}-{one} at offset {late[one]}" for one in sorted(late)]
+        return (
+            f"stream: {', '.join(places) or f'a record of {topic}'} has a time that Spark's Kafka "
+            "source cannot read (nanoseconds?): copy the others into another topic (ottla consume "
+            "--json, ottla produce --json), and name that --topic with another --checkpoint and "
+            "--table"
+        )
 
     def stop(self) -> None:
         """End both queries, and let the checkpoint go."""

@@ -25,6 +25,7 @@ from pipeline.columns.plain import Raw
 from pipeline.errors import PipelineError
 from pipeline.options import check_folder, number, place, table_place, topic, whole
 from pipeline.sources import TopicState
+from pipeline.spark.kafka_source import with_any_time
 from pipeline.spark.session import Needs
 from pipeline.spark.waiting import Say, busy, teller
 from pipeline.tables.progress import DEAD_LETTERS, KEY, ROWS, Progress, is_another
@@ -169,24 +170,45 @@ class Filling:
         for one in (self._table, self._letters):
             one.open(self._topic, state)
         kept = self._table.properties().get(COLUMNS)
-        self._columns = columns_of(self._options, kept, lambda: self._sample(state.offsets))
+        self._columns = with_any_time(
+            lambda any_time: columns_of(
+                self._options, kept, lambda: self._sample(state.offsets, any_time)
+            ),
+            self._tell_of_time,
+        )
         self._table.keep(COLUMNS, self._columns.to_text())
 
-    def _sample(self, offsets: Mapping[int, Offsets]) -> DataFrame:
+    def _sample(self, offsets: Mapping[int, Offsets], any_time: bool) -> DataFrame:
         """The newest records: what a schema is found in."""
         ends = {one: there.end for one, there in offsets.items()}
         each = -(-SAMPLE // len(ends))
         starts = {one: max(there.start, there.end - each) for one, there in offsets.items()}
-        return self._source.batch(starts, ends)
+        return self._source.batch(starts, ends, any_time)
+
+    def _tell_of_time(self) -> None:
+        self._say(
+            "a record has a time that Spark's Kafka source cannot read: confluent-kafka reads these"
+        )
 
     def _load(
         self, starts: Mapping[int, int], ends: Mapping[int, int], topic_id: str | None
     ) -> int:
         """One commit of rows, behind one of dead letters if there are any; how many offsets."""
+        return with_any_time(
+            lambda any_time: self._load_by(starts, ends, topic_id, any_time), self._tell_of_time
+        )
+
+    def _load_by(
+        self,
+        starts: Mapping[int, int],
+        ends: Mapping[int, int],
+        topic_id: str | None,
+        any_time: bool,
+    ) -> int:
         began = time.monotonic()
         assert self._columns is not None, "it is open"
         count = sum(ends.values()) - sum(starts.values())
-        records = self._source.batch(starts, ends)
+        records = self._source.batch(starts, ends, any_time)
         checked = self._columns.checked(records)
         refused = 0
         if not all(isinstance(one, Raw) for one in (self._columns.key, self._columns.value)):

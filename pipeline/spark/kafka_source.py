@@ -1,19 +1,34 @@
 """Spark's stock Kafka source, as the jobs read through it: a stream, or a batch between offsets.
 
-Owns the options that keep a job honest: lost records are an error, never skipped.
+Owns the options that keep a job honest: lost records are an error, never skipped. The source ends
+with an overflow at times that Spark does not have, whichever columns are asked for; a batch can be
+read by confluent-kafka in its place, which is slower and takes every time.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
+from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from pipeline import errors
+from pipeline.record_times.bounded import bounded
 from pipeline.spark.connection import Connection
 
 # A retry of Spark's own look-ups: an election takes a moment.
 _RETRIES = {"fetchOffset.numRetries": "10", "fetchOffset.retryIntervalMs": "1000"}
+ISOLATION = "kafka.isolation.level"
+LAST_READ_MS = (1 << 63) // 1000 - 1
+"""The last time that the source reads: Spark counts microseconds."""
+_OVERFLOW = "long overflow"
+# Times of the Julian calendar, which Spark's source moves to the same day of the Gregorian one.
+_FIRST_GREGORIAN = "1582-10-15T00:00:00Z"
+_TOO_EARLY = "a time before 1582"
+T = TypeVar("T")
 
 
 def stream(spark: SparkSession, connection: Connection, topic: str, batch_max: int) -> DataFrame:
@@ -37,10 +52,14 @@ def batch(
     topic: str,
     starts: Mapping[int, int],
     ends: Mapping[int, int],
+    *,
+    any_time: bool = False,
 ) -> DataFrame:
     """A topic from `starts` to before `ends`, offsets by partition: these partitions alone, the
-    same in both."""
-    return (
+    same in both. Without `any_time` reading may fail for the time of a record: `with_any_time`."""
+    if any_time:
+        return _by_executors(spark, connection, topic, starts, ends)
+    records = (
         spark.read.format("kafka")
         .options(**_RETRIES)
         .options(**connection.reading())
@@ -51,6 +70,50 @@ def batch(
         .option("failOnDataLoss", "true")
         .load()
     )
+    at = F.col("timestamp")
+    early = F.raise_error(F.lit(_TOO_EARLY)).cast("bigint")
+    is_early = at < F.lit(_FIRST_GREGORIAN).cast("timestamp")
+    return bounded(records, F.when(is_early, early).otherwise(F.unix_millis(at)))
+
+
+def with_any_time(look: Callable[[bool], T], again: Callable[[], None]) -> T:
+    """Return what `look(any_time)` gives; where Spark's source cannot read a record's time, call
+    `again`, and look by the other reader."""
+    try:
+        return look(False)
+    except Exception as error:
+        if not fails_on_time(error):
+            raise
+    again()
+    return look(True)
+
+
+def fails_on_time(error: BaseException) -> bool:
+    """Return whether Spark's source has met a time that it cannot read."""
+    return any(words in str(error) for words in (_OVERFLOW, _TOO_EARLY))
+
+
+def _by_executors(
+    spark: SparkSession,
+    connection: Connection,
+    topic: str,
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+) -> DataFrame:
+    """The same columns, by confluent-kafka: a task for each partition."""
+    # Here, for it needs pyarrow, which no other reading does.
+    from pipeline.record_times import reading
+
+    for module in (errors, reading):
+        register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    # Each client has another default.
+    isolation = connection.options.get(ISOLATION, "read_uncommitted")
+    settings = {**connection.client(), "isolation.level": isolation}
+    ranges = tuple(reading.PartitionRange(one, starts[one], ends[one]) for one in sorted(starts))
+    read = reading.ReadRecords(settings, topic, ranges)
+    numbers = spark.range(0, len(ranges), 1, len(ranges))
+    records = numbers.mapInArrow(read, reading.SCHEMA)
+    return bounded(records, F.col(reading.TIME_MS)).drop(reading.TIME_MS)
 
 
 def offsets_json(topic: str, offsets: Mapping[int, int]) -> str:

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
+from pipeline.record_times.bounded import own_headers, time_ms
 from pipeline.tables.table import quoted
 
 _OWN = ("topic", "partition", "offset", "timestamp", "key", "headers")
@@ -37,18 +38,21 @@ def records_of(
     return ordered.select(
         bytes_of(rows, "key").alias("key"),
         value_of(rows, fields).alias("value"),
-        "headers",
-        F.unix_millis("timestamp").alias("timestamp_ms"),
+        own_headers().alias("headers"),
+        time_ms().alias("timestamp_ms"),
         partition.alias("partition"),
     )
 
 
 def between(rows: DataFrame, start: str | None, end: str | None) -> DataFrame:
     """The records from one time to before another, by their timestamps."""
-    if start is not None:
-        rows = rows.where(F.col("timestamp") >= F.lit(start).cast("timestamp"))
-    if end is not None:
-        rows = rows.where(F.col("timestamp") < F.lit(end).cast("timestamp"))
+    at = F.col("timestamp")
+    for text, is_in in ((start, Column.__ge__), (end, Column.__lt__)):
+        if text is not None:
+            bound = F.lit(text).cast("timestamp")
+            # A time that no column has is a number in the headers.
+            kept = at.isNull() & is_in(time_ms(), F.unix_millis(bound))
+            rows = rows.where(is_in(at, bound) | kept)
     return rows
 
 

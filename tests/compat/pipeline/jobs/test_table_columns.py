@@ -49,7 +49,9 @@ class Topic:
     def topic_id(self) -> str:
         return self.ids.pop(0) if len(self.ids) > 1 else self.ids[0]
 
-    def batch(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> DataFrame:
+    def batch(
+        self, starts: Mapping[int, int], ends: Mapping[int, int], any_time: bool
+    ) -> DataFrame:
         frame = records(self._spark, *self.values)
         return frame.where(f"offset >= {starts[0]} AND offset < {ends[0]}")
 

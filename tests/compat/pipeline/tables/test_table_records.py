@@ -78,3 +78,18 @@ def test_records_between_two_times(spark: SparkSession) -> None:
     assert between(frame, "2026-03-02 12:00:00", "2026-03-02 12:00:01").count() == 1
     assert between(frame, None, "2026-03-02 12:00:00").count() == 0
     assert between(frame, "2026-03-02T12:00:00.001Z", None).count() == 0
+
+
+def test_records_without_a_time_are_between_by_the_number_in_their_headers(
+    spark: SparkSession,
+) -> None:
+    number = "CAST('17' || repeat('0', 17) AS BINARY)"
+    header = f"named_struct('key', 'ottla.timestamp.ms', 'value', {number})"
+    frame = records(spark, b"a").selectExpr(
+        "* EXCEPT (timestamp, headers)",
+        "CAST(NULL AS TIMESTAMP) AS timestamp",
+        f"array({header}) AS headers",
+    )
+    (row,) = records_of(between(frame, "2026-03-02 12:00:00", None)).collect()
+    assert (row.timestamp_ms, row.headers) == (17 * 10**17, [])
+    assert between(frame, None, "2026-03-02 12:00:00").count() == 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,15 @@ def test_an_offset_outside_its_batch() -> None:
     batch[23:27] = (1).to_bytes(4, "big")  # last offset delta
     with pytest.raises(DamagedLog, match="offset is outside"):
         rows_of(piece_of(bytes(batch)))
+
+
+def test_times_beyond_those_of_a_column_are_numbers_in_a_header() -> None:
+    times = [253_402_300_799_999, 253_402_300_800_000, 1_700_000_000_000_000_000, (1 << 63) - 1]
+    records = [Record(n, at, None, b"v", (("h", None),) * (n % 2)) for n, at in enumerate(times)]
+    rows = rows_of(piece_of(bytes(build_batch(records))))
+    assert rows[0]["timestamp"] == datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
+    assert rows[0]["headers"] is None
+    assert [row["timestamp"] for row in rows[1:]] == [None] * 3
+    kept = [{"key": "ottla.timestamp.ms", "value": str(at).encode()} for at in times]
+    own = {"key": "h", "value": None}
+    assert [row["headers"] for row in rows[1:]] == [[own, kept[1]], [kept[2]], [own, kept[3]]]

@@ -198,3 +198,13 @@ def test_a_query_that_fails_is_one_line(
     queries = [Query(), Query(failed=RuntimeError("x\nSome data may have been lost because …"))]
     with pytest.raises(PipelineError, match="^stream: records that the checkpoint .* begin again"):
         job(monkeypatch, queries=queries).watch(never)
+
+
+def test_a_time_that_spark_cannot_read_is_told_with_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = RuntimeError("aborted\njava.lang.ArithmeticException: long overflow")
+    running: Any = job(monkeypatch, queries=[Query(), Query(failed=failed)])
+    running._cluster.first_from = lambda topic, time_ms: {2: 7} if time_ms == 2**63 // 1000 else {}
+    with pytest.raises(PipelineError, match="^stream: cdr-2 at offset 7 has a time that Spark's"):
+        running.watch(never)

@@ -1,0 +1,48 @@
+"""The time of a record in a table: a TIMESTAMP of the years 1 to 9999, else null.
+
+A record may have any number of 64 bits as its time, nanoseconds too. Where it is no time that
+readers of tables take, the column is null, and a header behind the record's own keeps the number:
+`log_format.records.record_times` names it. Functions of DataFrames alone.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from log_format.records.record_times import FIRST_MS, LAST_MS, TIME_HEADER
+
+_HEADERS = "array<struct<key: string, value: binary>>"
+
+
+def bounded(records: DataFrame, time_ms: Column) -> DataFrame:
+    """Return records with `timestamp` as a table has it, of their times as numbers."""
+    beyond = ~time_ms.between(FIRST_MS, LAST_MS)
+    kept = F.struct(
+        F.lit(TIME_HEADER).alias("key"), time_ms.cast("string").cast("binary").alias("value")
+    )
+    there = F.coalesce("headers", F.array().cast(_HEADERS))
+    return records.withColumns(
+        {
+            "timestamp": F.when(~beyond, F.timestamp_millis(time_ms)),
+            "headers": F.when(beyond, F.array_append(there, kept)).otherwise(F.col("headers")),
+        }
+    )
+
+
+def time_ms() -> Column:
+    """Return the number that `bounded` was given, of rows with the columns `timestamp` and
+    `headers`."""
+    kept = F.filter("headers", _is_kept)
+    number = F.try_element_at(kept, F.lit(-1))["value"].cast("string").try_cast("bigint")
+    return F.coalesce(F.unix_millis("timestamp"), number)
+
+
+def own_headers() -> Column:
+    """Return the headers that the record had."""
+    own = F.filter("headers", lambda one: ~_is_kept(one))
+    return F.when(F.col("timestamp").isNull(), own).otherwise(F.col("headers"))
+
+
+def _is_kept(header: Column) -> Column:
+    return header["key"] == TIME_HEADER
