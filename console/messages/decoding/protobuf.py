@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from console.messages.decoding.message_view import MessageView
 from console.messages.decoding.wire import Undecodable
 
 if TYPE_CHECKING:
@@ -110,15 +111,13 @@ class ProtoMessage:
 
     def decode(self, data: bytes) -> object:
         """Its fields that are set, by their names. Raises Undecodable."""
-        from google.protobuf import json_format
         from google.protobuf.message import DecodeError
 
         try:
-            found = self._class.FromString(data)
-            return json_format.MessageToDict(
-                found, preserving_proto_field_name=True, descriptor_pool=self._pool
-            )
-        except (DecodeError, json_format.Error, TypeError, ValueError, RecursionError):
+            return MessageView(self._pool).shown(self._class.FromString(data))
+        except RecursionError:
+            raise Undecodable("its messages lie in each other too deeply") from None
+        except (DecodeError, ValueError):
             raise Undecodable(f"it is not of Protobuf's {self.name}") from None
 
 
