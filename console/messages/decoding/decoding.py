@@ -11,6 +11,7 @@ import json
 from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,14 @@ from console.endpoints import Console
 from console.messages.decoding.avro import AvroSchema
 from console.messages.decoding.protobuf import ProtoFiles
 from console.messages.decoding.registry import AVRO, PROTOBUF, Registry, Schema
-from console.messages.decoding.wire import HEAD_SIZE, Undecodable, framed, message_indexes
+from console.messages.decoding.wire import (
+    HEAD_SIZE,
+    Undecodable,
+    UnknownSchema,
+    framed,
+    message_indexes,
+    number,
+)
 from console.messages.shown import (
     PREVIEW_BYTES,
     BytesShown,
@@ -39,6 +47,8 @@ from protocol.records import Record
 DECODED_BYTES_MAX = 1024 * 1024
 """Of a value; a larger one is saved and looked at elsewhere."""
 _PARSED_MAX = 200
+_FIRST_ID = 1
+"""Registries count from here: a smaller id is not asked for."""
 
 
 class Decodes(Protocol):
@@ -116,18 +126,28 @@ class Decoding:
 
     def _explained(self, topic: str, data: bytes, *, is_key: bool) -> Explained | None:
         """None where nothing is meant to explain it. Raises Undecodable."""
+        of_topic = None if is_key else self._file_of(topic)
         frame = framed(data) if self._registry is not None else None
-        if frame is not None and self._registry is not None:
+        if frame is None or self._registry is None:
+            return None if of_topic is None else Explained(_by_file(of_topic, data), of_topic.name)
+        try:
             return self._registered(self._registry, *frame)
-        if is_key:
-            return None
+        except Undecodable as error:
+            found = _without_registry(error, frame.schema_id, data, of_topic)
+            if found is None:
+                raise
+            return found
+
+    def _file_of(self, topic: str) -> Decodes | None:
         for schemas in (self._avro, self._messages):
             schema = schemas.get(topic) or schemas.get("")
             if schema is not None:
-                return Explained(_by_file(schema, data), schema.name)
+                return schema
         return None
 
     def _registered(self, registry: Registry, schema_id: int, payload: bytes) -> Explained:
+        if schema_id < _FIRST_ID:
+            raise UnknownSchema(f"the registry has no schema {schema_id}")
         schema = registry.schema(schema_id)
         indexes: tuple[int, ...] = ()
         if schema.kind == PROTOBUF:
@@ -147,12 +167,27 @@ class Decoding:
         return Explained(parsed.decode(payload), f"{parsed.name}, schema {schema_id}")
 
 
+def _without_registry(
+    error: Undecodable, schema_id: int, data: bytes, of_topic: Decodes | None
+) -> Explained | None:
+    """What the files make of it where the registry does not explain it; a number of 8 bytes begins
+    with a zero byte as well."""
+    if of_topic is not None:
+        with suppress(Undecodable):
+            return Explained(_by_file(of_topic, data), of_topic.name)
+    whole = number(data) if isinstance(error, UnknownSchema) else None
+    return None if whole is None else Explained(whole, f"a number: there is no schema {schema_id}")
+
+
 def _parsed(schema: Schema, indexes: tuple[int, ...]) -> Decodes:
     if schema.kind == PROTOBUF:
         try:
             files = [b64decode(one, validate=True) for one in (*schema.references, schema.text)]
         except ValueError:
-            raise Undecodable("the registry gives no descriptors of Protobuf") from None
+            raise Undecodable(
+                "the registry gives no descriptors of Protobuf: name a file of them with "
+                "--proto-descriptors, and the message in it with --proto-message"
+            ) from None
         return ProtoFiles(files).message_at(indexes)
     return AvroSchema(schema.text, schema.references)
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from broker.config.start_error import StartError
-from console.messages.decoding.wire import Undecodable
+from console.messages.decoding.wire import Undecodable, UnknownSchema
 
 TIMEOUT_S = 3.0
 ANSWER_BYTES_MAX = 1024 * 1024
@@ -69,13 +69,13 @@ class Registry:
         self._alone_until = 0.0
 
     def schema(self, schema_id: int) -> Schema:
-        """Raises Undecodable where it is not known, or nobody answers."""
+        """Raises UnknownSchema where it is not known, Undecodable where nobody answers."""
         with self._lock:
             kept = self._kept.get(schema_id)
             if kept is None or (kept[0] is not None and kept[0] < self._clock()):
                 kept = self._asked(schema_id)
         if isinstance(kept[1], Undecodable):
-            raise Undecodable(str(kept[1]))
+            raise type(kept[1])(str(kept[1]))
         return kept[1]
 
     def _asked(self, schema_id: int) -> tuple[float | None, Schema | Undecodable]:
@@ -83,7 +83,7 @@ class Registry:
         try:
             answer = self._get(f"/schemas/ids/{schema_id}")
             if answer is None:
-                raise Undecodable(f"the registry has no schema {schema_id}")
+                raise UnknownSchema(f"the registry has no schema {schema_id}")
             found = (None, self._whole(answer))
         except Undecodable as error:
             found = (self._clock() + UNKNOWN_S, error)

@@ -16,10 +16,15 @@ _HEAD = Struct(">bI")
 HEAD_SIZE = _HEAD.size
 _MAGIC = 0
 _INDEXES_MAX = 32
+_NUMBER = Struct(">q")
 
 
 class Undecodable(ValueError):
     """Bytes that the schema does not explain; `str()` is one line."""
+
+
+class UnknownSchema(Undecodable):
+    """The registry answers, and has no schema of this id."""
 
 
 class Framed(NamedTuple):
@@ -35,6 +40,11 @@ def framed(data: bytes) -> Framed | None:
         return None
     _, schema_id = _HEAD.unpack_from(data)
     return Framed(schema_id, data[HEAD_SIZE:])
+
+
+def number(data: bytes) -> int | None:
+    """What Kafka's LongSerializer wrote, None where it is not of 8 bytes."""
+    return _NUMBER.unpack(data)[0] if len(data) == _NUMBER.size else None
 
 
 def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes]:

@@ -99,9 +99,41 @@ def test_the_registry_s_three_kinds(server: OneRegistry) -> None:
     assert both["schema"] == "shop.Order, schema 2"
     assert decoded(one, b'\0\0\0\0\3{"a": 1}')["value"]["text"] == '{"a": 1}'
     assert decoded(one, b"\0\0\0\0\3{") == {"problem": "it is no JSON, as schema 3 says"}
-    assert decoded(one, b"\0\0\0\0\x09abc") == {"problem": "the registry has no schema 9"}
+    assert decoded(one, b"\0\0\0\0\x09abcd") == {"problem": "the registry has no schema 9"}
     decoded(one, b"\0\0\0\0\1" + ADA)
     assert len(server.asked) == 4
+
+
+def test_numbers_of_8_bytes_beside_a_registry(server: OneRegistry) -> None:
+    server.answers["/schemas/ids/1"] = (200, {"schema": AVRO})
+    one = decoding(registry=server.url)
+    key = (7).to_bytes(8, "big")
+    both = decoded(one, b"\0\0\0\0\1" + ADA, key=key)
+    assert (both["key"]["text"], both["schema"]) == ("7", "Name, schema 1")
+    assert decoded(one, (1 << 55).to_bytes(8, "big")) == {
+        "value": {"text": str(1 << 55), "size": 8},
+        "schema": "a number: there is no schema 2147483648",
+    }
+    assert decoded(one, bytes(9)) == {"problem": "the registry has no schema 0"}
+    assert [path.partition("?")[0] for path in server.asked] == [
+        "/schemas/ids/1",
+        "/schemas/ids/2147483648",
+    ]
+
+
+def test_a_file_explains_what_the_registry_does_not(server: OneRegistry, proto_file: str) -> None:
+    text = 'syntax = "proto3"; message Order {}'
+    server.answers["/schemas/ids/2"] = (200, {"schemaType": "PROTOBUF", "schema": text})
+    value = b"\0\0\0\0\2\0" + ORDER
+    problem = decoded(decoding(registry=server.url), value)["problem"]
+    assert "gives no descriptors of Protobuf: name a file of them with --proto-desc" in problem
+    own = {"descriptors": proto_file, "messages": ("orders=shop.Order",)}
+    both = decoding(registry=server.url, **own)
+    found = decoded(both, value, topic="orders")
+    assert (json.loads(found["value"]["text"]), found["schema"]) == (AS_DICT, "shop.Order")
+    assert decoded(both, value) == {"problem": problem}
+    broken = decoded(both, value[:6] + b"\xff", topic="orders")
+    assert broken == {"problem": problem}
 
 
 def test_the_cluster_s_own_topics() -> None:
