@@ -61,11 +61,16 @@ class NewRecord(NamedTuple):
 
 
 def in_batches(records: Sequence[NewRecord], bytes_max: int) -> Iterator[Sequence[NewRecord]]:
-    """Split records into batches, in order; a record that is larger gets a batch of its own."""
+    """Split records into batches, in order; a record that is larger gets a batch of its own.
+
+    A new one begins, too, where a time is farther from the batch's first than 64 bits count.
+    """
     first, size = 0, 0
     for number, record in enumerate(records):
         more = record.size_max
-        if number > first and size + more > bytes_max:
+        apart = (record.timestamp or 0) - (records[first].timestamp or 0)
+        is_full = size + more > bytes_max or abs(apart) >= 1 << 63
+        if number > first and is_full:
             yield records[first:number]
             first, size = number, 0
         size += more

@@ -19,7 +19,7 @@ from client.records.encoding import RECORDS_MAX, build_batch, headers_of, record
 from client.records.json_texts import item_texts, member_texts
 from client.records.partitioning import Partitioner
 from client.records.separators import separator_of
-from protocol.record_batch import HEADER_SIZE
+from protocol.record_batch import HEADER_SIZE, NO_TIMESTAMP
 from protocol.records import Headers
 
 BATCH_BYTES = 512 * 1024
@@ -292,7 +292,7 @@ def parse_json(line: bytes) -> NewRecord:
     if not isinstance(members, dict) or not ("value" in members or "value_base64" in members):
         raise ValueError('a record is an object with a "value", such as {"value": "hello"}')
     stamp = members.get("timestamp")
-    if stamp is not None and not (isinstance(stamp, int) and 0 <= stamp < 2**63):
+    if stamp is not None and (not isinstance(stamp, int) or not NO_TIMESTAMP <= stamp < 1 << 63):
         raise ValueError('"timestamp" is milliseconds since 1970')
     key, value = _data_of(members, "key", text), _data_of(members, "value", text)
     return NewRecord(key, value, _headers_of_object(members.get("headers"), text), stamp)

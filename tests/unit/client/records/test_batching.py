@@ -181,6 +181,7 @@ def test_json_batches_are_not_too_large_either() -> None:
         (b"[]", 'an object with a "value"'),
         (b'{"key": "x"}', 'an object with a "value"'),
         (b'{"value": 1, "timestamp": "now"}', "milliseconds"),
+        (b'{"value": 1, "timestamp": -2}', "milliseconds"),
         (b'{"value": 1, "timestamp": 9223372036854775808}', "milliseconds"),
         (b'{"value": 1, "headers": [1]}', "a header is"),
         (b'{"value_base64": "???"}', "(?i)base64"),
@@ -189,6 +190,14 @@ def test_json_batches_are_not_too_large_either() -> None:
 def test_what_is_no_record(line: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_json(line)
+
+
+def test_a_record_without_a_time_stays_one() -> None:
+    one, sent = batching(as_json=True, partition=0)
+    times = [-1, 5, (1 << 63) - 1, -1]
+    one.lines(b"".join(b'{"value": 1, "timestamp": %d}\n' % at for at in times))
+    found = [[record.timestamp for record in records] for _, records, _ in sent.batches]
+    assert found == [times[:2], times[2:3], times[3:]], "none is too far from the batch's first"
 
 
 def test_text_that_is_no_unicode_survives() -> None:
