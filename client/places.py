@@ -15,6 +15,9 @@ _AGO = re.compile(r"(\d+)([smhd])")
 _MOMENT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?)?(Z|[+-]\d\d:\d\d)?"
 )
+_MOST = (1 << 63) - 1
+_DIGITS_MAX = 4_000
+"""As many as Python reads."""
 _DAYS_TO_1970 = 719_468
 FORMS = (
     "start, end, an offset, -N for the last N records of each partition, or @TIME: @2h ago, "
@@ -31,8 +34,6 @@ class Place(NamedTuple):
 
 START, END = Place("start"), Place("end")
 OFFSET, LAST, TIME = "offset", "last", "time"
-_LARGEST = 2**63 - 1
-_DIGITS_MAX = 1_000
 
 
 def parse_place(text: str, now_ms: int, option: str) -> Place:
@@ -42,29 +43,36 @@ def parse_place(text: str, now_ms: int, option: str) -> Place:
     if text in ("end", "latest"):
         return END
     if text.startswith("@"):
-        time_ms = _time_of(text[1:], now_ms, f"{option} {text}")
-        return Place(TIME, min(max(time_ms, 0), _LARGEST))  # below 0 Kafka has other meanings
-    digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdecimal():
-        return Place(LAST if text.startswith("-") else OFFSET, _number(digits))
+        return Place(TIME, _time_of(text[1:], now_ms, f"{option} {text}"))
+    if _is_number(text.removeprefix("-")):
+        is_last = text.startswith("-")
+        return Place(
+            LAST if is_last else OFFSET, _number(text.removeprefix("-"), f"{option} {text}")
+        )
     raise StartError(f"{option} {text}: give {FORMS}")
 
 
-def _number(digits: str) -> int:
-    """Return a number of digits, of which Kafka's have 19 at most."""
-    return min(int(digits), _LARGEST) if len(digits) <= _DIGITS_MAX else _LARGEST
-
-
 def _time_of(text: str, now_ms: int, shown: str) -> int:
-    if text.isascii() and text.isdecimal():
-        return _number(text)
+    if _is_number(text):
+        return _number(text, shown)
     ago = _AGO.fullmatch(text)
     if ago is not None:
-        return now_ms - _number(ago[1]) * _UNITS_MS[ago[2]]
+        return max(now_ms - _number(ago[1], shown) * _UNITS_MS[ago[2]], 0)
     moment = _MOMENT.fullmatch(text)
     if moment is None:
         raise StartError(f"{shown}: a time is {FORMS.partition('@TIME: ')[2]}")
-    return _moment_ms(moment, shown)
+    return max(_moment_ms(moment, shown), 0)  # less is no time for a broker
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
+def _number(text: str, shown: str) -> int:
+    """Return what a broker takes as an offset or a time."""
+    if len(text) > _DIGITS_MAX or int(text) > _MOST:
+        raise StartError(f"{shown}: the greatest number is {_MOST}")
+    return int(text)
 
 
 def _moment_ms(moment: re.Match[str], shown: str) -> int:

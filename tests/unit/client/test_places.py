@@ -27,11 +27,9 @@ NOW = 1_764_144_000_000
         ("@99999999d", Place("time", 0)),
         ("@123", Place("time", 123)),
         ("@1970-01-02", Place("time", 86_400_000)),
-        ("@1970-01-01T03:00:00.5+02:00", Place("time", 3_600_500)),
-        ("@1969-12-31T23:59:59.999Z", Place("time", 0)),
-        ("@" + "9" * 20, Place("time", 2**63 - 1)),
-        ("9" * 5000, Place("offset", 2**63 - 1)),
-        ("@" + "9" * 5000 + "d", Place("time", 0)),
+        ("@1970-01-01T01:00:00.5+02:00", Place("time", 0)),
+        ("@1969-12-31T23:59:59.999Z", Place("time", 0)),  # -1 would be the end
+        ("@9223372036854775807", Place("time", (1 << 63) - 1)),
         ("@1970-01-01 01:00-01:30", Place("time", 9_000_000)),
     ],
 )
@@ -47,7 +45,16 @@ def test_any_moment(moment: datetime) -> None:
     assert parse_place(f"@{shown}", NOW, "--from").number == ms
 
 
-@pytest.mark.parametrize("text", ["", "x", "--3", "@", "@yesterday", "@2026-13-01", "@2h3", "٣"])
+BEYOND = "9223372036854775808"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "x", "--3", "@", "@yesterday", "@2026-13-01", "@2h3", "٣"),
+        *(BEYOND, f"-{BEYOND}", f"@{BEYOND}", f"@{BEYOND}d", "9" * 5_000, "@" + "9" * 5_000),
+    ],
+)
 def test_what_is_none(text: str) -> None:
     with pytest.raises(StartError, match=r"^--to "):
         parse_place(text, NOW, "--to")
