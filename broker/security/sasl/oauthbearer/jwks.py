@@ -37,6 +37,8 @@ _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
 ALGORITHMS = (*_RSA, *_CURVES.values())
 """Those of asymmetric keys. Never `none`, never HMAC: with it, whoever may check may also sign."""
+_OTHER_NAMES = {"Ed25519": "EdDSA"}
+"""RFC 9864's names of algorithms that tokens still have by the older one."""
 _PUBLIC = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}
 
 Fetch = Callable[[], bytes | None]
@@ -124,7 +126,7 @@ def _key(entry: object, algorithms: Mapping[str, Algorithm]) -> VerificationKey:
         raise JwksError("a key is not for signatures")
     if not isinstance(operations, list) or "verify" not in operations:
         raise JwksError("a key is not for checking signatures")
-    names = _names(kind, entry)
+    names = _intended(entry, _names(kind, entry))
     public = {"kty": kind, **{name: entry.get(name) for name in _PUBLIC[kind]}}
     if not all(isinstance(value, str) for value in public.values()):
         raise JwksError("a key has parts that are missing")
@@ -142,6 +144,18 @@ def _names(kind: str, entry: Mapping[str, object]) -> Sequence[str]:
     if (kind == "OKP") != (_CURVES[curve] == "EdDSA"):
         raise JwksError("a key is of a curve that is not of its type")
     return (_CURVES[curve],)
+
+
+def _intended(entry: Mapping[str, object], names: Sequence[str]) -> Sequence[str]:
+    """Those of `names` for which the issuer means the key: its `alg`, where it has one."""
+    if "alg" not in entry:
+        return names
+    algorithm = entry["alg"]
+    if isinstance(algorithm, str):
+        algorithm = _OTHER_NAMES.get(algorithm, algorithm)
+    if algorithm not in names:
+        raise JwksError("a key is for an algorithm that is not taken, or not of its type")
+    return (str(algorithm),)
 
 
 def _checks(

@@ -5,8 +5,9 @@ this order: the form, the algorithm, the key, the signature, then the claims. No
 is looked at before the signature holds. Each refusal has its reason, for the log alone: the client
 hears `invalid_token`, whatever it was.
 
-Different on purpose: HMAC is refused, also where the issuer's set has a secret. Follows KIP-768,
-KIP-1139, RFC 7515, RFC 7519, and RFC 8725 (what goes wrong with tokens).
+Different on purpose: HMAC is refused, also where the issuer's set has a secret, and a key is good
+for its `alg` alone, where it has one. Follows KIP-768, KIP-1139, RFC 7515, RFC 7519, and RFC 8725
+(what goes wrong with tokens).
 """
 
 from __future__ import annotations

@@ -58,6 +58,22 @@ def test_the_usable_keys_of_a_set() -> None:
     assert keys.find("rsa", "PS512") is not None
 
 
+def test_the_algorithm_of_a_key_is_the_only_one_that_it_is_good_for() -> None:
+    entries = [
+        changed("rsa", alg="RS256"),
+        changed("p256", alg="ES256"),
+        changed("ed", alg="EdDSA"),
+    ]
+    keys = KeySet.parse(json.dumps({"keys": entries}).encode())
+    assert keys.find("rsa", "RS256") is not None
+    assert keys.find("rsa", "PS256") is None
+    assert keys.find(None, "RS512") is None
+    assert keys.find("p256", "ES256") is not None
+    assert keys.find("ed", "EdDSA") is not None
+    newer = json.dumps({"keys": [changed("ed", alg="Ed25519")]}).encode()
+    assert KeySet.parse(newer).find("ed", "EdDSA") is not None
+
+
 def test_why_a_key_is_of_no_use() -> None:
     keys = KeySet.parse(jwks())
     assert keys.why_not("weak") == "an RSA key has 1024 bits, at least 2048 are needed"
@@ -91,6 +107,10 @@ def changed(name: str, **fields: Any) -> dict[str, Any]:
         changed("rsa", e="AA"),
         changed("rsa", e=""),
         changed("rsa", kid=5),
+        changed("rsa", alg="RSA-OAEP"),
+        changed("rsa", alg="HS256"),
+        changed("rsa", alg=["RS256"]),
+        changed("p256", alg="RS256"),
         changed("rsa", use="enc"),
         changed("rsa", use=["sig"]),
         changed("rsa", key_ops="verify"),

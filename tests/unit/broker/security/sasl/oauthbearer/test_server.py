@@ -27,6 +27,7 @@ from tests.golden.oauth_cases import AUDIENCE, GO_ON, ISSUER, RECORDED, bare
 # connection, and why. Nothing that Kafka refuses is taken.
 STRICTER = {
     "alg HS256 with a secret of the set": "who may check a signature could also make one",
+    "key with a condition: rs512": "the issuer means the key for RS512 alone",
     "extension named auth": "auth is no name of an extension, whatever it holds",
     "token with a tilde": "that is not base64 of URLs",
     "refused, then a good token": "one connection, one token",
