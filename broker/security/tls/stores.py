@@ -26,6 +26,7 @@ STORE_BYTES_MAX = 16 << 20
 _BODY = r"(?:[^-]|-(?!----))*+"  # up to the next line of hyphens: a text is walked over once
 _KEY = re.compile(rf"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----({_BODY})-----END \1-----")
 _CERTIFICATE = re.compile(rf"-----BEGIN CERTIFICATE-----{_BODY}-----END CERTIFICATE-----")
+_OPENSSLS_OWN = re.compile(r"-----BEGIN ((?:TRUSTED|X509) CERTIFICATE)-----")
 _JKS_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 
 
@@ -233,6 +234,13 @@ def _pem_text(name: str, data: bytes) -> str:
 
 def _certificates(name: str, text: str) -> tuple[bytes, ...]:
     """The certificates of a PEM text, as DER."""
+    if (other := _OPENSSLS_OWN.search(text)) is not None:
+        # Beside others, too: none is left aside in silence.
+        raise ConfigError(
+            name,
+            f"{name} has a {other[1]}, a form of OpenSSL's own. Write each as a plain certificate: "
+            "openssl x509 -in OLD.pem -out NEW.pem",
+        )
     found = _CERTIFICATE.findall(text)
     if not found:
         raise ConfigError(name, f"{name} has no certificate (-----BEGIN CERTIFICATE-----).")

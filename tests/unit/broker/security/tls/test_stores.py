@@ -287,6 +287,18 @@ def test_a_pem_file_under_another_type_says_so(tmp_path: Path) -> None:
     refused(load_truststore, store(path), "truststore.location", "ssl.truststore.type=PEM")
 
 
+@pytest.mark.parametrize("kind", ["TRUSTED CERTIFICATE", "X509 CERTIFICATE"])
+@pytest.mark.parametrize("beside", ["", authority().certificate_pem])
+def test_a_certificate_in_openssls_own_form_is_refused_with_the_command_that_converts_it(
+    tmp_path: Path, kind: str, beside: str
+) -> None:
+    path = tmp_path / "a.pem"
+    path.write_text(server().key_pem() + beside + server().chain_pem.replace("CERTIFICATE", kind))
+    line = f"has a {kind}, a form of OpenSSL's own. Write each as a plain certificate: openssl x509"
+    refused(load_keystore, pem(path), "keystore.location", line)
+    refused(load_truststore, pem(path), "truststore.location", line)
+
+
 def test_pkcs12_under_pem_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.p12"
     path.write_bytes(server().pkcs12())
