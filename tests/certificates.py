@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from broker.config.security_settings import Secret, TlsSettings
+from broker.security.tls.der import SEQUENCE, Value, values
 
 PASSWORD = "store-secret"
 SERVER_AUTH = ExtendedKeyUsageOID.SERVER_AUTH
 CLIENT_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH
 
+_OCTET_STRING, _CONTEXT_0 = 0x04, 0xA0
 _DAY = datetime.timedelta(days=1)
 _NOW = datetime.datetime.now(datetime.UTC)
 _KEYWORDS = {
@@ -36,12 +39,15 @@ _KEYWORDS = {
 }
 
 
+Key: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
 @dataclass(frozen=True)
 class Identity:
     """A certificate, its key, and the certificates of those that signed it."""
 
     certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
+    key: Key
     issuers: tuple[x509.Certificate, ...] = ()
 
     @property
@@ -87,9 +93,10 @@ class Identity:
         begins_days: int = -1,
         ends_days: int = 365,
         is_authority: bool = False,
+        key: Key | None = None,
     ) -> Identity:
         """A certificate signed with this key. `name` is `CN=a,OU=b`; no purposes: for all."""
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = key or ec.generate_private_key(ec.SECP256R1())
         made = _certificate(
             _name(name),
             key,
@@ -143,7 +150,7 @@ def _host(host: str) -> x509.GeneralName:
 
 def _certificate(
     subject: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
+    key: Key,
     issuer: Identity | None,
     extensions: Sequence[x509.ExtensionType],
     days: tuple[int, int],
@@ -287,6 +294,19 @@ def pem_files(folder: Path, identity: Identity, password: str | None = None) -> 
         truststore_type="PEM",
         truststore_location=str(truststore),
     )
+
+
+def pkcs12_of(identities: Mapping[str, Identity]) -> bytes:
+    """A PKCS12 file with several keys, which `cryptography` cannot write: without a MAC."""
+    safes: list[bytes] = []
+    for name, identity in identities.items():
+        _, content, *_ = values(identity.pkcs12(name=name))[0].items(SEQUENCE)
+        kind, explicit = content.items(SEQUENCE)
+        octets = explicit.items(_CONTEXT_0)[0]
+        safes += (one.encoded() for one in values(octets.content)[0].items(SEQUENCE))
+    octets = Value(_OCTET_STRING, Value(SEQUENCE, b"".join(safes)).encoded())
+    content = Value(SEQUENCE, kind.encoded() + Value(_CONTEXT_0, octets.encoded()).encoded())
+    return Value(SEQUENCE, b"\x02\x01\x03" + content.encoded()).encoded()
 
 
 def pkcs12_files(folder: Path, identity: Identity, password: str = PASSWORD) -> TlsSettings:

@@ -7,6 +7,7 @@ Holds no state and opens no socket.
 
 - A truststore's certificates are trusted as they are, also an intermediate's or a node's own, as
   Java trusts them.
+- A keystore may have a key of each type (RSA, EC, Ed25519): the peer is shown what it can check.
 - A client's certificate must be for clients, a server's for servers, where they say what they are
   for.
 - A server that asks for certificates resumes no session of TLS 1.3: each connection shows its own.
@@ -19,6 +20,7 @@ Follows KIP-651, KIP-573 (TLS 1.3) and, for the names, Java 17.
 
 from __future__ import annotations
 
+import logging
 import ssl
 from ssl import SSLContext
 
@@ -40,6 +42,8 @@ from broker.security.tls.stores import (
 from ground.config_def import ConfigError
 from ground.platform_calls import readable_path
 
+_log = logging.getLogger(f"ottla.{__name__}")
+
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _BROKEN_VERSIONS = ("SSL", "SSLV2", "SSLV2HELLO", "SSLV3", "TLSV1", "TLSV1.0", "TLSV1.1")
 _CLIENT_AUTH = {
@@ -56,7 +60,7 @@ def server_context(key_prefix: str, tls: TlsSettings) -> SSLContext:
 
 
 def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[SSLContext, bytes]:
-    """The same, and the certificate, as DER, that it shows."""
+    """The same, and the certificate, as DER, that it shows: the first, where there are several."""
     context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = AlertingSSLObject
     mode = _CLIENT_AUTH.get(tls.client_auth)
@@ -68,7 +72,14 @@ def server_context_and_certificate(key_prefix: str, tls: TlsSettings) -> tuple[S
     if keystore is None:
         name = keystore_key(key_prefix, tls)
         raise ConfigError(name, f"{name} is not set: a listener with TLS needs a certificate.")
-    _give(context, key_prefix, tls, keystore)
+    for one in (keystore, *keystore.further):
+        _give(context, key_prefix, tls, one)
+    if keystore.left_aside:
+        _log.warning(
+            "%s: of each type of key one is served; left aside: %s",
+            keystore.key_name,
+            ", ".join(keystore.left_aside),
+        )
     trusted = load_truststore(key_prefix, tls)
     if mode != ssl.CERT_NONE and trusted is None:
         name = trust_key(key_prefix, tls)
@@ -106,7 +117,8 @@ def client_context_and_certificate(
     _limit(context, key_prefix, tls, tls.cipher_suites)
     keystore = load_keystore(key_prefix, tls)
     if keystore is not None:
-        _give(context, key_prefix, tls, keystore)
+        for one in (keystore, *keystore.further):
+            _give(context, key_prefix, tls, one)
     trusted = load_truststore(key_prefix, tls)
     if trusted is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)

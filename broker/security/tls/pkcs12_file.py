@@ -2,43 +2,139 @@
 
 The only place that needs the library `cryptography`, which is loaded on first use: who has PEM
 needs none. Opens no file. Its errors name the key of the configuration, and no secret.
+
+Follows RFC 7292.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker.config.security_settings import Secret
+from broker.security.tls.der import SEQUENCE, DerError, Value, object_identifier, values
 from ground.config_def import ConfigError
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
     from cryptography.hazmat.primitives.serialization.pkcs12 import (
         PKCS12Certificate,
         PKCS12KeyAndCertificates,
     )
     from cryptography.x509 import Certificate
 
+_DATA = "1.2.840.113549.1.7.1"
+_KEY = "1.2.840.113549.1.12.10.1.1"
+_SHROUDED_KEY = "1.2.840.113549.1.12.10.1.2"
+_OCTET_STRING, _CONTEXT_0 = 0x04, 0xA0
+
 _Names = tuple[str, str]
 """The keys of the configuration that name the file and its password."""
 
 
-def key_and_chain(
-    names: _Names, data: bytes, password: Secret | None
-) -> tuple[str, tuple[bytes, ...]]:
-    """The private key as PEM, not encrypted, and its certificates as DER, its own first."""
-    found = _loaded(names, data, password)
-    from cryptography.hazmat.primitives import serialization
+@dataclass(frozen=True, slots=True)
+class _KeyBag:
+    pkcs8: bytes
+    is_encrypted: bool
 
+
+@dataclass(frozen=True, slots=True)
+class KeyAndChain:
+    """A private key as PEM, not encrypted, and its certificates as DER, its own first."""
+
+    key_pem: str
+    chain: tuple[bytes, ...]
+
+
+def keys_and_chains(
+    names: _Names, data: bytes, password: Secret | None
+) -> tuple[tuple[KeyAndChain, ...], tuple[str, ...]]:
+    """The first private key of each type (RSA, EC, Ed25519), and what is said of those left aside.
+
+    TLS chooses among keys of different types by what the peer can check.
+    """
+    found = _loaded(names, data, password)
     if found.key is None or found.cert is None:
         raise ConfigError(names[0], f"{names[0]} has no private key with its certificate.")
-    key_pem = found.key.private_bytes(
+    taken = {type(found.key): _with_chain(found.key, found.cert, found.additional_certs)}
+    left: list[str] = []
+    every = [found.cert, *found.additional_certs]
+    for bag in _key_bags(data):
+        key = _private_key(bag, password)
+        if key is None:
+            left.append("a key that cannot be read")
+            continue
+        public = key.public_key()
+        if public == found.key.public_key():
+            continue
+        own = next((one for one in every if one.certificate.public_key() == public), None)
+        if own is None:
+            left.append("a key without a certificate")
+        elif type(key) in taken:
+            left.append((own.friendly_name or b"a key without a name").decode("utf-8", "replace"))
+        else:
+            others = [one for one in every if one is not own]
+            taken[type(key)] = _with_chain(key, own, others)
+    return tuple(taken.values()), tuple(left)
+
+
+def _with_chain(
+    key: PrivateKeyTypes, own: PKCS12Certificate, others: Sequence[PKCS12Certificate]
+) -> KeyAndChain:
+    from cryptography.hazmat.primitives import serialization
+
+    key_pem = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    chain, _ = _chain_and_others(found.cert.certificate, found.additional_certs)
-    return key_pem.decode(), _as_der(chain)
+    chain, _ = _chain_and_others(own.certificate, others)
+    return KeyAndChain(key_pem.decode(), _as_der(chain))
+
+
+def _key_bags(data: bytes) -> list[_KeyBag]:
+    """The keys in a file that was opened, in its order; `cryptography` gives the first alone.
+
+    None where the file is not DER throughout, as a file may be whose lengths are indefinite.
+    """
+    try:
+        _, content, *_ = values(data)[0].items(SEQUENCE)
+        safes = values(_octets(content.items(SEQUENCE)[1]))[0].items(SEQUENCE)
+        return [bag for safe in safes for bag in _bags_of(safe)]
+    except (DerError, IndexError, ValueError):
+        return []
+
+
+def _bags_of(safe: Value) -> list[_KeyBag]:
+    kind, *content = safe.items(SEQUENCE)
+    if object_identifier(kind) != _DATA:
+        return []  # encrypted as a whole: certificates
+    found = []
+    for bag in values(_octets(content[0]))[0].items(SEQUENCE):
+        kind, value, *_ = bag.items(SEQUENCE)
+        if (identifier := object_identifier(kind)) in (_KEY, _SHROUDED_KEY):
+            found.append(_KeyBag(value.content, identifier == _SHROUDED_KEY))
+    return found
+
+
+def _octets(explicit: Value) -> bytes:
+    """The octet string inside `[0] EXPLICIT`."""
+    (octets,) = explicit.items(_CONTEXT_0)
+    if octets.tag != _OCTET_STRING:
+        raise DerError("no octet string")
+    return octets.content
+
+
+def _private_key(bag: _KeyBag, password: Secret | None) -> PrivateKeyTypes | None:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_der_private_key
+
+    secret = password.value.encode() if bag.is_encrypted and password is not None else None
+    try:
+        return load_der_private_key(bag.pkcs8, secret)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
 
 
 def trusted(names: _Names, data: bytes, password: Secret | None) -> tuple[bytes, ...]:

@@ -14,7 +14,7 @@ import re
 import shlex
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from broker.config.security_settings import Secret, TlsSettings
 from ground.config_def import ConfigError
@@ -41,6 +41,10 @@ class Keystore:
     """DER: the node's own certificate, then those that signed it."""
     key_name: str
     """The key of the configuration that the private key came by."""
+    further: tuple[Keystore, ...] = ()
+    """Of keys of other types: a peer is shown the certificate that it can check."""
+    left_aside: tuple[str, ...] = ()
+    """Entries that are never shown."""
 
 
 def load_keystore(key_prefix: str, tls: TlsSettings) -> Keystore | None:
@@ -145,10 +149,11 @@ class _KeystoreLoader:
                 f"{self._prefix}key.password must be that of {password_name}, or not be set: a "
                 "PKCS12 file has one password for all.",
             )
-        key_pem, chain = pkcs12_file.key_and_chain(
+        pairs, left = pkcs12_file.keys_and_chains(
             (name, password_name), data, tls.keystore_password
         )
-        return Keystore(Secret(key_pem), None, chain, name)
+        first, *others = (Keystore(Secret(one.key_pem), None, one.chain, name) for one in pairs)
+        return replace(first, further=tuple(others), left_aside=left)
 
 
 class _TruststoreLoader:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import ssl
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from broker.config.security_settings import Secret, TlsSettings
 from broker.security.tls.cipher_names import TLS_1_3_SUITES
@@ -14,6 +16,7 @@ from broker.security.tls.contexts import client_context, reason_in_words, server
 from broker.security.tls.peer_certificate import distinguished_name
 from ground.config_def import ConfigError
 from tests import certificates
+from tests.certificates import PASSWORD
 from tests.unit.broker.security.tls.handshake_fixture import Handshake, shake_hands
 
 VERSIONS = ("TLSv1.2", "TLSv1.3")
@@ -285,6 +288,33 @@ def test_another_check_of_names_than_https_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         client_context("", settings)
     assert refused.value.name == "ssl.endpoint.identification.algorithm"
+
+
+def test_a_client_is_shown_the_certificate_of_several_that_it_can_check(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In TLS 1.2 the cipher suites name the type of the key."""
+    identities = {
+        name: certificates.authority().signs(f"CN={name}", hosts=("localhost",), key=key)
+        for name, key in (
+            ("rsa", rsa.generate_private_key(65537, 2048)),
+            ("ec", None),
+            ("second", None),
+        )
+    }
+    path = tmp_path / "keystore.p12"
+    path.write_bytes(certificates.pkcs12_of(identities))
+    server = server_context(
+        "", TlsSettings(keystore_location=str(path), keystore_password=Secret(PASSWORD))
+    )
+    for name, kind in (("rsa", "RSA"), ("ec", "ECDSA")):
+        suite = f"TLS_ECDHE_{kind}_WITH_AES_256_GCM_SHA384"
+        wanted = replace(certificates.pem_values(None), cipher_suites=(suite,))
+        found = shake_hands(client_context("", wanted), server)
+        assert found.works and found.client.getpeercert(True) == identities[name].der
+    assert [record.getMessage() for record in caplog.records] == [
+        "ssl.keystore.location: of each type of key one is served; left aside: second"
+    ]
 
 
 def test_a_certificate_of_another_key_is_refused() -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
 from broker.config.security_settings import Secret
@@ -26,20 +27,33 @@ RIGHT = Secret(PASSWORD)
 def test_a_key_and_its_chain_in_order() -> None:
     leaf = certificates.intermediate().signs("CN=leaf")
     root_too = replace(leaf, issuers=(authority().certificate, *leaf.issuers))
-    key_pem, chain = pkcs12_file.key_and_chain(NAMES, root_too.pkcs12(), RIGHT)
-    assert key_pem == leaf.key_pem()
-    assert chain == (leaf.der, certificates.intermediate().der, authority().der)
+    (found,), _ = pkcs12_file.keys_and_chains(NAMES, root_too.pkcs12(), RIGHT)
+    assert found.key_pem == leaf.key_pem()
+    assert found.chain == (leaf.der, certificates.intermediate().der, authority().der)
 
 
 def test_certificates_that_did_not_sign_are_not_shown() -> None:
     stranger = replace(client(), issuers=(server().certificate,))
-    assert pkcs12_file.key_and_chain(NAMES, stranger.pkcs12(), RIGHT)[1] == (client().der,)
+    (found,), _ = pkcs12_file.keys_and_chains(NAMES, stranger.pkcs12(), RIGHT)
+    assert found.chain == (client().der,)
+
+
+def test_a_key_of_each_type_with_its_own_chain() -> None:
+    name, other = "CN=localhost", "CN=other"
+    rsa_leaf = certificates.intermediate().signs(name, key=rsa.generate_private_key(65537, 2048))
+    ec_leaf, left = authority().signs(name), authority().signs(other)
+    data = certificates.pkcs12_of({"r": rsa_leaf, "e": ec_leaf, "left out": left})
+    (first, second), aside = pkcs12_file.keys_and_chains(NAMES, data, RIGHT)
+    assert first.key_pem == rsa_leaf.key_pem() and second.key_pem == ec_leaf.key_pem()
+    assert first.chain == (rsa_leaf.der, certificates.intermediate().der)
+    assert second.chain == (ec_leaf.der,)
+    assert aside == ("left out",)
 
 
 @pytest.mark.parametrize("password", [None, Secret("wrong"), Secret("")])
 def test_a_wrong_password_is_refused_by_its_key(password: Secret | None) -> None:
     with pytest.raises(ConfigError) as refused:
-        pkcs12_file.key_and_chain(NAMES, server().pkcs12(), password)
+        pkcs12_file.keys_and_chains(NAMES, server().pkcs12(), password)
     assert refused.value.name == "ssl.keystore.password"
     assert "wrong or missing" in str(refused.value)
 
@@ -55,7 +69,7 @@ def test_a_file_without_a_key_is_no_keystore() -> None:
         None, None, None, [authority().certificate], serialization.NoEncryption()
     )
     with pytest.raises(ConfigError) as refused:
-        pkcs12_file.key_and_chain(NAMES, data, None)
+        pkcs12_file.keys_and_chains(NAMES, data, None)
     assert "no private key" in str(refused.value)
     assert pkcs12_file.trusted(NAMES, data, None) == (authority().der,)
 
