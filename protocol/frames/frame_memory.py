@@ -27,6 +27,16 @@ class Memory(Protocol):
     def free(self, size: int) -> None:
         """What was claimed or held is let go of."""
 
+    def hold_waiting(self, size: int) -> None:
+        """Count `size` bytes that have come of a frame which waits for memory."""
+
+    def free_waiting(self, size: int) -> None:
+        """They are let go of, or part of a buffer that was claimed."""
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether frames wait for memory."""
+
 
 class Uncounted:
     """`Memory` for readers whose peers are trusted."""
@@ -37,6 +47,12 @@ class Uncounted:
     def hold(self, size: int) -> None: ...
 
     def free(self, size: int) -> None: ...
+
+    def hold_waiting(self, size: int) -> None: ...
+
+    def free_waiting(self, size: int) -> None: ...
+
+    is_waited_for = False
 
 
 UNCOUNTED = Uncounted()

@@ -217,7 +217,6 @@ class FrameReader:
         """`wanted_bytes` have been claimed for a starved reader: it may receive again."""
         assert self.starved
         self._continue_in(memoryview(self._own)[: self.filled])
-        self.starved = False
 
     def keep(self, frame: memoryview) -> memoryview:
         """The same frame for as long as the caller likes: copied only if its bytes are shared."""
@@ -260,6 +259,11 @@ class FrameReader:
         """Whether the own buffer is to be released as soon as its frame is handled."""
         return self._claimed > KEPT_BYTES
 
+    @property
+    def keeps_too_much(self) -> bool:
+        """Whether the own buffer is large, or would be kept while frames wait for memory."""
+        return self._claimed > 0 and (self.is_large or self._memory.is_waited_for)
+
     def release(self) -> None:
         """Drop the buffer kept for the next large frame, unless a frame is in it or unread."""
         if not self.filled and self.position == self.end:
@@ -286,7 +290,6 @@ class FrameReader:
         self._given = None
         self._first = self._scratch
         self.filled = self._expected = 0
-        self.starved = False
         self._drop_source()
         self._let_go()
 
@@ -331,10 +334,10 @@ class FrameReader:
             self._continue_in(rest)
             return
         # Held until there is memory: as much as one receive takes, or the buffer that was kept.
-        self.starved = True
         held = bytearray(rest)
-        self._memory.hold(len(held))
         self._let_go()
+        self.starved = True
+        self._memory.hold_waiting(len(held))
         self._own, self._claimed = held, len(held)
 
     def _continue_in(self, rest: memoryview) -> None:
@@ -381,6 +384,8 @@ class FrameReader:
     def _let_go(self) -> None:
         """The own buffer is another's, or nobody's."""
         self._own = None
-        if self._claimed:
+        if self.starved:
+            self._memory.free_waiting(self._claimed)
+        elif self._claimed:
             self._memory.free(self._claimed)
-            self._claimed = 0
+        self._claimed, self.starved = 0, False

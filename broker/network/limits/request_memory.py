@@ -10,7 +10,9 @@ of large ones: a request for metadata does not wait until somebody has sent 90 M
 
 Nobody waits for ever: room comes back when a request is handled, when its connection ends, and
 `ottla.partial.frame.timeout.ms` ends one whose peer does not go on; small frames leave the rest to
-a large one that waits where no other large one is under way.
+a large one that waits where no other large one is under way. What has come of frames that wait is
+counted, at most one receive each, and takes no room from any: the limit may be of one frame, and
+all may have begun. While frames wait, no connection keeps a buffer for its next one.
 
 Follows Kafka's `MemoryPool` (`queued.max.request.bytes`, KIP-72), which mutes all connections while
 its memory is used up, and lets one frame go beyond it.
@@ -42,6 +44,7 @@ class RequestMemory:
         self._call_soon = call_soon
         self._small = 0
         self._large = 0
+        self._of_waiting = 0  # what has come of frames that wait: it takes no room from them
         self._small_waiting: dict[Callable[[], object], int] = {}
         self._large_waiting: dict[Callable[[], object], int] = {}
         self._granting = False
@@ -51,7 +54,7 @@ class RequestMemory:
     @property
     def held_bytes(self) -> int:
         """Bytes of requests: Kafka's MemoryPoolUsed."""
-        return self._small + self._large
+        return self._small + self._large + self._of_waiting
 
     @property
     def waiting_count(self) -> int:
@@ -85,6 +88,20 @@ class RequestMemory:
         if self.waiting_count and not self._granting:
             self._granting = True
             self._call_soon(self._grant)
+
+    def hold_waiting(self, size: int) -> None:
+        """Count `size` bytes that have come of a frame for which `wait` is about to be called."""
+        self._of_waiting += size
+
+    def free_waiting(self, size: int) -> None:
+        """The frame waits no longer. Where it is given up, `forget` follows."""
+        self._of_waiting -= size
+        assert self._of_waiting >= 0
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether frames wait for memory."""
+        return bool(self._large_waiting or self._small_waiting)
 
     def wait(self, size: int, granted: Callable[[], object]) -> None:
         """Claim `size` bytes as soon as there is room; then `granted`, once, later."""
@@ -122,7 +139,7 @@ class RequestMemory:
         ):
             while waiting:
                 granted, size = next(iter(waiting.items()))
-                if not has_room(size, self.held_bytes + size):
+                if not has_room(size, self._small + self._large + size):
                     break
                 del waiting[granted]
                 self.hold(size)
@@ -147,3 +164,14 @@ class ForBrokers:
     def free(self, size: int) -> None:
         """See `RequestMemory.free`."""
         self._memory.free(size)
+
+    def hold_waiting(self, size: int) -> None:
+        """Never asked: see `claim`."""
+
+    def free_waiting(self, size: int) -> None:
+        """See `hold_waiting`."""
+
+    @property
+    def is_waited_for(self) -> bool:
+        """See `RequestMemory.is_waited_for`."""
+        return self._memory.is_waited_for

@@ -450,6 +450,13 @@ class ConnectionCore:
             return None
         return self._reader.next_frame()
 
+    def _give_buffer_back(self) -> None:
+        """Lend a large buffer to the request under way; where there is none, keep no buffer."""
+        if self.state is not PENDING:
+            self._reader.release()
+        elif self._reader.is_large:
+            self._reader.lend()
+
     def _begin_turn(self) -> None:
         self._frames_left = FRAMES_PER_TURN
         self._bytes_left = TURN_REQUEST_BYTES
@@ -474,11 +481,8 @@ class ConnectionCore:
         if reader.starved and not self._waits_for_memory:
             self._waits_for_memory = True
             return Step.AWAIT_MEMORY
-        if reader.is_large:
-            if self.state is PENDING:
-                reader.lend()
-            else:
-                reader.release()
+        if reader.keeps_too_much:
+            self._give_buffer_back()
         if ready:
             if not reader.filled:
                 self._incomplete_since_s = None

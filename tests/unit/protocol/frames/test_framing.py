@@ -144,6 +144,8 @@ class Granted:
     def free(self, size: int) -> None:
         self.free_bytes += size
 
+    hold_waiting, free_waiting, is_waited_for = hold, free, False
+
     def make(self, size: int) -> bytearray:
         self.made.append(size)
         return bytearray(size)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from broker.network.limits.request_memory import SMALL_FRAME_BYTES, ForBrokers, RequestMemory
+from protocol.frames.framing import SCRATCH_BYTES, FrameReader
 
 MIB = 1024 * 1024
 
@@ -103,6 +104,32 @@ def test_a_limit_below_one_frame_lets_one_frame_in() -> None:
     bench = Bench(limit=1, frame_max=20 * MIB)
     assert bench.memory.claim(20 * MIB)
     assert not bench.memory.claim(1)
+
+
+def begun(bench: Bench, size: int) -> FrameReader:
+    """A reader that has the first bytes of a frame of `size` bytes, and waits for memory."""
+    reader = FrameReader(20 * MIB, bytearray(SCRATCH_BYTES), bench.memory)
+    buffer = reader.get_buffer()
+    buffer[:4] = size.to_bytes(4)
+    reader.buffer_updated(len(buffer))
+    assert reader.next_frame() is None and reader.starved
+    bench.memory.wait(reader.wanted_bytes, lambda: bench.granted.append(str(size)))
+    return reader
+
+
+def test_what_has_come_of_frames_that_wait_does_not_keep_them_waiting() -> None:
+    """Both are as large as any may be, and the memory is for one."""
+    bench = Bench(limit=1, frame_max=20 * MIB)
+    memory, size = bench.memory, 20 * MIB - 4
+    assert memory.claim(20 * MIB)
+    readers = [begun(bench, size), begun(bench, size)]
+    assert memory.held_bytes == 20 * MIB + 2 * SCRATCH_BYTES
+    memory.free(20 * MIB)
+    for reader in readers:
+        assert bench.run() == [str(size)]
+        reader.feed()
+        reader.close()
+    assert memory.held_bytes == 0
 
 
 def test_what_idle_connections_keep_is_given_back_first() -> None:

@@ -17,6 +17,7 @@ login that is refused. Before it is known who is there, a frame is checked: "goo
     others, ours, full, free             the turn of the loop; the room of the request channel
     turn, room                           the turn has come; the channel says that it has room
     hold 5000, return 5000               bytes of other connections' requests
+    wait 5000                            a frame of another connection waits for so many
     idle                                 memory is short: what is kept for the next frame goes
     seconds 3                            time passes
     leave, end of input, abort, lost     the node stops; the peer ends; a failure; it is gone
@@ -127,6 +128,8 @@ class Conversation:
             self._channel.turn_is_over = verb == "others"
         elif verb == "hold":
             self._memory.hold(int(words[0]))
+        elif verb == "wait":
+            self._memory.wait(int(words[0]), lambda: self._effects.append("another has room"))
         elif verb == "return":
             self._memory.free(int(words[0]))
         elif verb in ("full", "free"):
