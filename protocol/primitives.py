@@ -39,8 +39,11 @@ ARRAY_LENGTH_MAX = 1_000_000
 TAGGED_FIELDS_MAX = 1_000
 """Tagged fields in one place. Kafka takes 10,000 from 4.4 on, and any number before; no version of
 a message has more than ten."""
-NUMBERS_BYTES = 64 * 1024
+NUMBERS_BYTES = 32 * 1024
 """Bytes of an array of numbers that are read in one go, since all are unpacked by one call."""
+SLICES_MAX = 2_048
+"""Slices of one request: 16 MiB of names and numbers, bytes and records not counted. They unfold to
+some forty times that; arrays within arrays would come to gigabytes. Kafka has no such limit."""
 _MOST_INT16 = 0x7FFF
 _MOST_INT32 = 0x7FFFFFFF
 # A compact length: this much + 1 is the least that is negative once 1 is taken off, as an int.

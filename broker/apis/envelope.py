@@ -93,7 +93,8 @@ class EnvelopeApi:
             return
         steps = self._open(context, request)
         if len(request.request_data) > SLICE_BYTES:
-            self._answers.read(steps, partial(self._opened, respond))
+            size_bytes = len(request.request_data)
+            self._answers.read(steps, size_bytes, partial(self._opened, respond))
             return
         try:
             inner, body = in_one_go(steps)

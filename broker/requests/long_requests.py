@@ -26,6 +26,7 @@ def read_long(
     connection: Connection,
     reply: Reply,
     reading: Reading,
+    size_bytes: int,
     handle: Callable[[Message], None],
 ) -> None:
     """Read a request when its turn comes, and have it handled, unless its connection has ended.
@@ -44,7 +45,7 @@ def read_long(
             if not isinstance(wrong, ProtocolError):
                 raise
 
-    answers.read(_while_open(connection, reading), read)
+    answers.read(_while_open(connection, reading), size_bytes, read)
 
 
 def _while_open(connection: Connection, reading: Reading) -> Steps[Message | None]:

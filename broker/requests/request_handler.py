@@ -276,7 +276,7 @@ class RequestHandler:
                 steps = decode_steps(served.request, frame, pos, version)
                 context.writer = answers
                 handle = partial(self._handle_read, served, connection, context, frame, reply)
-                read_long(answers, connection, reply, steps, handle)
+                read_long(answers, connection, reply, steps, len(frame), handle)
                 return
             (request,) = short
         self._handle_read(served, connection, context, frame, reply, request, failure)

@@ -11,7 +11,10 @@ memory before the first one left. So ANSWERS_AT_ONCE are in the making; the othe
 first slice, in the order in which they were asked for. What is short waits for none of them.
 
 A long request is read in the same way (`protocol.message.SlicedMessage`): only ANSWERS_AT_ONCE are
-being read, and none while an answer waits. So what requests unfold to in memory is bounded, too.
+being read, and none while an answer waits. With those whose answer is in the making they are of
+READ_AT_ONCE_BYTES, or a single one; a shorter one that has room does not wait for a longer. So what
+requests unfold to in memory is bounded, too: three bytes may become an object of a hundred, and the
+collector of garbage looks at all objects.
 
 Owns which of them are in the making. Says in the log that a slice failed, as
 `broker.requests.request_handler` does for what is answered at once.
@@ -44,9 +47,11 @@ R = TypeVar("R", bound=Message)
 
 ANSWERS_AT_ONCE = 8
 """As many as handlers by default (`num.io.threads`), each of which makes one in Kafka."""
+READ_AT_ONCE_BYTES = 16 * 1024 * 1024
+"""What one request may have (`protocol.primitives.SLICES_MAX`)."""
 ASKED_AT_ONCE = 3
 """Answers that one request asks for in a slice, where each may take a slice of its own."""
-FREED_AT_ONCE = 1_024
+FREED_AT_ONCE = 4_096
 """Items whose memory is given back in one slice."""
 
 
@@ -57,7 +62,9 @@ class SlicedAnswers:
         self._work = work
         self._making = 0
         self._waiting: deque[Callable[[], None]] = deque()
-        self._unread: deque[Callable[[], None]] = deque()
+        self._unread: deque[tuple[int, Callable[[], None]]] = deque()
+        self._held_bytes = 0  # of requests that are read, or whose answer is in the making
+        self._handed_bytes = 0  # of the one that is being handed to its API
 
     def give(
         self,
@@ -168,31 +175,55 @@ class SlicedAnswers:
             ended(end.value)
             return
 
+        held_bytes, self._handed_bytes = self._handed_bytes, 0
+
         def made(result: T | None, error: Exception | None) -> None:
             self._making -= 1
+            self._held_bytes -= held_bytes
             self._begin_next()
             done(result, error)
 
         self._waiting.append(partial(self._work.go_on, steps, job, made))
         self._begin_next()
 
-    def read(self, steps: Steps[T], done: Callable[[T | None, Exception | None], None]) -> None:
-        """Read a request by `steps` when its turn comes, and then call `done(request, error)`."""
+    def read(
+        self,
+        steps: Steps[T],
+        size_bytes: int,
+        done: Callable[[T | None, Exception | None], None],
+    ) -> None:
+        """Read a request of so many bytes by `steps` when its turn comes, and then call
+        `done(request, error)`."""
 
         def read(request: T | None, error: Exception | None) -> None:
+            self._handed_bytes = size_bytes
             try:
                 done(request, error)
             finally:
+                self._held_bytes -= self._handed_bytes
+                self._handed_bytes = 0
                 self._making -= 1
                 self._begin_next()
 
-        self._unread.append(partial(self._work.run, steps, read))
+        self._unread.append((size_bytes, partial(self._work.run, steps, read)))
         self._begin_next()
 
     def _begin_next(self) -> None:
-        while self._making < ANSWERS_AT_ONCE and (first := self._waiting or self._unread):
+        while self._making < ANSWERS_AT_ONCE:
+            begin = self._waiting.popleft() if self._waiting else self._next_unread()
+            if begin is None:
+                return
             self._making += 1
-            first.popleft()()
+            begin()
+
+    def _next_unread(self) -> Callable[[], None] | None:
+        """The first request that has room beside those that are read."""
+        for index, (size_bytes, begin) in enumerate(self._unread):
+            if not self._held_bytes or self._held_bytes + size_bytes <= READ_AT_ONCE_BYTES:
+                del self._unread[index]
+                self._held_bytes += size_bytes
+                return begin
+        return None
 
 
 def _failure(context: RequestContext, error: Exception) -> ErrorCode:

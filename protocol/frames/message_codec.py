@@ -16,7 +16,7 @@ from protocol.api_keys import ApiKey, messages_of
 from protocol.errors import ProtocolError
 from protocol.malformed_text import REPLACED
 from protocol.message import Message, SlicedMessage
-from protocol.primitives import SLICE_BYTES, MessageBuffer, RecordSlice
+from protocol.primitives import SLICE_BYTES, SLICES_MAX, MessageBuffer, RecordSlice
 
 _REQUEST_HEAD = Struct(">hhi")  # API key, version, correlation id
 _REQUEST_HEADER = Struct(">hhih")  # and the length of the client id
@@ -60,9 +60,17 @@ def decode_steps(
     Raises ProtocolError where the bytes are no such request.
     """
     try:
-        if issubclass(message, SlicedMessage):
-            return (yield from message.read_steps(buf, pos, version, pos + SLICE_BYTES))[0]
-        return message.read(buf, pos, version)[0]
+        if not issubclass(message, SlicedMessage):
+            return message.read(buf, pos, version)[0]
+        steps = message.read_steps(buf, pos, version, pos + SLICE_BYTES)
+        for _ in range(SLICES_MAX):
+            try:
+                next(steps)
+            except StopIteration as end:
+                request: Message = end.value[0]
+                return request
+            yield
+        raise ProtocolError(f"{message.__name__} v{version} has more than {SLICES_MAX} slices")
     except ProtocolError:
         raise
     except DECODE_ERRORS as error:

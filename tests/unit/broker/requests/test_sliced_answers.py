@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from broker.apis.metadata import refuse_metadata
-from broker.requests.sliced_answers import ANSWERS_AT_ONCE, ASKED_AT_ONCE, FREED_AT_ONCE
+from broker.requests.sliced_answers import (
+    ANSWERS_AT_ONCE,
+    ASKED_AT_ONCE,
+    FREED_AT_ONCE,
+    READ_AT_ONCE_BYTES,
+)
 from controller.authorization.rights import UNLIMITED
 from controller.requests.rights import EVERYTHING, allowed_in_slices
 from ground.sliced_work import BULK_AT_ONCE, PIECES_AT_ONCE, Steps, in_one_go
@@ -133,13 +138,37 @@ def test_few_long_requests_are_read_at_once_and_none_while_an_answer_waits() -> 
         asked.give(steps(20))
 
     for number in range(2 * ANSWERS_AT_ONCE):
-        asked.turns.answers.read(reading(number), done)
+        asked.turns.answers.read(reading(number), 1, done)
     while len(read) < ANSWERS_AT_ONCE:
         asked.turns.soon.popleft()()
     assert begun == list(range(ANSWERS_AT_ONCE)), "their answers come first"
     asked.turns.run()
     assert begun == read == list(range(2 * ANSWERS_AT_ONCE))
     assert len(asked.answers) == 2 * ANSWERS_AT_ONCE
+
+
+def test_requests_are_read_at_once_up_to_so_many_bytes_with_those_that_are_answered() -> None:
+    asked = Asked()
+    begun: list[str] = []
+
+    def reading(name: str) -> Steps[Any]:
+        begun.append(name)
+        yield None
+
+    def done(_: object, error: Exception | None) -> None:
+        asked.give(steps(20))
+
+    half = READ_AT_ONCE_BYTES // 2
+    for name, size_bytes in (("a", half), ("b", half), ("c", half), ("all", 3 * half), ("d", 0)):
+        asked.turns.answers.read(reading(name), size_bytes, done)
+    while "d" not in begun:
+        asked.turns.soon.popleft()()
+    assert begun == ["a", "b", "d"]
+    while "c" not in begun:
+        asked.turns.soon.popleft()()
+    assert asked.answers, "what is answered counts until then"
+    asked.turns.run()
+    assert begun == ["a", "b", "d", "c", "all"] and len(asked.answers) == 5
 
 
 def test_a_response_with_long_arrays_is_written_in_slices_wherever_they_are() -> None:

@@ -1,21 +1,32 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from ground.sliced_work import in_one_go
 from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError
+from protocol.frames import message_codec
 from protocol.frames.message_codec import (
     decode,
     decode_response,
+    decode_steps,
     encode_request,
     encode_response,
     read_request_header,
     skip_header_tags,
 )
+from protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.headers import RequestHeader
 from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.primitives import MessageBuffer
 
 
@@ -31,6 +42,29 @@ class Slice:
 
     def read(self) -> bytes:
         return self.data
+
+
+def test_arrays_within_arrays_may_have_so_many_items_and_any_number_of_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """CVE-2026-111108: three bytes of a request become an object of a hundred."""
+    monkeypatch.setattr(message_codec, "SLICES_MAX", 10)
+
+    def is_read(request: Any, version: int) -> bool:
+        out = MessageBuffer()
+        request.write(out, version)
+        body = memoryview(out.joined())
+        try:
+            return in_one_go(decode_steps(type(request), body, 0, version)) == request
+        except ProtocolError as error:
+            assert str(error).endswith("has more than 10 slices")
+            return False
+
+    log_dirs = [AlterReplicaLogDir("/", [AlterReplicaLogDirTopic("", [])] * 6_000)]
+    assert is_read(AlterReplicaLogDirsRequest(log_dirs), 2)
+    assert not is_read(AlterReplicaLogDirsRequest(log_dirs * 20), 2)
+    records = [PartitionProduceData(0, bytes(10_000))] * 100
+    assert is_read(ProduceRequest(None, 1, 1, [TopicProduceData("t", partition_data=records)]), 9)
 
 
 @pytest.mark.parametrize("version", [0, 4])
