@@ -20,7 +20,11 @@ from protocol.frames.message_codec import (
     read_request_header,
     skip_header_tags,
 )
+from protocol.messages import begin_quorum_epoch as begin
+from protocol.messages import describe_quorum as describe
+from protocol.messages import end_quorum_epoch as end
 from protocol.messages import fetch_snapshot as snapshots
+from protocol.messages import vote as voting
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.golden import raft_cases
 from tests.quorum import quorum_world
@@ -193,6 +197,26 @@ def test_what_a_follower_says_counts_only_where_its_log_fits() -> None:
     ask(node, fetch(node, replica=-1), 18)
     observers = ask(node, raft_cases._describe(), 2)[0].topics[0].partitions[0].observers
     assert observers == []
+
+
+@pytest.mark.parametrize(
+    ("request_of", "topic"),
+    [
+        (voting.VoteRequest, voting.VoteRequestTopicData()),
+        (begin.BeginQuorumEpochRequest, begin.BeginQuorumEpochRequestTopicData()),
+        (end.EndQuorumEpochRequest, end.EndQuorumEpochRequestTopicData()),
+        (describe.DescribeQuorumRequest, describe.DescribeQuorumRequestTopicData()),
+        (FetchRequest, FetchTopic()),
+        (snapshots.FetchSnapshotRequest, snapshots.FetchSnapshotRequestTopicSnapshot()),
+    ],
+)
+def test_a_request_without_a_topic_or_a_partition_is_answered(request_of: Any, topic: Any) -> None:
+    """CVE-2026-83525: the controller stopped."""
+    node = leader()
+    for topics in ([], [topic], [topic, topic]):
+        answer = answered(node, request_of(topics=topics), request_of.MIN_VERSION)
+        assert getattr(answer, "error_code", 0) in (ErrorCode.INVALID_REQUEST, ErrorCode.NONE)
+    assert node.raft.is_leader
 
 
 # --- FetchSnapshot -------------------------------------------------------------------------------
