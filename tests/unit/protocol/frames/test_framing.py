@@ -28,8 +28,7 @@ def feed(frames: FrameReader, data: bytes) -> list[bytes]:
     while data:
         room = frames.get_buffer(-1)
         nbytes = min(len(room), len(data))
-        room[:nbytes] = data[:nbytes]
-        data = data[nbytes:]
+        room[:nbytes], data = data[:nbytes], data[nbytes:]
         frames.buffer_updated(nbytes)
         while (found := frames.next_frame()) is not None:
             taken.append(bytes(found))
@@ -51,8 +50,7 @@ def test_a_whole_frame_is_a_writable_view_of_the_scratch() -> None:
     assert found is not None and found.tobytes() == b"hello"
     found[0] = ord("j")
     assert scratch[4:9] == b"jello"
-    assert frames.next_frame() is None
-    assert reserved_bytes(frames) == 0
+    assert frames.next_frame() is None and reserved_bytes(frames) == 0
 
 
 def test_several_frames_in_one_receive() -> None:
