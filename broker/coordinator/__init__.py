@@ -1,1 +1,1 @@
-"""A coordinator's replicated state: its log, its runtime, the partitions it leads."""
+"""The replicated state of a coordinator: its log, its runtime, the partitions that it leads."""

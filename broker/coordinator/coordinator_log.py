@@ -1,9 +1,9 @@
-"""What a coordinator sees of its internal topic: append, know when committed, load.
+"""The port between a coordinator and its internal topic: append, wait for a commit, load.
 
 The group coordinator keeps its state in `__consumer_offsets`, the transaction coordinator in
-`__transaction_state`. This module owns the port between a coordinator and such a topic, and the
-errors that clients get for a log's errors. It never knows what the records mean. Follows Kafka's
-`PartitionWriter` and `CoordinatorLoader`; KIP-98 and KIP-890 for records of a transaction.
+`__transaction_state`. This module owns that port, and the mapping from errors of the log to errors
+for clients. It never interprets the records. Follows Kafka's `PartitionWriter` and
+`CoordinatorLoader`; KIP-98 and KIP-890 for records of a transaction.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from protocol.errors import ErrorCode
 from storage.log.verification_state import VerificationGuard
 
 Record = tuple[bytes, bytes | None]
-"""Key and value of a record to append; value None is a tombstone."""
+"""The key and value of a record to append. A value of None is a tombstone."""
 
 NO_PRODUCER_ID = -1
 
 
 class LogRecord(NamedTuple):
-    """A record of the log. `producer_id` ≥ 0 marks one that belongs to a transaction."""
+    """A record that was read from the log. It belongs to a transaction if `producer_id` ≥ 0."""
 
     offset: int
     key: bytes | None
@@ -32,7 +32,7 @@ class LogRecord(NamedTuple):
 
 
 class TransactionMarker(NamedTuple):
-    """A control record: the transaction of `producer_id` ends here, committed or aborted."""
+    """A control record that commits or aborts the transaction of `producer_id`."""
 
     offset: int
     producer_id: int
@@ -40,7 +40,7 @@ class TransactionMarker(NamedTuple):
 
 
 class TransactionalProducer(NamedTuple):
-    """Whose transaction records belong to."""
+    """The producer whose transaction the records belong to."""
 
     transactional_id: str
     producer_id: int
@@ -48,7 +48,7 @@ class TransactionalProducer(NamedTuple):
 
 
 class TransactionalAppend(NamedTuple):
-    """Leave to append records of a transaction, as `verify_transaction` gave it."""
+    """The permission to append records of a transaction, from `verify_transaction`."""
 
     producer: TransactionalProducer
     guard: VerificationGuard | None = None
@@ -58,11 +58,11 @@ Verified = Callable[[TransactionalAppend | ErrorCode], None]
 
 
 Deliver = Callable[[Iterable[LogRecord | TransactionMarker], Callable[[], None]], None]
-"""Takes a part of a log, and what to call once it is taken in, now or later."""
+"""A callback that gets a part of a log, and a function to call, now or later, to get the next."""
 
 
 class AppendResult(NamedTuple):
-    """Where records went; with an error nothing was written."""
+    """The offsets of the records that were appended; with an error no record was written."""
 
     error: ErrorCode
     first_offset: int = -1
@@ -70,12 +70,12 @@ class AppendResult(NamedTuple):
 
 
 class CoordinatorLog(Protocol):
-    """One internal topic. All calls and callbacks are on the loop's thread."""
+    """The log of an internal topic. All calls and callbacks happen on the loop's thread."""
 
     def build(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[bytearray]:
-        """Build the batch of very many records, for `append`."""
+        """Build the batch for a large `append` in slices."""
 
     def append(
         self,
@@ -87,10 +87,10 @@ class CoordinatorLog(Protocol):
     ) -> AppendResult:
         """Append `records` as one batch, all or none, stamped with the current time.
 
-        With `transaction` the batch belongs to it. `batch`: what `build` made. Refused with
-        NOT_LEADER_OR_FOLLOWER where this node does not lead in `leader_epoch`, with
-        NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, KAFKA_STORAGE_ERROR, INVALID_PRODUCER_EPOCH or
-        INVALID_TXN_STATE as a Produce would be.
+        `transaction`: the batch belongs to it. `batch`: the result of `build` for these records.
+        The error is NOT_LEADER_OR_FOLLOWER if this node does not lead in `leader_epoch`, or as for
+        a Produce: NOT_ENOUGH_REPLICAS, MESSAGE_TOO_LARGE, KAFKA_STORAGE_ERROR,
+        INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE.
         """
 
     def verify_transaction(
@@ -100,17 +100,20 @@ class CoordinatorLog(Protocol):
         operation: TransactionSupportedOperation,
         done: Verified,
     ) -> None:
-        """See to it that `partition` is in the producer's transaction, before an append to it.
+        """Make sure that `partition` is in the producer's transaction, before an append to it.
 
-        `done` once, now or later: with what `append` wants, or with an error, which may be one of
-        the transaction coordinator's.
+        Calls `done` once, now or later: with the `transaction` argument for `append`, or with an
+        error, which may come from the transaction coordinator.
         """
 
     def high_watermark(self, partition: int) -> int:
-        """Below this offset all is committed; 0 where this node has no replica."""
+        """Return the offset below which the log is committed; 0 if this node has no replica."""
 
     def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
-        """Call once when the high watermark is above `offset`: at once if it is. Never on error."""
+        """Call `callback` once when the high watermark is above `offset`: now if it already is.
+
+        If this node does not lead the partition, or stops to, `callback` is never called.
+        """
 
     def load(
         self,
@@ -119,15 +122,15 @@ class CoordinatorLog(Protocol):
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
-        """Read the log from its start to its end: `deliver` in order, in parts, then `done`.
+        """Read the log from start to end: `deliver` its parts in order, then call `done`.
 
-        Reading may happen elsewhere (`Blocking`), so that a long log does not hold up the loop. The
-        next part is read when the one before is taken in.
+        Parts may be read in another thread (`Blocking`), so that a long log does not block the
+        loop. The next part is read after the receiver of `deliver` asks for it.
         """
 
 
 def coordinator_error(error: ErrorCode) -> ErrorCode:
-    """What a client is told when its coordinator's log answered `error`."""
+    """Return the error for a client, given an error of the coordinator's log."""
     return _CLIENT_ERRORS.get(error, error)
 
 
@@ -136,7 +139,7 @@ _CLIENT_ERRORS = {
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    # Of a transaction's verification: this one lets clients ask again without another look-up.
+    # From verifying a transaction: clients retry this error without another FindCoordinator.
     ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_COORDINATOR,

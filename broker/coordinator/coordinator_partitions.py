@@ -1,7 +1,7 @@
-"""Which partition of a coordinator's topic a group or a transactional id belongs to.
+"""The mapping from a group or a transactional id to a partition of the coordinator's topic.
 
-Owns the hash alone: Java's `String.hashCode` and Kafka's `Utils.abs`, which every broker of a
-cluster must agree on. Follows Kafka's `GroupCoordinatorService.partitionFor` and
+Owns only the hash: Java's `String.hashCode` with Kafka's `Utils.abs`, which must be the same on all
+brokers of a cluster. Follows Kafka's `GroupCoordinatorService.partitionFor` and
 `TransactionStateManager.partitionFor`.
 """
 
@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-_HASHES_KEPT = 16_384
-_LONGEST_KEPT = 256
-"""Characters of a key whose hash is kept: clients choose the keys, of up to 32 KB."""
+_CACHED_HASHES = 16_384
+_CACHED_KEY_LENGTH = 256
+"""The length, in characters, up to which a key's hash is cached. Clients may choose keys of up to
+32 KB."""
 
 
 def partition_for(key: str, partition_count: int) -> int:
-    """The partition of an internal topic with `partition_count` partitions that holds `key`."""
-    code = _kept_hash(key) if len(key) <= _LONGEST_KEPT else _java_hash(key)
+    """Return the partition, of an internal topic's `partition_count`, that holds `key`."""
+    code = _cached_hash(key) if len(key) <= _CACHED_KEY_LENGTH else _java_hash(key)
     return code % partition_count
 
 
 def _java_hash(text: str) -> int:
-    """`String.hashCode` of Java, made positive as Kafka's `Utils.abs` does."""
+    """Return Java's `String.hashCode` of a text, made positive as Kafka's `Utils.abs` does."""
     code = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
@@ -31,4 +32,4 @@ def _java_hash(text: str) -> int:
     return 0 if code == -(1 << 31) else abs(code)
 
 
-_kept_hash = lru_cache(maxsize=_HASHES_KEPT)(_java_hash)
+_cached_hash = lru_cache(maxsize=_CACHED_HASHES)(_java_hash)

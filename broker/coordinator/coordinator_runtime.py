@@ -1,17 +1,18 @@
-"""Runs a coordinator's shards, one for each partition of its internal topic.
+"""The runtime of a coordinator's shards, one for each partition of its internal topic.
 
     submit → decide (the shard) → `Outcome` → records appended and replayed → … committed … → reply
 
-Owns which partitions this node coordinates, their epochs, loading and unloading, and the replies
-that wait for a commit. What is asked of a shard is done in order, long work in slices: a decision,
-its records and their replay are one piece, and what comes meanwhile waits behind it. Never knows
-what a record means: the shard's `replay` does, and it is the only way durable state changes, when
-live as when loading. A record is replayed as soon as it is appended, so that the next decision sees
-it; a failed append is not replayed. What was appended but never committed can only be lost with the
+Owns the set of partitions that this node coordinates, their epochs, loading and unloading, and the
+replies that wait for a commit. Decisions of a shard run in order, long ones in slices: a decision,
+its append and the replay of its records are one piece of work, and later ones wait behind it. Never
+interprets a record: that is for the shard's `replay`, and durable state changes only there, live or
+loading. A record is replayed right after its append, so that the next decision sees it; a failed
+append is not replayed. An appended record that is not committed can be lost only together with the
 leadership, and then the whole shard is dropped.
 
-The number of parked replies is bounded by the connections; each waits `offsets.commit.timeout.ms`
-at most. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past states.
+The number of parked replies is bounded by the number of connections. Each waits at most
+`offsets.commit.timeout.ms`. Follows Kafka's `CoordinatorRuntime`, without its snapshots of past
+states.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from broker.coordinator.coordinator_log import (
     Verified,
     coordinator_error,
 )
-from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, Told
+from broker.coordinator.outcome import AT_ONCE, Decided, Done, Outcome, ReplyWithError
 from broker.verification.transaction_verification import TransactionSupportedOperation
 from ground.ordered_work import OrderedWork, raise_error
 from ground.ports import Scheduler, Timer
@@ -46,35 +47,35 @@ log = logging.getLogger(f"ottla.{__name__}")
 T = TypeVar("T")
 
 RECORDS_PER_BATCH = 1_000
-"""Of an outcome that is not atomic, so that no batch outgrows max.message.bytes."""
+"""The records of each batch if an outcome is not atomic; keeps batches below max.message.bytes."""
 REPLAYS_A_SLICE = 200
 REPLAYED_BYTES = 64
-"""As many more of a record's value take as long as one more record."""
+"""The number of bytes of a value whose replay takes as long as one more record."""
 
 
 class CoordinatorShard(Protocol):
     """The state machine of one partition."""
 
     def replay(self, record: LogRecord) -> None:
-        """Apply one record. ProtocolError where it cannot be read."""
+        """Apply one record. Raises ProtocolError if it cannot be parsed."""
 
     def replay_marker(self, marker: TransactionMarker) -> None:
         """Apply the end of a transaction."""
 
     def on_loaded(self) -> None:
-        """All of the log was replayed: the shard is live now."""
+        """Go live: the whole log has been replayed."""
 
     def on_unloaded(self) -> None:
-        """The partition is led elsewhere: answer NOT_COORDINATOR to what is parked, stop timers."""
+        """Answer parked requests with NOT_COORDINATOR and stop all timers: this shard is closed."""
 
 
 class ShardState(Enum):
-    """Whether a shard answers.
+    """The life of a shard.
 
-    LOADING   answers COORDINATOR_LOAD_IN_PROGRESS; → ACTIVE, FAILED, CLOSED
-    ACTIVE    answers; → CLOSED
-    FAILED    its log could not be read: answers NOT_COORDINATOR; → CLOSED
-    CLOSED    led elsewhere: answers NOT_COORDINATOR; for good
+    LOADING   requests get COORDINATOR_LOAD_IN_PROGRESS; → ACTIVE, FAILED, CLOSED
+    ACTIVE    requests are decided; → CLOSED
+    FAILED    the log could not be read, requests get NOT_COORDINATOR; → CLOSED
+    CLOSED    another node leads, requests get NOT_COORDINATOR; final
     """
 
     LOADING = "Loading"
@@ -90,7 +91,7 @@ class _Parked(NamedTuple):
 
 
 class ShardContext:
-    """One partition as its shard sees it: what is committed, and `submit` for its timers."""
+    """The runtime's side of a shard: its leader epoch, committed offset, and work in order."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class ShardContext:
         commit_timeout_ms: int,
         sliced: SlicedWork | None = None,
     ) -> None:
-        """Without `sliced` long work is done in one go."""
+        """Create the side of a shard that loads. Without `sliced`, long work runs in one go."""
         self.partition = partition
         self.leader_epoch = leader_epoch
         self.state = ShardState.LOADING
@@ -118,36 +119,39 @@ class ShardContext:
 
     @property
     def high_watermark(self) -> int:
-        """Below this offset the log is committed. Never amid what one append wrote, some of which
-        may not be replayed yet: who reads what is committed sees all of an append or nothing."""
+        """The offset below which the log is committed.
+
+        While an append is only replayed in part, this is at most the first offset of that append:
+        a reader of committed state sees all of an append or nothing.
+        """
         committed = self._log.high_watermark(self.partition)
         return committed if self._replayed_below is None else min(committed, self._replayed_below)
 
     @property
     def is_amid_an_append(self) -> bool:
-        """Whether some of what one append wrote is replayed, and some is not."""
+        """True while an append of several records may be replayed only in part."""
         return self._replayed_below is not None
 
     @property
     def is_deciding(self) -> bool:
-        """Whether something is under way here, and its records may be replayed in part."""
+        """True while a decision is in progress; its records may be replayed only in part."""
         return self._work.is_behind
 
     def submit(
         self,
         decide: Callable[[], Decided[T]],
-        done: Told[T],
+        done: ReplyWithError[T],
         refuse: Done | None = None,
         *,
         later: bool = False,
     ) -> None:
-        """Decide, write what was decided, and tell `done` once: see `Outcome`.
+        """Run `decide`, append and replay the records of its `Outcome`, and call `done` once.
 
-        An append that is refused tells its error at once. A commit that does not come tells
-        COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, or NOT_COORDINATOR when the
-        shard is unloaded before. With `refuse` that is told NOT_COORDINATOR where the shard is
-        unloaded before its turn, and UNKNOWN_SERVER_ERROR where a long decision failed. `later`: it
-        has its place among what is decided here, but none of it is done now.
+        A failed append calls `done` with its error at once. A missing commit calls it with
+        COORDINATOR_NOT_AVAILABLE after `offsets.commit.timeout.ms`, or with NOT_COORDINATOR when
+        the shard is unloaded. `refuse` is called instead of `done` if the shard is unloaded before
+        `decide` runs (NOT_COORDINATOR), or if a sliced decision raises (UNKNOWN_SERVER_ERROR).
+        `later`: queue the decision here and now, but run none of it within this call.
         """
 
         def decided(tell: Callable[[], None] | None, error: Exception | None) -> None:
@@ -162,20 +166,22 @@ class ShardContext:
         take(self._carry_out(decide, done, refuse), decided)
 
     def _carry_out(
-        self, decide: Callable[[], Decided[T]], done: Told[T], refuse: Done | None
+        self, decide: Callable[[], Decided[T]], done: ReplyWithError[T], refuse: Done | None
     ) -> Steps[Callable[[], None]]:
-        """Where it is to be refused: not what is decided by a shard's own timers."""
+        """Run a decision if the shard is live. A decision without `refuse`, as of its own timers,
+        always runs."""
         if refuse is not None and self.state is not ShardState.ACTIVE:
             return partial(refuse, ErrorCode.NOT_COORDINATOR)
         return (yield from self._decide_and_write(decide, done))
 
     def _decide_and_write(
-        self, decide: Callable[[], Decided[T]], done: Told[T]
+        self, decide: Callable[[], Decided[T]], done: ReplyWithError[T]
     ) -> Steps[Callable[[], None]]:
-        """What tells the reply, now or when all is committed."""
+        """Run a decision and append its records. Return the call that replies, now or when
+        committed."""
         outcome = yield from _outcome(decide())
         while True:
-            reply, records, told, wanted, transaction, atomic, then, committed = outcome
+            reply, records, reply_error, wanted, transaction, atomic, then, committed = outcome
             if not records:
                 break
             if atomic:
@@ -194,8 +200,8 @@ class ShardContext:
         if committed is not None:
             self.once_committed(committed)
         if wanted == AT_ONCE:
-            return partial(done, told, reply)
-        tell = partial(_tell, done, told, reply)
+            return partial(done, reply_error, reply)
+        tell = partial(_tell, done, reply_error, reply)
         return partial(self._after_commit, tell, wanted)
 
     def _append_in_batches(
@@ -211,11 +217,11 @@ class ShardContext:
     def _append(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[ErrorCode]:
-        """Write `records` and replay them. An error is one for clients; then nothing changed, or
-        the shard is not here any more.
+        """Append `records` and replay them. Return an error for clients, or NONE.
 
-        To write many takes as long as a slice: neither the end of the decision nor the first
-        replays are in it."""
+        After an error the shard has not changed, or it was unloaded. The append of many records
+        takes a slice of its own, apart from the end of the decision and the first replays.
+        """
         is_long, batch = len(records) > REPLAYS_A_SLICE, None
         if is_long:
             batch = yield from self._log.build(records, transaction)
@@ -243,7 +249,7 @@ class ShardContext:
     def _replay_written(
         self, records: Sequence[Record], first_offset: int, producer_id: int
     ) -> Steps[ErrorCode]:
-        """Begins with a slice, which may be one after that of the append."""
+        """Replay appended records, with pauses in between but none before the first."""
         assert self.shard is not None
         pace = Pace(REPLAYS_A_SLICE)
         for index, (key, value) in enumerate(records):
@@ -255,11 +261,11 @@ class ShardContext:
         return ErrorCode.NONE
 
     def _is_gone(self) -> bool:
-        """Whether this is led elsewhere, or not loaded: asked after a slice."""
+        """Return whether the shard stopped to be live, which is possible in each pause."""
         return self.state is not ShardState.ACTIVE
 
     def _after_commit(self, done: Done, wanted: int) -> None:
-        """Call `done` once: with NONE when offset `wanted` is committed."""
+        """Call `done` once: with NONE when offset `wanted` is committed, else with an error."""
         if self.state is not ShardState.ACTIVE:
             done(ErrorCode.NOT_COORDINATOR)
             return
@@ -274,9 +280,9 @@ class ShardContext:
             self._timer = self._scheduler.call_later(self._commit_timeout_ms, self._on_timeout)
 
     def once_committed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when all that was appended is committed, however late.
+        """Call `callback` when all records so far are committed, without a time-out.
 
-        Never, where the shard is unloaded before.
+        If the shard is unloaded before, `callback` is never called.
         """
         wanted = self.last_offset
         if wanted <= self.committed_offset:
@@ -290,15 +296,17 @@ class ShardContext:
 
         self._log.when_committed(self.partition, wanted, committed)
 
-    def take_in(
-        self, records: Iterable[LogRecord | TransactionMarker], taken_in: Callable[[], None]
+    def load_part(
+        self, records: Iterable[LogRecord | TransactionMarker], load_next: Callable[[], None]
     ) -> None:
-        """Replay a part of the log, then `taken_in()`; only while loading. What cannot be read ends
-        the loading."""
-        self._work.take(self._replay_loaded(records, taken_in), raise_error)
+        """Replay a part of the log while loading, then call `load_next`.
+
+        A record that cannot be parsed ends the loading: the shard is FAILED.
+        """
+        self._work.take(self._replay_loaded(records, load_next), raise_error)
 
     def _replay_loaded(
-        self, records: Iterable[LogRecord | TransactionMarker], taken_in: Callable[[], None]
+        self, records: Iterable[LogRecord | TransactionMarker], load_next: Callable[[], None]
     ) -> Steps[None]:
         assert self.shard is not None
         pace = Pace(REPLAYS_A_SLICE)
@@ -309,14 +317,16 @@ class ShardContext:
             if self.state is not ShardState.LOADING:
                 return
             try:
-                self._replay_one(self.shard, record)
+                self._replay_record(self.shard, record)
             except ProtocolError as error:
                 log.error("%s cannot be loaded: %s", self, error)
                 self.state = ShardState.FAILED
                 return
-        taken_in()
+        load_next()
 
-    def _replay_one(self, shard: CoordinatorShard, record: LogRecord | TransactionMarker) -> None:
+    def _replay_record(
+        self, shard: CoordinatorShard, record: LogRecord | TransactionMarker
+    ) -> None:
         if isinstance(record, TransactionMarker):
             shard.replay_marker(record)
         elif record.key is not None:
@@ -324,7 +334,7 @@ class ShardContext:
         self.last_offset = record.offset
 
     def marker_appended(self, marker: TransactionMarker) -> None:
-        """A control record was written to this partition by WriteTxnMarkers."""
+        """Replay a control record that WriteTxnMarkers has appended to this partition."""
         self._work.take(self._replay_appended(marker), raise_error)
 
     def _replay_appended(self, marker: TransactionMarker) -> Steps[None]:
@@ -335,7 +345,7 @@ class ShardContext:
             self.last_offset = max(self.last_offset, marker.offset)
 
     def close(self) -> None:
-        """Stop answering; what is parked gets NOT_COORDINATOR."""
+        """Stop answering: parked replies and later requests get NOT_COORDINATOR."""
         was_active = self.state is ShardState.ACTIVE
         self.state = ShardState.CLOSED
         if self._timer is not None:
@@ -363,7 +373,7 @@ class ShardContext:
             waiting.done(ErrorCode.NONE)
 
     def _on_timeout(self) -> None:
-        # All wait equally long, so the first parked is the first due, and one timer is enough.
+        # All replies wait equally long, so the first parked is due first, and one timer is enough.
         self._timer = None
         now = self._scheduler.monotonic_ms()
         expired: list[_Parked] = []
@@ -384,7 +394,7 @@ S = TypeVar("S", bound=CoordinatorShard)
 
 
 class CoordinatorRuntime(Generic[S]):
-    """The shards of one coordinator. `make_shard(context)` makes an empty one."""
+    """The shards of a coordinator. `make_shard(context)` returns an empty shard."""
 
     def __init__(
         self,
@@ -395,7 +405,7 @@ class CoordinatorRuntime(Generic[S]):
         commit_timeout_ms: int,
         sliced: SlicedWork | None = None,
     ) -> None:
-        """Without `sliced` long work is done in one go."""
+        """Create a runtime without shards. Without `sliced`, long work runs in one go."""
         self.name = name
         self._sliced = sliced
         self._log = coordinator_log
@@ -405,9 +415,9 @@ class CoordinatorRuntime(Generic[S]):
         self._shards: dict[int, tuple[ShardContext, S]] = {}
 
     def shard(self, partition: int) -> S | ErrorCode:
-        """The live shard of `partition`, or why there is none here."""
-        found = self._find(partition)
-        return found if isinstance(found, ErrorCode) else found[1]
+        """Return the live shard of `partition`, or the error for clients if there is none here."""
+        entry = self._find(partition)
+        return entry if isinstance(entry, ErrorCode) else entry[1]
 
     def _find(self, partition: int) -> tuple[ShardContext, S] | ErrorCode:
         entry = self._shards.get(partition)
@@ -426,69 +436,78 @@ class CoordinatorRuntime(Generic[S]):
         operation: TransactionSupportedOperation,
         done: Verified,
     ) -> None:
-        """Before an append with a transaction: see `CoordinatorLog`. Errors are those for clients.
+        """Do `CoordinatorLog.verify_transaction`, with errors for clients.
 
-        `done` may come when the shard is gone, or is another one: look for it then.
+        When `done` is called, the shard may be unloaded or replaced: look it up again.
         """
 
-        def verified(outcome: TransactionalAppend | ErrorCode) -> None:
-            done(coordinator_error(outcome) if isinstance(outcome, ErrorCode) else outcome)
+        def verified(result: TransactionalAppend | ErrorCode) -> None:
+            done(coordinator_error(result) if isinstance(result, ErrorCode) else result)
 
         self._log.verify_transaction(partition, producer, operation, verified)
 
     def submit(
-        self, partition: int, decide: Callable[[S], Decided[T]], done: Told[T], refuse: Done
+        self,
+        partition: int,
+        decide: Callable[[S], Decided[T]],
+        done: ReplyWithError[T],
+        refuse: Done,
     ) -> None:
-        """Have the shard of `partition` decide: see `ShardContext.submit`.
+        """Run a decision of the shard of `partition`: see `ShardContext.submit`.
 
-        Where it does not answer here, or not yet, `refuse` is told why, and nothing else happens.
+        If the shard is not live here, only `refuse` is called, with the error for clients.
         """
-        found = self._find(partition)
-        if isinstance(found, ErrorCode):
-            refuse(found)
+        entry = self._find(partition)
+        if isinstance(entry, ErrorCode):
+            refuse(entry)
         else:
-            context, shard = found
+            context, shard = entry
             context.submit(partial(decide, shard), done, refuse)
 
     def submit_to_all(
-        self, decide: Callable[[S], Decided[T]], done: Told[T], *, later: bool = True
+        self, decide: Callable[[S], Decided[T]], done: ReplyWithError[T], *, later: bool = True
     ) -> None:
-        """Have every live shard decide, in the order of election, each in a turn of its own: before
-        all that is asked of it from now on. Not `later`: what is short is done now."""
+        """Run a decision of every live shard, in the order of election, each in its own loop turn.
+
+        Each decision is before all that is submitted to its shard after this call. With `later`
+        False, a short decision runs within this call.
+        """
         for context, shard in list(self._shards.values()):
             if context.state is ShardState.ACTIVE:
                 context.submit(partial(decide, shard), done, later=later)
 
     def partitions(self) -> list[int]:
-        """Of every shard, in the order of election."""
+        """Return the partition of every shard, live or not, in the order of election."""
         return list(self._shards)
 
     def amid_an_append(self, partition: int) -> Steps[None]:
-        """Slices that others need until no append to a partition is replayed in part: who reads
-        a shard then sees all of it or nothing."""
-        while (found := self._shards.get(partition)) and found[0].is_amid_an_append:
+        """Yield until no append to `partition` is replayed only in part.
+
+        A reader of the shard then sees all of an append or nothing.
+        """
+        while (entry := self._shards.get(partition)) and entry[0].is_amid_an_append:
             yield None
 
     def active_shards(self) -> Iterator[S]:
-        """Every live shard, in the order of election."""
+        """Yield every live shard, in the order of election."""
         for context, shard in list(self._shards.values()):
             if context.state is ShardState.ACTIVE:
                 yield shard
 
     def partition_counts(self) -> Counter[ShardState]:
-        """How many partitions are coordinated here, by how far they are."""
+        """Return the number of this node's shards in each state."""
         return Counter(context.state for context, _ in self._shards.values())
 
     def is_loading(self) -> bool:
-        """Whether some shard is still being loaded."""
+        """Return whether some shard is still loading."""
         return any(context.state is ShardState.LOADING for context, _ in self._shards.values())
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        """This node leads `partition` from `leader_epoch` on: load it.
+        """Load the shard of `partition`, which this node leads from `leader_epoch` on.
 
-        Told again of the same or an older epoch, nothing happens. Told of a newer one, a live shard
-        goes on under it: a leader's log is cut only when it has followed another, and then the
-        shard was unloaded. One that is still loading begins again.
+        The same or an older epoch changes nothing. With a newer epoch, a live shard stays as it is:
+        a leader's log is truncated only after it followed another leader, and then the shard was
+        unloaded. A shard that is still loading starts again.
         """
         entry = self._shards.get(partition)
         if entry is not None:
@@ -513,12 +532,15 @@ class CoordinatorRuntime(Generic[S]):
         self._log.load(
             partition,
             leader_epoch,
-            context.take_in,
+            context.load_part,
             lambda error: self._on_load_end(context, shard, error),
         )
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
-        """This node does not lead `partition` any more, or the partition is gone (epoch None)."""
+        """Unload the shard of `partition`: another node leads, or the partition is deleted.
+
+        If `leader_epoch` is given and older than the epoch of the shard, nothing happens.
+        """
         entry = self._shards.get(partition)
         if entry is None or (leader_epoch is not None and leader_epoch < entry[0].leader_epoch):
             return
@@ -526,13 +548,14 @@ class CoordinatorRuntime(Generic[S]):
         entry[0].close()
 
     def on_marker(self, partition: int, marker: TransactionMarker) -> None:
-        """WriteTxnMarkers appended `marker` to `partition`."""
+        """Replay `marker`, which WriteTxnMarkers has appended to `partition`, if its shard is
+        live."""
         entry = self._shards.get(partition)
         if entry is not None and entry[0].state is ShardState.ACTIVE:
             entry[0].marker_appended(marker)
 
     def shutdown(self) -> None:
-        """Resign from everything."""
+        """Unload all shards."""
         for partition in list(self._shards):
             self.on_resigned(partition)
 
@@ -548,7 +571,7 @@ class CoordinatorRuntime(Generic[S]):
 
 
 def replays(value: bytes | None) -> int:
-    """How many replays of a short record that of one with this value counts for."""
+    """Return the cost of replaying a record with this value, in replays of a short record."""
     return 1 if value is None else 1 + len(value) // REPLAYED_BYTES
 
 
@@ -558,5 +581,5 @@ def _outcome(decided: Decided[T]) -> Steps[Outcome[T]]:
     return (yield from decided)
 
 
-def _tell(done: Told[T], told: ErrorCode, reply: T, error: ErrorCode) -> None:
-    done(error or told, reply)
+def _tell(done: ReplyWithError[T], reply_error: ErrorCode, reply: T, error: ErrorCode) -> None:
+    done(error or reply_error, reply)

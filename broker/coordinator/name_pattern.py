@@ -1,17 +1,16 @@
-"""A client's regular expression for names, in RE2's syntax as in Kafka: of transactional ids
-(KIP-1152), of topics (KIP-848).
+"""A client's regular expression for names: of transactional ids (KIP-1152), of topics (KIP-848).
 
-RE2 takes a time that follows the lengths of pattern and name; Python's own expressions go back and
-try again, and one short pattern could hold the loop for hours. What RE2 has no linear way for, back
-references for one, is refused. So is a pattern of too many steps (`pattern_steps`), or one that
-needs more than `MEMORY_MAX_BYTES`: to read one takes some 5 ms at worst, and a name some 6 ns for
-each byte and each part of the pattern. `matching_names` does that in slices, and what is long in a
-thread.
+Its syntax is RE2's, as in Kafka. RE2's time is linear in the lengths of pattern and name. Python's
+`re` backtracks, so that one short pattern could block the loop for hours. RE2 rejects what it
+cannot match in linear time, such as back references. Rejected here, too, is a pattern of too many
+steps (`pattern_steps`), or one that needs more than `MEMORY_MAX_BYTES`. To compile a pattern then
+takes some 5 ms at worst, and to match a name some 6 ns for each byte of it and each part of the
+pattern. `matching_names` matches in slices, and moves long matches to a thread.
 
-Kafka's is RE2/J, ours the library that it was made after, which says the same in other words; here
-they are RE2/J's.
+Kafka uses RE2/J, a port of the RE2 that is used here. Their error texts differ; clients get those
+of RE2/J.
 
-Never: used for expressions of our own.
+Never used for expressions that are not a client's.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     import re2
 
 MEMORY_MAX_BYTES = 1024 * 1024
-"""Of a pattern made ready, and of what it keeps while it looks."""
+"""The memory limit of a compiled pattern, with what it caches while it matches."""
 
 _OPTIONS = {
-    "log_errors": False,  # it would write to standard error
+    "log_errors": False,  # RE2 would write them to standard error
     "max_mem": MEMORY_MAX_BYTES,
-    "never_capture": True,  # thousands of groups would take minutes for each name
+    "never_capture": True,  # thousands of capture groups would take minutes for each name
 }
 
 _TOO_LARGE = "expression too large"
@@ -47,23 +46,23 @@ _WORDS = {
     "pattern too large - compile failed": _TOO_LARGE,
     "trailing \\": "trailing backslash at end of expression",
 }
-"""What RE2 says, and RE2/J for it."""
+"""RE2's error texts, and those of RE2/J for the same errors."""
 
-# How much one turn of the loop does, and a thread at once, in `NamePattern.cost_of`: at worst some
-# 2 ms, and some 20 ms.
+# The work for one slice of the loop, and for one job of a thread, in the unit of
+# `NamePattern.cost_of`: at worst some 2 ms, and some 20 ms.
 _A_SLICE = 300_000
 _A_JOB = 3_000_000
 _A_CALL = 32
-"""What it costs to ask RE2 at all, in bytes of a name."""
+"""The cost of a call of RE2, in bytes of a name."""
 _A_STEP = 16
-"""What RE2 needs to read a step of a pattern, in units of a cost."""
+"""The cost for RE2 to compile a step of a pattern, in the unit of `NamePattern.cost_of`."""
 _LARGE = 2_000
-"""Parts of a pattern from which on a thread looks for its names."""
+"""The size of a pattern from which on a thread matches its names."""
 
 
 def re2_options(wanted: Mapping[str, object]) -> re2.Options:
-    """Options of RE2 by their names; all others are its own."""
-    import re2  # not loaded where nobody asks
+    """Return RE2's default options, with those of `wanted` set by name."""
+    import re2  # not loaded before a client sends a pattern
 
     options = re2.Options()
     for name, value in wanted.items():
@@ -72,17 +71,20 @@ def re2_options(wanted: Mapping[str, object]) -> re2.Options:
 
 
 class InvalidPattern(ValueError):
-    """An expression that RE2 does not read, or that is too large. The text says why."""
+    """A pattern that RE2 rejects, or that is too large. The text says why."""
 
 
 class NamePattern:
-    """One that was read."""
+    """A pattern that RE2 has compiled."""
 
     __slots__ = ("_matcher", "_steps")
 
     def __init__(self, pattern: str, steps_max: int) -> None:
-        """Raises InvalidPattern, also where there are more than `steps_max`."""
-        import re2  # not loaded where nobody asks
+        """Compile `pattern`.
+
+        Raises InvalidPattern if RE2 rejects it, or if it has more than `steps_max` steps.
+        """
+        import re2  # not loaded before a client sends a pattern
 
         self._steps = steps_of(pattern, steps_max)
         if self._steps > steps_max:
@@ -92,17 +94,17 @@ class NamePattern:
         except re2.error as error:
             raise InvalidPattern(_reason(error)) from error
         finally:
-            re2.purge()  # it would keep the last 128, each with all its memory
+            re2.purge()  # its cache would keep the last 128 patterns, each with all its memory
 
     @property
     def size(self) -> int:
-        """Parts that it was made into: each of them may look at each byte of a name."""
+        """The number of parts that RE2 compiled; each may look at each byte of a name."""
         size: int = self._matcher.programsize
         return size
 
     @property
     def reading_cost(self) -> int:
-        """Return the cost of reading the pattern, in the unit of `cost_of`."""
+        """The cost of compiling the pattern, in the unit of `cost_of`."""
         return self._steps * _A_STEP
 
     def cost_of(self, name: str) -> int:
@@ -110,37 +112,38 @@ class NamePattern:
         return self.size * (_A_CALL + len(name))
 
     def matches(self, name: str) -> bool:
-        """Whether all of it does."""
+        """Return whether the pattern matches the whole of `name`."""
         return self._matcher.fullmatch(name.encode()) is not None
 
     def matching(self, names: Sequence[str]) -> list[str]:
-        """Those of `names` that match."""
+        """Return those of `names` that match."""
         return [name for name in names if self.matches(name)]
 
 
 def matching_names(pattern: NamePattern, names: Sequence[str], pace: Pace) -> Steps[list[str]]:
-    """Those of `names` that match, looked for in slices of `pace`, which `pace_of_names` gave.
+    """Return those of `names` that match, in slices of `pace`, which is from `pace_of_names`.
 
-    A thread matches what may take longer than a slice: RE2 does not hold the interpreter lock then.
+    A thread matches the names that may take longer than a slice; RE2 releases the interpreter lock
+    while it matches.
     """
-    found: list[str] = []
+    matches: list[str] = []
     for part, cost in _parts(pattern, names):
         if cost > _A_SLICE:
-            found += yield Job(partial(pattern.matching, part))
+            matches += yield Job(partial(pattern.matching, part))
             continue
         if pace.is_full(cost):
             yield None
-        found += pattern.matching(part)
-    return found
+        matches += pattern.matching(part)
+    return matches
 
 
 def pace_of_names() -> Pace:
-    """The pace of a slice of `matching_names` and of `NamePattern.reading_cost`."""
+    """Return the pace for `matching_names` and for sums of `NamePattern.reading_cost`."""
     return Pace(_A_SLICE)
 
 
 def _parts(pattern: NamePattern, names: Sequence[str]) -> Iterator[tuple[list[str], int]]:
-    """The names in groups, with the cost of each: as much as a slice may have, or a job."""
+    """Yield groups of the names, each with its cost: at most that of a slice, or of a job."""
     most = _A_JOB if pattern.size > _LARGE else _A_SLICE
     part: list[str] = []
     total = 0
@@ -156,7 +159,7 @@ def _parts(pattern: NamePattern, names: Sequence[str]) -> Iterator[tuple[list[st
 
 
 def _reason(error: re2.error) -> str:
-    told = error.args[0]
-    text = told.decode(errors="replace") if isinstance(told, bytes) else str(told)
+    message = error.args[0]
+    text = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
     reason = text.partition(": ")[0]
     return _WORDS.get(reason, reason)

@@ -1,9 +1,9 @@
-"""What a coordinator's handler decides: the records that make it true, and the reply.
+"""The outcome of a coordinator's handler: the records to append, and the reply.
 
 A handler of a shard reads the shard's state and returns an `Outcome`; it writes nothing. The
-runtime (`coordinator_runtime`) appends the records and replays them; the reply leaves when they are
-committed. One that may have much to look at gives the steps to its outcome instead. As
-`controller.decisions.decision` for the controller. Follows Kafka's `CoordinatorResult`.
+runtime (`coordinator_runtime`) appends the records and replays them, and sends the reply when they
+are committed. A handler with much work returns `Steps` that end with the outcome instead. The
+controller has the like in `controller.decisions.decision`. Follows Kafka's `CoordinatorResult`.
 """
 
 from __future__ import annotations
@@ -18,46 +18,48 @@ from protocol.errors import ErrorCode
 T = TypeVar("T")
 
 Done = Callable[[ErrorCode], None]
-Told = Callable[[ErrorCode, T], None]
-"""Takes a reply, and the error that it is to be told with."""
+ReplyWithError = Callable[[ErrorCode, T], None]
+"""A callback that gets a reply and the error to send with it."""
 
 AT_ONCE = -1
 """An offset that is always committed."""
 
 
 class Outcome(NamedTuple, Generic[T]):
-    """Records, and the reply for when they are committed; without records it leaves at once."""
+    """The records to append, and the reply for when they are committed: at once without records."""
 
     reply: T
     records: Sequence[Record] = ()
     error: ErrorCode = ErrorCode.NONE
-    """Is told with the reply. An append that is refused, or not committed, tells its own error."""
+    """The error that goes with the reply, unless the append or its commit fails with its own."""
     after: int | None = None
-    """The reply waits for the commit of this offset instead of the last record's."""
+    """The offset that must be committed before the reply; None: that of the last record."""
     transaction: TransactionalAppend | None = None
-    """The records belong to this transaction, and mean nothing before its marker."""
+    """The transaction of the records, which take effect with its commit marker."""
     atomic: bool = True
-    """Whether all records are one batch: all or none of them."""
+    """True to append all records as one batch, all or none."""
     then: Callable[[ErrorCode], Decided[T] | None] | None = None
-    """What follows at once from the append: NONE, and the records are replayed; or the error, and
-    nothing is changed. Gives the outcome that takes this one's place; None: this one stands."""
+    """The callback right after the append. It gets NONE, and the records are replayed; or the
+    error, and nothing has changed. It returns an outcome to replace this one, or None to keep
+    this one."""
     committed: Callable[[], None] | None = None
-    """Called when the records are committed, however late; never where the shard is unloaded."""
+    """The callback for when the records are committed, even after the reply timed out. It is never
+    called if the shard is unloaded before."""
 
 
 Decided: TypeAlias = Outcome[T] | Steps[Outcome[T]]
-"""An outcome, or what has to be done for one in slices: nothing else of the shard is decided, or
-changes, meanwhile."""
+"""An outcome, or the sliced work that computes it. Until that work ends, the shard decides nothing
+else and does not change."""
 
 
-def settle(error: ErrorCode, reply: Done) -> None:
-    """Tells a reply that takes the error itself."""
+def call_reply(error: ErrorCode, reply: Done) -> None:
+    """Call a reply that takes the error itself."""
     reply(error)
 
 
-def nobody(_: ErrorCode) -> None:
-    """The reply where nobody asked, or whoever did is parked."""
+def no_reply(_: ErrorCode) -> None:
+    """Send no reply: there was no request, or its reply is parked until later."""
 
 
-NOTHING: Outcome[Done] = Outcome(nobody)
-"""Nothing to write, nobody to tell."""
+NOTHING: Outcome[Done] = Outcome(no_reply)
+"""An outcome without records and without a reply."""

@@ -1,24 +1,24 @@
-r"""How much work a regular expression is: counted by one walk over its text, before RE2 reads it.
+r"""An estimate of the work that RE2 has to compile a regular expression, from one walk over it.
 
-RE2 unfolds an expression before it minds its own limit of memory, and holds Python's interpreter
-lock meanwhile, so that a thread would not help: `\pL` 10,000 times takes 1.5 s and leaves 300 MB,
-`a{0,1000}` 30 times takes 1.5 s. Here each construct weighs what it costs RE2, and a repetition
-multiplies what it repeats.
+RE2 expands an expression before it checks its own memory limit, and holds Python's interpreter lock
+meanwhile, so that a thread would not help: `\pL` 10,000 times takes 1.5 s and leaves 300 MB,
+`a{0,1000}` 30 times takes 1.5 s. Here each construct has a weight, in steps, for what it costs RE2.
+A repetition multiplies the steps of the repeated piece.
 
-Owns the weights. Counts rather too much than too little. Never: judges the syntax, which RE2 does.
+Owns the weights. Estimates too much rather than too little. Never checks the syntax: RE2 does.
 """
 
 from __future__ import annotations
 
 import re
 
-_LETTER = 1  # of UTF-8, a byte
+_LETTER = 1  # for each byte of UTF-8
 _LETTER_OF_ANY_CASE = 2
 _ALTERNATIVE = 12
 _GROUP = 10
-_SIGN = 6  # an anchor, an escaped letter
+_SIGN = 6  # an anchor or an escaped letter
 _CLASS = 15
-_LARGE_CLASS = 40  # of letters of up to four bytes
+_LARGE_CLASS = 40  # with letters of up to four bytes
 _LETTER_IN_A_CLASS = 5
 _REPETITION = 30
 _UNICODE_CLASS = 5_000  # \p{L} has some 650 ranges
@@ -26,7 +26,7 @@ _UNICODE_CLASS = 5_000  # \p{L} has some 650 ranges
 _ANY_CASE = re.compile(r"\(\?[a-zA-Z-]*i")
 _UNICODE = re.compile(r"\\[pP]")
 _SETS = {**dict.fromkeys("dsw", _CLASS), **dict.fromkeys("DSW", _LARGE_CLASS)}
-# No alternative goes back over more than some letters, so a walk's time follows the text's length.
+# No alternative backtracks over more than a few letters: a walk takes linear time.
 _TOKEN = re.compile(
     r"""(?P<text>[^\\\[(){}?*+.^$]+)
       | \\Q(?P<quoted>.*?)(?:\\E|\Z)
@@ -45,14 +45,17 @@ _TOKEN = re.compile(
 
 
 def steps_of(pattern: str, most: int) -> int:
-    """The steps of `pattern`; where there are more than `most`, any number above that."""
+    """Return the steps of `pattern`; if there are more than `most`, any number above `most`."""
     letter = _LETTER if _ANY_CASE.search(pattern) is None else _LETTER_OF_ANY_CASE
-    outside, groups = 0, [0]  # before the innermost open group, and before each within the next
-    before, last = 0, 0  # in that group: before its last piece, and this, which may be repeated
+    # The steps before the innermost open group; for each open group, those of its parent before it.
+    outside, groups = 0, [0]
+    # In the innermost open group: the steps before its last piece, and those of that piece, which
+    # a repetition may multiply.
+    before, last = 0, 0
     for token in _TOKEN.finditer(pattern):
         kind = token.lastgroup
         if kind == "unclosed":
-            break  # RE2 refuses it there
+            break  # RE2 rejects the pattern here
         if kind == "repeated":
             last += _REPETITION
         elif kind == "counted":
@@ -74,7 +77,7 @@ def steps_of(pattern: str, most: int) -> int:
 
 
 def _pieces(kind: str | None, token: re.Match[str], letter: int) -> tuple[int, int]:
-    """Return the steps that a token adds: those of all but its last piece, and those of this."""
+    """Return the steps that a token adds: before its last piece, and in its last piece."""
     text = token[0]
     if kind == "text":
         alternatives = text.count("|")
@@ -100,7 +103,7 @@ def _bytes_of(text: str) -> int:
 
 
 def _counted(token: re.Match[str], piece: int) -> int:
-    """A piece that is repeated so many times; at least once, since RE2 reads it."""
+    """Return the steps of a piece under a counted repetition; RE2 parses it at least once."""
     least, is_range, most = int(token[11]), token[12] is not None, int(token[13] or -1)
     if most >= 0:
         return piece * max(1, least, most) + _REPETITION * max(0, most - least)

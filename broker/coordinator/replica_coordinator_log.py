@@ -1,10 +1,11 @@
 """A coordinator's internal topic on the replicas of this broker: the real `CoordinatorLog`.
 
-Appends go through `Partition` as a Produce with acks=all would, as one batch with the origin
-COORDINATOR; those of a transaction after its coordinator was asked, as with a Produce. Loading
-reads parts of `offsets.load.buffer.size` in the blocking pool and delivers each on the loop; the
-next one is read when the last is taken in. Owns who waits for which offset to be committed. Never
-knows what the records mean. Follows Kafka's `CoordinatorPartitionWriter`.
+An append goes through `Partition` like a Produce with acks=all: one batch, of the origin
+COORDINATOR. For records of a transaction, the transaction coordinator is asked first, as for a
+Produce. Loading reads parts of `offsets.load.buffer.size` bytes in the blocking pool and delivers
+each on the loop; the next part is read after the receiver asks for it. Owns the callbacks that wait
+for an offset to be committed. Never interprets the records. Follows Kafka's
+`CoordinatorPartitionWriter`.
 """
 
 from __future__ import annotations
@@ -47,15 +48,16 @@ ALL_REPLICAS = -1
 NO_SEQUENCE = -1
 LACK_RETRY_MS = 1_000
 BUILT_AT_ONCE = 500
-"""Records of a batch that are written in one slice."""
+"""The number of records of a batch that are written in one slice."""
 
 Loaded = list[LogRecord | TransactionMarker]
 
 
 class ReplicaCoordinatorLog:
-    """One internal topic, as far as this broker leads its partitions.
+    """The partitions of an internal topic that this broker leads.
 
-    `verification` asks for the transactions of appends; without it nobody is asked.
+    `verification` asks the transaction coordinator before an append with a transaction. Without
+    `verification`, such appends are not checked.
     """
 
     def __init__(
@@ -83,17 +85,19 @@ class ReplicaCoordinatorLog:
         transaction: TransactionalAppend | None = None,
         batch: bytearray | None = None,
     ) -> AppendResult:
-        """Append `records` as one batch, all or none, stamped with the current time, or that of
-        `build`."""
-        led = self._led(partition, leader_epoch)
-        if isinstance(led, ErrorCode):
-            return AppendResult(led)
+        """Append `records` as one batch, all or none, stamped with the current time.
+
+        If `batch` is given, its records have the time at which `build` made it.
+        """
+        leader = self._led(partition, leader_epoch)
+        if isinstance(leader, ErrorCode):
+            return AppendResult(leader)
         now_ms = self._replicas.scheduler.wall_ms()
         if batch is None and transaction is None and not self._compression:
             batch = build_plain_batch(records, now_ms)
         elif batch is None:
             batch = in_one_go(self.build(records, transaction))
-        info = led.append_as_leader(
+        info = leader.append_as_leader(
             memoryview(batch),
             ALL_REPLICAS,
             now_ms,
@@ -105,14 +109,14 @@ class ReplicaCoordinatorLog:
             return AppendResult(info)
         if info.error:
             return AppendResult(info.error)
-        # Waiters of this append's own offset are not there yet: others hear of it later.
-        self._replicas.scheduler.call_soon(led.changed)
+        # Not now: the caller registers its wait for this offset after this call.
+        self._replicas.scheduler.call_soon(leader.changed)
         return AppendResult(ErrorCode.NONE, info.first_offset, info.last_offset)
 
     def build(
         self, records: Sequence[Record], transaction: TransactionalAppend | None
     ) -> Steps[bytearray]:
-        """Build the batch of these records in slices."""
+        """Build the batch of these records in slices, stamped with the current time."""
         now_ms = self._replicas.scheduler.wall_ms()
         if transaction is None and not self._compression:
             batch = bytearray(HEADER_SIZE)
@@ -141,7 +145,7 @@ class ReplicaCoordinatorLog:
         operation: TransactionSupportedOperation,
         done: Verified,
     ) -> None:
-        """See to it that `partition` is in the producer's transaction, before an append to it."""
+        """Make sure that `partition` is in the producer's transaction, before an append to it."""
         replica = self._replicas.partition(self._topic, partition)
         if replica is None:
             done(self._replicas.why_absent(self._topic, partition))
@@ -151,22 +155,25 @@ class ReplicaCoordinatorLog:
             return
         key = TopicPartition(self._topic, partition)
 
-        def asked(errors: Errors, guards: Guards) -> None:
+        def verified(errors: Errors, guards: Guards) -> None:
             error = errors.get(key, ErrorCode.NONE)
             if error is ErrorCode.NONE:
                 done(TransactionalAppend(producer, guards.get(key)))
             else:
                 done(error)
 
-        self._verification.verify(*producer, {replica: NO_SEQUENCE}, operation, asked)
+        self._verification.verify(*producer, {replica: NO_SEQUENCE}, operation, verified)
 
     def high_watermark(self, partition: int) -> int:
-        """Below this offset all is committed; 0 where this node has no replica."""
+        """Return the offset below which the log is committed; 0 if this node has no replica."""
         replica = self._replicas.partition(self._topic, partition)
         return 0 if replica is None else replica.log.high_watermark
 
     def when_committed(self, partition: int, offset: int, callback: Callable[[], None]) -> None:
-        """Call once when the high watermark is above `offset`: at once if it is. Never on error."""
+        """Call `callback` once when the high watermark is above `offset`: now if it already is.
+
+        If this node does not lead the partition, or stops to, `callback` is never called.
+        """
         replica = self._replicas.partition(self._topic, partition)
         if replica is None or not replica.is_leader:
             return
@@ -186,12 +193,12 @@ class ReplicaCoordinatorLog:
         deliver: Deliver,
         done: Callable[[ErrorCode], None],
     ) -> None:
-        """Read the log from its start to its end: `deliver` in order, in parts, then `done`."""
-        led = self._led(partition, leader_epoch)
-        if isinstance(led, ErrorCode):
-            done(led)
+        """Read the log from start to end: `deliver` its parts in order, then call `done`."""
+        leader = self._led(partition, leader_epoch)
+        if isinstance(leader, ErrorCode):
+            done(leader)
             return
-        self._load_from(led, leader_epoch, led.log.log_start_offset, deliver, done)
+        self._load_from(leader, leader_epoch, leader.log.log_start_offset, deliver, done)
 
     def _load_from(
         self,
@@ -206,9 +213,9 @@ class ReplicaCoordinatorLog:
             return
         data = partition.log.read(offset, self._load_buffer_bytes)
         if data.error is ErrorCode.KAFKA_STORAGE_ERROR and not partition.log.offline:
-            # No descriptor is left for an old segment, now: the shard goes on loading later.
-            again = partial(self._load_from, partition, leader_epoch, offset, deliver, done)
-            self._replicas.scheduler.call_later(LACK_RETRY_MS, again)
+            # No file descriptor is left for an old segment: retry later, and keep what is loaded.
+            retry = partial(self._load_from, partition, leader_epoch, offset, deliver, done)
+            self._replicas.scheduler.call_later(LACK_RETRY_MS, retry)
             return
         if data.error or not isinstance(data.records, FileRecords):
             done(data.error)
@@ -220,7 +227,7 @@ class ReplicaCoordinatorLog:
 
         def loaded(result: tuple[int, Loaded] | None, error: Exception | None) -> None:
             if not partition.is_leader or partition.leader_epoch != leader_epoch:
-                # First: what was read of a log that follows another leader may have been cut.
+                # Checked first: a follower may have truncated the records that were read.
                 done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             elif isinstance(error, OSError):
                 done(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -230,10 +237,10 @@ class ReplicaCoordinatorLog:
                 raise AssertionError(f"loading {partition!r} failed") from error
             else:
                 next_offset, part = result
-                go_on = partial(
+                load_next = partial(
                     self._load_from, partition, leader_epoch, next_offset, deliver, done
                 )
-                deliver(part, go_on)
+                deliver(part, load_next)
 
         self._blocking.submit(job, loaded)
 
@@ -247,7 +254,7 @@ class ReplicaCoordinatorLog:
 
 
 class _CommitWaiters:
-    """Who waits for offsets of one partition (a `PartitionListener`)."""
+    """The callbacks that wait for offsets of a partition (a `PartitionListener`)."""
 
     def __init__(self, registry: dict[Partition, _CommitWaiters]) -> None:
         self._registry = registry
@@ -257,7 +264,7 @@ class _CommitWaiters:
         self._waiting.append((offset, callback))
 
     def partition_changed(self, partition: Partition) -> None:
-        """Call those whose offset is committed; forget all where this node leads no more."""
+        """Call the callbacks whose offset is committed. Drop all if this node no longer leads."""
         high_watermark = partition.log.high_watermark if partition.is_leader else -1
         ready = [callback for offset, callback in self._waiting if offset < high_watermark]
         self._waiting = [w for w in self._waiting if w[0] >= high_watermark >= 0]
@@ -269,7 +276,7 @@ class _CommitWaiters:
 
 
 def _decode(data: bytes, from_offset: int) -> tuple[int, Loaded]:
-    """The records of whole batches in `data`, and the offset after them."""
+    """Return the offset after the whole batches in `data`, and their records from `from_offset`."""
     loaded: Loaded = []
     next_offset = from_offset
     view = memoryview(data)

@@ -23,7 +23,7 @@ from broker.coordinator.coordinator_log import (
 )
 from broker.coordinator.coordinator_partitions import partition_for
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardState
-from broker.coordinator.outcome import Decided, Done, Outcome, Told, settle
+from broker.coordinator.outcome import Decided, Done, Outcome, ReplyWithError, call_reply
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
 from broker.groups.consumer.heartbeat import refusal
@@ -189,7 +189,7 @@ class GroupCoordinator:
         self,
         group_id: str,
         decide: Callable[[GroupShard], Decided[T]],
-        done: Told[T],
+        done: ReplyWithError[T],
         refuse: Done,
         *,
         named: bool = True,
@@ -217,7 +217,7 @@ class GroupCoordinator:
             joining.refuse(error, request.member_id)
         else:
             self._submit(
-                request.group_id, lambda shard: shard.join(joining), settle, joining.refuse
+                request.group_id, lambda shard: shard.join(joining), call_reply, joining.refuse
             )
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> None:
@@ -225,7 +225,7 @@ class GroupCoordinator:
         self._submit(
             request.group_id,
             lambda shard: shard.sync(request, reply),
-            settle,
+            call_reply,
             lambda error: reply(sync_refusal(error)),
         )
 
@@ -251,7 +251,7 @@ class GroupCoordinator:
             lambda shard: shard.leave(
                 request, lambda members: done(LeaveGroupResponse(members=members))
             ),
-            settle,
+            call_reply,
             lambda error: done(LeaveGroupResponse(error_code=error)),
         )
 
@@ -295,7 +295,7 @@ class GroupCoordinator:
         self,
         request: OffsetCommitRequest,
         api_version: int,
-        done: Told[list[OffsetCommitResponseTopic]],
+        done: ReplyWithError[list[OffsetCommitResponseTopic]],
     ) -> None:
         """OffsetCommit: `done` with one error for all, or NONE and an answer a partition."""
         self._submit(
@@ -310,7 +310,7 @@ class GroupCoordinator:
         self,
         request: TxnOffsetCommitRequest,
         api_version: int,
-        done: Told[list[TxnOffsetCommitResponseTopic]],
+        done: ReplyWithError[list[TxnOffsetCommitResponseTopic]],
     ) -> None:
         """TxnOffsetCommit, answered as `commit_offsets` is.
 

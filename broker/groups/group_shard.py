@@ -21,7 +21,7 @@ from broker.coordinator.coordinator_log import (
     TransactionMarker,
 )
 from broker.coordinator.coordinator_runtime import ShardContext
-from broker.coordinator.outcome import Decided, Done, Outcome, nobody, settle
+from broker.coordinator.outcome import Decided, Done, Outcome, call_reply, no_reply
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply, sync_refusal
@@ -99,7 +99,9 @@ class GroupShard:
         self._context = context
         self._metrics = metrics
         self._live = False
-        self._rebalancer = Rebalancer(config, scheduler, lambda work: context.submit(work, settle))
+        self._rebalancer = Rebalancer(
+            config, scheduler, lambda work: context.submit(work, call_reply)
+        )
         self._protocol = ClassicProtocol(config, self._rebalancer, random_bytes, metrics)
         self._consumers = ConsumerProtocol(
             surroundings,
@@ -192,12 +194,12 @@ class GroupShard:
             if consumers is not None:
                 self._consumers.resume(consumers)
         for group in self._classic_groups():
-            self._context.submit(partial(self._rebalancer.resume, group), settle)
+            self._context.submit(partial(self._rebalancer.resume, group), call_reply)
             if group.group_id in self._became_classic_last:
                 # Its coordinator has gone before the rebalance, so that what the last consumer had
                 # is nobody's. Kafka leaves it at that.
                 what = partial(self._rebalancer.prepare_or_complete, group, BECAME_CLASSIC)
-                self._context.submit(what, settle)
+                self._context.submit(what, call_reply)
         self._ended, self._became_classic_last = None, {}
         if self._others:
             kinds = ", ".join(f"{count} {name}" for name, count in sorted(self._others.items()))
@@ -250,7 +252,7 @@ class GroupShard:
         record = group_metadata_record(request.group_id, value)
         # A consumer group without members gives way.
         before = [] if other is None else other.tombstones()
-        return Outcome(nobody, [*before, record], then=made)
+        return Outcome(no_reply, [*before, record], then=made)
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> Decided[Done]:
         """SyncGroup."""
@@ -322,10 +324,10 @@ class GroupShard:
         group = self._classic(group_id)
         if group is None:
             return
-        self._context.submit(partial(self._rebalancer.resume, group), settle)
+        self._context.submit(partial(self._rebalancer.resume, group), call_reply)
         if rebalances:
             what = partial(self._rebalancer.took_over, group, BECAME_CLASSIC)
-            self._context.submit(what, settle)
+            self._context.submit(what, call_reply)
 
     def describe_consumers(self, group_id: str) -> Steps[Outcome[DescribedConsumerGroup | None]]:
         """ConsumerGroupDescribe of one group, as it is when all is committed; None: no such one."""

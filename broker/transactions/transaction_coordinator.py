@@ -25,7 +25,7 @@ from broker.coordinator.name_pattern import (
     matching_names,
     pace_of_names,
 )
-from broker.coordinator.outcome import Done, Outcome, Told, settle
+from broker.coordinator.outcome import Done, Outcome, ReplyWithError, call_reply
 from broker.transactions.held_requests import Addition
 from broker.transactions.marker_sender import MarkerSender
 from broker.transactions.producer_identity import NOBODY, Identity
@@ -50,7 +50,7 @@ log = logging.getLogger(f"ottla.{__name__}")
 
 T = TypeVar("T")
 
-Identified = Told[Identity]
+Identified = ReplyWithError[Identity]
 NextProducerId = Callable[[Callable[[int | None], None]], None]
 """Gives a fresh producer id, now or later; None where there is none for the moment."""
 
@@ -184,7 +184,7 @@ class TransactionCoordinator:
         self,
         transactional_id: str,
         decide: Callable[[TransactionShard], Outcome[T]],
-        done: Told[T],
+        done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
         error = self._error_of(transactional_id)
@@ -197,7 +197,7 @@ class TransactionCoordinator:
         self,
         transactional_id: str,
         decide: Callable[[TransactionShard, int | None], Outcome[T | Needs]],
-        done: Told[T],
+        done: ReplyWithError[T],
         refuse: Done,
     ) -> None:
         """Have the shard decide; once more with a fresh producer id where it needs one."""
@@ -260,7 +260,7 @@ class TransactionCoordinator:
         self._submit(
             transactional_id,
             lambda shard: shard.add_partitions(transactional_id, addition, hold_ms),
-            settle,
+            call_reply,
             done,
         )
 

@@ -25,7 +25,7 @@ from typing import TypeVar
 from broker.config.values import BrokerConfig
 from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
 from broker.coordinator.coordinator_runtime import ShardContext
-from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, nobody, settle
+from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, call_reply, no_reply
 from broker.transactions.held_requests import Addition, HeldRequests
 from broker.transactions.marker_sender import MarkerSender, PendingMarkers
 from broker.transactions.producer_identity import NOBODY, Identity
@@ -233,7 +233,9 @@ class TransactionShard:
 
     def _add_again(self, transactional_id: str, addition: Addition) -> None:
         if transactional_id in self.transactions:
-            self._context.submit(partial(self.add_partitions, transactional_id, addition), settle)
+            self._context.submit(
+                partial(self.add_partitions, transactional_id, addition), call_reply
+            )
         else:
             addition.done(ErrorCode.NOT_COORDINATOR)
 
@@ -294,7 +296,7 @@ class TransactionShard:
         self._markers.send(pending)
 
     def _markers_written(self, transaction: Transaction) -> None:
-        self._context.submit(partial(self._complete, transaction), settle)
+        self._context.submit(partial(self._complete, transaction), call_reply)
 
     def _complete(self, transaction: Transaction) -> Outcome[Done]:
         """Every partition has its marker."""
@@ -327,7 +329,7 @@ class TransactionShard:
                 again = partial(self._markers_written, transaction)
                 self._scheduler.call_later(COMPLETION_RETRY_MS, again)
 
-        return self._decide(transaction.id, nobody, following, written=written)
+        return self._decide(transaction.id, no_reply, following, written=written)
 
     # -- time ----------------------------------------------------------------------------------
 

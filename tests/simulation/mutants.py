@@ -241,7 +241,7 @@ def metadata_not_fsynced() -> Iterator[None]:
 @contextmanager
 def groups_not_loaded() -> Iterator[None]:
     """A coordinator begins empty: what is in its log is not replayed."""
-    with patch.object(ShardContext, "_replay_one", lambda self, shard, record: None):
+    with patch.object(ShardContext, "_replay_record", lambda self, shard, record: None):
         yield
 
 

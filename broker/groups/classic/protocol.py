@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.config.values import BrokerConfig
-from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, nobody
+from broker.coordinator.outcome import AT_ONCE, NOTHING, Done, Outcome, no_reply
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
@@ -223,7 +223,7 @@ class ClassicProtocol:
             return _when_committed(group, joining, response)
 
         record = group_metadata_record(group.group_id, group.record(assignments))
-        return Outcome(nobody, [record], then=written)
+        return Outcome(no_reply, [record], then=written)
 
     def _new_member_id(self, prefix: str) -> str:
         """Raises StringTooLong where no answer and no record could hold it."""
@@ -276,7 +276,7 @@ class ClassicProtocol:
 
         self._metrics.rebalance_completed()
         record = group_metadata_record(group.group_id, group.record(assignments))
-        return Outcome(nobody, [record], then=written)
+        return Outcome(no_reply, [record], then=written)
 
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         if group.state is DEAD:

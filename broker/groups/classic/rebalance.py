@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.config.values import BrokerConfig
-from broker.coordinator.outcome import NOTHING, Done, Outcome, nobody
+from broker.coordinator.outcome import NOTHING, Done, Outcome, no_reply
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.group_state import (
     COMPLETING_REBALANCE,
@@ -184,7 +184,7 @@ class Rebalancer:
         if not group.members:
             value = group.empty_record(self._scheduler.wall_ms())
             record = group_metadata_record(group.group_id, value)
-            return Outcome(nobody, [record], then=partial(self._become_empty, group, value))
+            return Outcome(no_reply, [record], then=partial(self._become_empty, group, value))
         if group.elect_joined_leader():
             self._begin_generation(group)
             return NOTHING

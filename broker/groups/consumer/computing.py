@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody
+from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, no_reply
 from broker.groups.consumer.assignors.assignor import Assignment, GroupAssignment
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import ConsumerMember
@@ -94,4 +94,4 @@ class Computing:
             return NOTHING
         members, now_ms = list(group.members), self._wall_ms()
         records = yield from target_records(group, members, answer, epoch, now_ms)
-        return Outcome(nobody, records)
+        return Outcome(no_reply, records)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from broker.coordinator.coordinator_log import Record
-from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody
+from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, no_reply
 from broker.groups.consumer.membership import Describable
 from broker.groups.consumer.state.group import ConsumerGroup
 from broker.groups.consumer.state.member import Subscription
@@ -166,7 +166,7 @@ class Expressions:
         if is_news(group, found):
             self._metrics.rebalance_began()
         records = yield from resolved_records(group, found, topics, version, now)
-        return Outcome(nobody, records)
+        return Outcome(no_reply, records)
 
 
 def is_news(group: ConsumerGroup, found: Found) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 
 from broker.coordinator.coordinator_log import Record
 from broker.coordinator.coordinator_runtime import REPLAYS_A_SLICE, replays
-from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, nobody, settle
+from broker.coordinator.outcome import NOTHING, Decided, Done, Outcome, call_reply, no_reply
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joining
 from broker.groups.classic.member import SyncReply
@@ -291,7 +291,7 @@ class ConsumerProtocol:
             return NOTHING
         log.info("group %s: removing %s: %s", group_id, member_id, reason)
         removed = yield from self._removal(group, [member])
-        return Outcome(nobody, removed.records, then=removed.then)
+        return Outcome(no_reply, removed.records, then=removed.then)
 
 
 def _settled(again: Again, error: ErrorCode, reply: Done) -> None:
@@ -324,4 +324,4 @@ def _group_of(group_id: str, records: Sequence[Record]) -> Steps[ConsumerGroup]:
 
 def submit_and_settle(submit: Submit, decide: Callable[[], Decided[Done]]) -> None:
     """Have somebody decide of whom nobody waits for an answer."""
-    submit(decide, settle)
+    submit(decide, call_reply)

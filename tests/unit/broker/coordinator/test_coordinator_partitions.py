@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.coordinator.coordinator_partitions import _kept_hash, partition_for
+from broker.coordinator.coordinator_partitions import _cached_hash, partition_for
 
 
 @pytest.mark.parametrize("key", ["", "a", "Grüße, 世界", "polygenelubricants"])
@@ -16,6 +16,6 @@ def test_the_partition_is_that_of_javas_hash(key: str) -> None:
 
 
 def test_the_hash_of_a_long_key_is_not_kept() -> None:
-    before = _kept_hash.cache_info().currsize
+    before = _cached_hash.cache_info().currsize
     assert partition_for("a" * 30_000, 50) == partition_for("a" * 30_000, 50)
-    assert _kept_hash.cache_info().currsize == before
+    assert _cached_hash.cache_info().currsize == before

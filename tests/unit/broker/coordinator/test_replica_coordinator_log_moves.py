@@ -8,7 +8,7 @@ import pytest
 
 from broker.coordinator.coordinator_log import LogRecord, TransactionMarker
 from broker.coordinator.coordinator_runtime import CoordinatorRuntime, ShardContext
-from broker.coordinator.outcome import Outcome, settle
+from broker.coordinator.outcome import Outcome, call_reply
 from broker.coordinator.replica_coordinator_log import ReplicaCoordinatorLog
 from broker.replication.partition import Partition
 from protocol.errors import ErrorCode
@@ -84,7 +84,7 @@ class Coordinators:
             else:
                 self.acknowledged[key] = max(value, self.acknowledged.get(key, 0))
 
-        shard.context.submit(lambda: Outcome(done, [(key, b"%d" % value)]), settle)
+        shard.context.submit(lambda: Outcome(done, [(key, b"%d" % value)]), call_reply)
 
     def fetch(self, shard: Offsets, key: bytes) -> list[int]:
         """Read `key`: the list gets its value once that is committed."""
@@ -95,7 +95,7 @@ class Coordinators:
             if not error:
                 answer.append(value)
 
-        shard.context.submit(lambda: Outcome(done, after=offset), settle)
+        shard.context.submit(lambda: Outcome(done, after=offset), call_reply)
         return answer
 
     def one_shard(self) -> Offsets:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from broker.coordinator.outcome import nobody, settle
+from broker.coordinator.outcome import call_reply, no_reply
 from broker.transactions.transaction_shard import TransactionShard
 from tests.golden.transaction_cases import LAST_EPOCH, RECORDED, converse
 from tests.unit.broker.node_fixture import Running
@@ -23,7 +23,7 @@ def test_ottla_answers_as_kafka_did(tmp_path: Path) -> None:
         assert isinstance(shard, TransactionShard)
         current = shard.transactions["t"].current
         last = replace(current, producer_epoch=LAST_EPOCH - 1)
-        shard._context.submit(lambda: shard._decide("t", nobody, last), settle)
+        shard._context.submit(lambda: shard._decide("t", no_reply, last), call_reply)
 
     answers = converse(running.ask, lambda: running.scheduler.run_for(20), jump)
     recorded = json.loads(RECORDED.read_text())
